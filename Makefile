@@ -1,0 +1,53 @@
+# The two commands that matter: `make demo` and `make test`. Both set everything up themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint unit docs schemas lock bench clean
+
+demo: $(VENV)/run.stamp
+	@$(BIN)/python -m examples.demo
+
+test: $(VENV)/dev.stamp
+	@$(MAKE) --no-print-directory lint
+	@$(BIN)/python -m pytest -n auto
+
+unit: $(VENV)/dev.stamp
+	@$(BIN)/python -m pytest tests/unit -n auto
+
+lint: $(VENV)/dev.stamp
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-timing
+
+docs schemas: $(VENV)/dev.stamp
+	@$(BIN)/python -m tools.reference --write
+
+bench: $(VENV)/dev.stamp
+	@$(BIN)/python -m benchmarks
+
+lock: $(VENV)/dev.stamp
+	@sh tools/lock.sh $(BIN)/uv
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateval needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements/run.lock requirements/build.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) from requirements/run.lock ..."
+	@$(PIP) --require-hashes -r requirements/run.lock
+	@$(PIP) --require-hashes -r requirements/build.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q $(VENV)/lib src || true
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) from requirements/dev.lock ..."
+	@$(PIP) --require-hashes -r requirements/dev.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/run.stamp
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,46 @@
+"""The two base classes of all values: frozen, strict about unknown fields, cheap to import."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints
+from pydantic.alias_generators import to_camel
+
+JsonObject = dict[str, JsonValue]
+
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253),
+]
+"""A Kubernetes name (DNS-1123 subdomain): lower-case letters, digits, `-` and `.`."""
+
+
+class Value(BaseModel):
+    """A frozen value that refuses unknown fields. Stage files hold its fields by their own name."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        defer_build=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+class Spec(Value):
+    """A value that people write in YAML: its keys are camelCase there."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+def canonical_json(value: JsonValue) -> str:
+    """Return `value` as JSON with sorted keys and no white space: equal values, equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(value: JsonValue) -> str:
+    """Return the SHA-256 of the canonical JSON of `value`, in hex (64 characters)."""
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

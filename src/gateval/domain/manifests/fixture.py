@@ -1,0 +1,104 @@
+"""The EvalFixture manifest: one input and the assertions on what comes of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
+from gateval.domain.manifests.severity import Severity
+from gateval.domain.place import Place
+
+
+class FixtureKind(StrEnum):
+    """What the fixture documents. The gate treats all three alike."""
+
+    GOLDEN = "golden"
+    BAD = "bad"
+    EDGE = "edge"
+
+
+class InputType(StrEnum):
+    """Where the input would come from in production."""
+
+    WEBHOOK = "webhook"
+    PROMPT = "prompt"
+    TELEGRAM = "telegram"
+    SLACK = "slack"
+    EMAIL = "email"
+
+
+class FixtureInput(Spec):
+    """The input of one fixture."""
+
+    type: InputType
+    payload: JsonObject
+
+    @property
+    def prompt(self) -> str:
+        """`payload.prompt` or `payload.text` if it is text, else the payload as canonical JSON."""
+        for key in ("prompt", "text"):
+            value = self.payload.get(key)
+            if isinstance(value, str):
+                return value
+        return canonical_json(self.payload)
+
+
+class AssertionSpec(Value):
+    """One assertion as written: the fields all have, and its own ones in `options`.
+
+    `options` (camelCase keys as in YAML) was checked by the assertion's own model when the
+    fixture was read. `severity` weighs the assertion inside its fixture; None is the fixture's.
+    """
+
+    type: str
+    weight: float = Field(default=1.0, gt=0)
+    severity: Severity | None = None
+    axis: str | None = None
+    options: JsonObject = {}
+    needs_judge: bool = False
+    place: Place
+
+
+class ToolReplay(Spec):
+    """A recorded answer of a tool.
+
+    It answers calls of `tool`; with `arguments`, only calls with exactly these arguments. Among the
+    entries that match a call equally, the nth answers the nth such call and the last one all
+    further calls. With `error`, the tool fails with that text.
+    """
+
+    tool: str = Field(min_length=1)
+    arguments: JsonObject | None = None
+    result: JsonValue = None
+    error: str | None = None
+
+
+class Origin(Spec):
+    """Where a promoted fixture came from."""
+
+    trace_id: str | None = None
+    promoted_at: str | None = None
+    promoted_by: str | None = None
+
+
+class Fixture(Value):
+    """An EvalFixture as read from one revision. `digest` covers its meaning, without places."""
+
+    kind: Literal["EvalFixture"] = "EvalFixture"
+    name: Name
+    labels: dict[str, str] = {}
+    target_agent: Name | None = None
+    fixture_kind: FixtureKind = FixtureKind.GOLDEN
+    severity: Severity = Severity.MEDIUM
+    description: str = ""
+    origin: Origin | None = None
+    input: FixtureInput
+    assertions: tuple[AssertionSpec, ...] = Field(min_length=1)
+    tool_replay: tuple[ToolReplay, ...] = ()
+    shadow_tools: tuple[str, ...] = ()
+    place: Place
+    path: str
+    digest: str

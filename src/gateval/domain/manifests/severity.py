@@ -1,0 +1,22 @@
+"""How much a fixture, an assertion or a violation matters."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """From `low` to `critical`."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+DEFAULT_WEIGHTS: dict[Severity, float] = {
+    Severity.LOW: 0.5,
+    Severity.MEDIUM: 1.0,
+    Severity.HIGH: 2.0,
+    Severity.CRITICAL: 4.0,
+}

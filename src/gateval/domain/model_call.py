@@ -1,0 +1,89 @@
+"""A model call in neutral form: what every wire format is read into and written from."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from gateval.domain.base import JsonObject, Value
+
+
+class ToolDefinition(Value):
+    """A tool offered to the model. `input_schema` is a JSON Schema of an object."""
+
+    name: str
+    description: str = ""
+    input_schema: JsonObject = Field(default_factory=lambda: JsonObject(type="object"))
+
+
+class ToolCall(Value):
+    """The model's wish to call a tool.
+
+    `arguments` is the parsed object. If the model sent text that is no JSON object, `arguments`
+    is empty and `raw` holds that text.
+    """
+
+    id: str
+    name: str
+    arguments: JsonObject = {}
+    raw: str | None = None
+
+
+class Message(Value):
+    """One message of a conversation.
+
+    Roles: `system` and `user` have `text`; `assistant` has `text` and/or `tool_calls`; `tool` has
+    `text` (the result) and `tool_call_id`, and may say `is_error`.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    is_error: bool = False
+
+
+class ModelRequest(Value):
+    """One generation request. `model` is the bare model id, without the provider's name."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolDefinition, ...] = ()
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+
+class Usage(Value):
+    """Tokens as the provider counted them; None is unknown, never zero."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    @property
+    def total(self) -> int | None:
+        """Input plus output, or None when either is unknown."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        return self.input_tokens + self.output_tokens
+
+
+class StopReason(StrEnum):
+    """Why the model stopped, in neutral words."""
+
+    END = "end"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+    OTHER = "other"
+
+
+class ModelReply(Value):
+    """The model's answer. `model` is what the provider says answered, or the requested id."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop: StopReason = StopReason.END
+    usage: Usage = Usage()
+    model: str = ""

@@ -1,0 +1,61 @@
+"""Where something stands in the repository, and what is wrong there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from gateval.domain.base import Value
+
+
+def show_path(path: str) -> str:
+    """Return a repository path as git shows it: plain if harmless, else C-quoted.
+
+    `path` may hold undecodable bytes as lone surrogates (`os.fsdecode`); the answer never does.
+    """
+    raw = path.encode("utf-8", "surrogateescape")
+    special = {0x22: '\\"', 0x5C: "\\\\", 0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
+    if path.isprintable() and not any(chr(code) in path for code in special):
+        return path
+    shown = "".join(
+        special.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}") for byte in raw
+    )
+    return f'"{shown}"'
+
+
+class Place(Value):
+    """A position in a tracked file. `file` is as `show_path` gives it; lines and columns from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Problem(Value):
+    """One thing that is wrong in a manifest: a sentence, its place, and the path in the document.
+
+    `path` reads like `spec.assertions[2].tool`; it is empty when the file as a whole is meant.
+    """
+
+    place: Place
+    path: str = ""
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        return f"{self.place}: {where}{self.message}"
+
+
+def sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the problems ordered by file, line and column, without duplicates."""
+    unique = dict.fromkeys(problems)
+    return tuple(sorted(unique, key=lambda p: (p.place.file, p.place.line, p.place.column, p.path)))
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return ` Did you mean "x"?` for the known word most like `word`, or the empty string."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f' Did you mean "{close[0]}"?' if close else ""

@@ -1,0 +1,184 @@
+"""What will run, and why: the value between `plan` and `run`, complete enough to run elsewhere."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from gateval.domain.base import Name, Value
+from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
+from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.place import Place
+from gateval.domain.trial import Side, TrialKey
+
+
+class Revision(Value):
+    """A revision as asked for and as found.
+
+    `commit` is None for a snapshot of uncommitted changes (`worktree`), which has a tree only.
+    """
+
+    name: str
+    commit: str | None
+    tree: str = Field(pattern=r"^[0-9a-f]{40,64}$")
+    worktree: bool = False
+
+    @property
+    def short(self) -> str:
+        """How people call it: seven digits of the commit, or `working tree`."""
+        return self.commit[:7] if self.commit else "working tree"
+
+
+class ChangeKind(StrEnum):
+    """What happened to an Agent between merge-base and head."""
+
+    NEW = "new"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+
+
+class Reason(Value):
+    """Why something counts as changed or selected: `place` as text, and what is there.
+
+    `where` reads `agents/support.yaml:14` or `prompts/refund.md`; `what` reads `spec.system`,
+    `new`, `selected by Eval`; `before` and `after` are short and may be empty.
+    """
+
+    where: str
+    what: str = ""
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where} {self.what}".strip()
+
+
+class AgentChange(Value):
+    """One Agent that the change touches."""
+
+    agent: Name
+    kind: ChangeKind
+    reasons: tuple[Reason, ...] = Field(min_length=1)
+
+
+class AgentDefinition(Value):
+    """An Agent resolved at one revision, ready to be started from an export of it.
+
+    `system` is the prompt's text, whether it stood inline or in a file. `folder` is the manifest's
+    folder and `cwd` the candidate's working directory, both relative to the repository root
+    without leading or trailing slash ("" is the root). `closure` hashes everything the agent
+    depends on.
+    """
+
+    name: Name
+    side: Side
+    place: Place
+    models: tuple[str, ...] = ()
+    system: str = ""
+    tools: tuple[AgentTool, ...] = ()
+    runtime: RuntimeSpec = RuntimeSpec()
+    folder: str = ""
+    cwd: str = ""
+    closure: str
+
+
+class Baseline(StrEnum):
+    """Where an Eval's baseline comes from."""
+
+    MERGE_BASE = "merge-base"
+    NEW_AGENT = "new agent"
+    SAME_AGENT = "agent unchanged"
+    NONE = "not compared"
+
+
+class PlannedEval(Value):
+    """One Eval to run, with its resolved fixtures and the reasons why it runs."""
+
+    name: Name
+    place: Place
+    agent: Name
+    judge: JudgeSpec
+    scoring: ScoringSpec
+    execution: ExecutionSpec
+    baseline: Baseline
+    why: tuple[Reason, ...]
+    fixtures: tuple[Fixture, ...] = Field(min_length=1)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that are measured, base first."""
+        return (Side.BASE, Side.HEAD) if self.baseline is Baseline.MERGE_BASE else (Side.HEAD,)
+
+    def fixture(self, name: str) -> Fixture:
+        """The fixture of this name; raises KeyError."""
+        for fixture in self.fixtures:
+            if fixture.name == name:
+                return fixture
+        raise KeyError(name)
+
+
+class Removed(Value):
+    """Something that head's Evals no longer run, though the merge-base's did."""
+
+    kind: Literal["Eval", "fixture"]
+    name: str
+    eval: str
+    place: Place
+
+
+class SideScripts(Value):
+    """The scripted models as they are on one side."""
+
+    side: Side
+    models: tuple[ScriptedModel, ...]
+
+
+class Plan(Value):
+    """What `run` needs, and nothing that it has to look up again but files of the two trees.
+
+    `base` is None when nothing is compared. `nothing` is the sentence that says why nothing is to
+    be evaluated; it is empty exactly when `evals` is not.
+    """
+
+    version: Literal["plan.v1"] = "plan.v1"
+    head: Revision
+    base: Revision | None = None
+    base_tip: Revision | None = None
+    policy: Policy = Policy()
+    policy_source: str = ""
+    changes: tuple[AgentChange, ...] = ()
+    agents: tuple[AgentDefinition, ...] = ()
+    evals: tuple[PlannedEval, ...] = ()
+    removed: tuple[Removed, ...] = ()
+    scripts: tuple[SideScripts, ...] = ()
+    warnings: tuple[str, ...] = ()
+    nothing: str = ""
+
+    def eval(self, name: str) -> PlannedEval:
+        """The planned Eval of this name; raises KeyError."""
+        for planned in self.evals:
+            if planned.name == name:
+                return planned
+        raise KeyError(name)
+
+    def agent(self, name: str, side: Side) -> AgentDefinition | None:
+        """The Agent as it is on this side, or None when that side has none."""
+        for agent in self.agents:
+            if agent.name == name and agent.side is side:
+                return agent
+        return None
+
+    def trial_keys(self) -> tuple[TrialKey, ...]:
+        """All planned trials in the order they are started: (fixture, repetition), base first."""
+        return tuple(
+            TrialKey(eval=planned.name, fixture=fixture.name, side=side, repetition=repetition)
+            for planned in self.evals
+            for fixture in planned.fixtures
+            for repetition in range(1, planned.execution.reps_per_fixture + 1)
+            for side in planned.sides
+        )

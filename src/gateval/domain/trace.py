@@ -1,0 +1,116 @@
+"""What happened in a trial: numbered steps, whoever recorded them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from gateval.domain.base import JsonObject, Value
+from gateval.domain.model_call import Usage
+
+STEP_LIMIT = 32 * 1024
+"""Characters kept of one step's text."""
+
+STEPS_LIMIT = 2_000
+"""Steps kept of one trace."""
+
+
+class StepKind(StrEnum):
+    """What a step is."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    ERROR = "error"
+
+
+class Step(Value):
+    """One step. `number` counts from 1 without gaps.
+
+    `text` is what was said, or the tool's result, or the error; empty for a tool call. `tool` and
+    `arguments` are set for a tool call, `tool` also for its result. `call_id` ties the two.
+    `truncated` says that `text` was cut at `STEP_LIMIT`.
+    """
+
+    number: int = Field(ge=1)
+    kind: StepKind
+    text: str = ""
+    tool: str | None = None
+    arguments: JsonObject | None = None
+    call_id: str | None = None
+    truncated: bool = False
+
+
+class Trace(Value):
+    """The ordered steps of a trial. `source` says who recorded them."""
+
+    steps: tuple[Step, ...] = ()
+    source: Literal["gate", "gateway", "candidate"] = "gate"
+    usage: Usage = Usage()
+    model_calls: int = 0
+    models: tuple[str, ...] = ()
+    """Models that answered, as `provider/model-id`, in order of first use."""
+
+    def tool_calls(self) -> tuple[Step, ...]:
+        """The tool-call steps, in order."""
+        return tuple(step for step in self.steps if step.kind is StepKind.TOOL_CALL)
+
+    def step(self, number: int) -> Step | None:
+        """The step with this number (from 1), or None."""
+        return self.steps[number - 1] if 1 <= number <= len(self.steps) else None
+
+
+class TraceBuilder:
+    """Collects steps in order, numbers them, and cuts texts that are too long."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+
+    def add(
+        self,
+        kind: StepKind,
+        text: str = "",
+        *,
+        tool: str | None = None,
+        arguments: JsonObject | None = None,
+        call_id: str | None = None,
+    ) -> int:
+        """Append a step and return its number; past `STEPS_LIMIT` steps are dropped (returns 0)."""
+        if len(self._steps) >= STEPS_LIMIT:
+            return 0
+        number = len(self._steps) + 1
+        self._steps.append(
+            Step(
+                number=number,
+                kind=kind,
+                text=text[:STEP_LIMIT],
+                tool=tool,
+                arguments=arguments,
+                call_id=call_id,
+                truncated=len(text) > STEP_LIMIT,
+            )
+        )
+        return number
+
+    def steps(self) -> tuple[Step, ...]:
+        """The steps so far."""
+        return tuple(self._steps)
+
+
+def add_usage(parts: Iterable[Usage]) -> Usage:
+    """Return the sum; a part that is unknown makes that side of the sum unknown."""
+    inputs: list[int | None] = []
+    outputs: list[int | None] = []
+    for part in parts:
+        inputs.append(part.input_tokens)
+        outputs.append(part.output_tokens)
+    return Usage(input_tokens=_total(inputs), output_tokens=_total(outputs))
+
+
+def _total(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if values and len(known) == len(values) else None

@@ -1,0 +1,82 @@
+"""Every error that a person can meet, with its exit code and the next step.
+
+    GatevalError                 3  base class, never raised itself
+    ├── UsageError               2  the command line or a setting asks for something impossible
+    ├── InvalidManifests         2  manifests or gate config break the rules; carries all problems
+    ├── StageFileError           2  plan, results or decision file that cannot be trusted
+    ├── RepositoryError          3  git could not answer
+    ├── MissingKey               3  a provider key is needed and absent
+    ├── EvaluationError          3  the run as a whole could not go on
+    └── Interrupted            130  stopped by a person or the machine
+
+Exit code 1 (gate failed) and 0 (pass) belong to decisions, not to errors. `app.py` is the one
+place that turns an error into text and exit code. What happens to a single trial is data
+(`domain/trial.py`), never one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from gateval.domain.place import Problem
+
+EXIT_PASS = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_NOT_EVALUATED = 3
+EXIT_INTERRUPTED = 130
+
+
+class GatevalError(Exception):
+    """What is wrong (`message`) and what to do next (`hint`), both sentences for a person."""
+
+    exit_code: ClassVar[int] = EXIT_NOT_EVALUATED
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(GatevalError):
+    """The command line or an environment setting cannot be followed."""
+
+    exit_code = EXIT_USAGE
+
+
+class InvalidManifests(GatevalError):
+    """One or more manifests break the rules; `problems` lists them all, ordered by place."""
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, problems: Sequence[Problem], *, hint: str = "") -> None:
+        count = len(problems)
+        noun = "problem" if count == 1 else "problems"
+        super().__init__(f"{count} {noun} in the manifests.", hint=hint)
+        self.problems = tuple(problems)
+
+
+class StageFileError(GatevalError):
+    """A plan, results or decision file has an unknown version, an unknown field, or is too big."""
+
+    exit_code = EXIT_USAGE
+
+
+class RepositoryError(GatevalError):
+    """git is missing, the folder is no repository, a revision is unknown, an object is absent."""
+
+
+class MissingKey(GatevalError):
+    """A model provider is needed, but its key is not in the environment."""
+
+
+class EvaluationError(GatevalError):
+    """The evaluation could not be carried out as a whole."""
+
+
+class Interrupted(GatevalError):
+    """The run was stopped from outside; finished trials are on disk."""
+
+    exit_code = EXIT_INTERRUPTED

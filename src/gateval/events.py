@@ -1,0 +1,52 @@
+"""What happens while trials run. Progress listens; the engine does not know who does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from gateval.domain.base import Value
+from gateval.domain.plan import Plan
+from gateval.domain.trial import Trial, TrialKey
+
+
+class RunStarted(Value):
+    """The run begins."""
+
+    event: Literal["run-started"] = "run-started"
+    plan: Plan
+
+
+class CandidatePreparing(Value):
+    """A revision is exported and set up for an agent; this can take long."""
+
+    event: Literal["candidate-preparing"] = "candidate-preparing"
+    agent: str
+    side: str
+    what: str
+
+
+class TrialStarted(Value):
+    """A trial begins."""
+
+    event: Literal["trial-started"] = "trial-started"
+    key: TrialKey
+
+
+class TrialFinished(Value):
+    """A trial is over and stored."""
+
+    event: Literal["trial-finished"] = "trial-finished"
+    trial: Trial
+
+
+class RunFinished(Value):
+    """All trials are over, or the run was stopped."""
+
+    event: Literal["run-finished"] = "run-finished"
+    finished: int
+    planned: int
+
+
+Event = RunStarted | CandidatePreparing | TrialStarted | TrialFinished | RunFinished
+Listener = Callable[[Event], None]

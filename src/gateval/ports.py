@@ -1,0 +1,132 @@
+"""The outside world as the inner rooms see it. Adapters fulfil these; `app.py` hands them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from gateval.domain.model_call import ModelReply, ModelRequest
+from gateval.domain.plan import Revision
+from gateval.domain.trial import Cause, Side, Trial
+
+
+class Entry(NamedTuple):
+    """One entry of a tree: git's mode as text (`100644`, `120000`, `160000`, ...) and object id."""
+
+    mode: str
+    oid: str
+
+    @property
+    def is_file(self) -> bool:
+        """A regular file, executable or not."""
+        return self.mode in {"100644", "100755"}
+
+    @property
+    def is_symlink(self) -> bool:
+        """A symbolic link."""
+        return self.mode == "120000"
+
+    @property
+    def is_submodule(self) -> bool:
+        """A commit of another repository."""
+        return self.mode == "160000"
+
+
+class Repository(Protocol):
+    """A git repository, read only. Paths are `os.fsdecode`d, relative to the repository root.
+
+    Every method raises `RepositoryError` when git cannot answer.
+    """
+
+    def resolve(self, name: str) -> Revision:
+        """The revision called `name`: branch, tag, commit, `HEAD~2` and the like."""
+
+    def worktree(self) -> Revision:
+        """A snapshot of the working tree, untracked files included, the real index untouched."""
+
+    def has_changes(self) -> bool:
+        """Whether the working tree differs from HEAD (untracked files count)."""
+
+    def default_branch(self) -> str | None:
+        """The name to resolve for the default branch's tip, or None when there is no telling."""
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor of two commits, or None when they share no history."""
+
+    def tree(self, revision: Revision) -> Mapping[str, Entry]:
+        """All entries of a revision, recursively."""
+
+    def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
+        """The contents of these blobs; None for one larger than `limit` bytes."""
+
+    def export(self, revision: Revision, folder: Path) -> None:
+        """Write the files of a revision into an empty folder, byte for byte, without `.git`.
+
+        Symbolic links that lead out of the folder are refused with `RepositoryError`.
+        """
+
+
+class Clock(Protocol):
+    """Time. `monotonic` in seconds for durations; `utc_now` as ISO 8601 with `Z`."""
+
+    def monotonic(self) -> float:
+        """Seconds that only grow."""
+
+    def utc_now(self) -> str:
+        """The present, e.g. `2026-11-20T09:30:00Z`."""
+
+
+class TrialLog(Protocol):
+    """Where each finished trial goes at once, so that a crash loses only what was under way."""
+
+    def append(self, trial: Trial) -> None:
+        """Store one trial; on return it is with the operating system."""
+
+
+class ModelCallFault(StrEnum):
+    """Why a model call gave no reply."""
+
+    OUTAGE = "outage"
+    """Rate limit, 5xx, dropped connection or time-out, after all retries."""
+    DENIED = "denied"
+    """The provider refused the key or the account (401, 402, 403)."""
+    REJECTED = "rejected"
+    """The request itself is wrong: unknown model, bad parameter, too long (other 4xx)."""
+    UNREADABLE = "unreadable"
+    """The provider answered something that is no reply in its wire format."""
+    UNCONFIGURED = "unconfigured"
+    """No such provider, no key, or a scripted model without a rule for this conversation."""
+
+
+class ModelCallError(Exception):
+    """A model call failed for good. `message` is a sentence without secrets; `status` is HTTP's.
+
+    Not part of the tree in `errors.py`: it ends one trial, never the run.
+    """
+
+    def __init__(self, fault: ModelCallFault, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.message = message
+        self.status = status
+
+    @property
+    def cause(self) -> Cause:
+        """Whom a candidate's trial blames: the candidate for a rejected request, else others."""
+        if self.fault is ModelCallFault.REJECTED:
+            return Cause.CANDIDATE
+        if self.fault is ModelCallFault.UNCONFIGURED:
+            return Cause.GATE
+        return Cause.PROVIDER
+
+
+class ModelCalls(Protocol):
+    """The one door for model calls, as the model loop and the judge use it."""
+
+    async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
+        """Ask `model` (`provider/model-id`) and return its reply; `request.model` is ignored.
+
+        `side` says whose scripted models answer. Retries are made inside. Raises `ModelCallError`.
+        """
