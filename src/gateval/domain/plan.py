@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gateval.domain.base import Name, Value
 from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
@@ -158,6 +158,12 @@ class Plan(Value):
     scripts: tuple[SideScripts, ...] = ()
     warnings: tuple[str, ...] = ()
     nothing: str = ""
+
+    @model_validator(mode="after")
+    def _nothing_means_no_evals(self) -> Self:
+        if bool(self.nothing) == bool(self.evals):
+            raise ValueError("a plan has Evals or a sentence why there are none, not both")
+        return self
 
     def eval(self, name: str) -> PlannedEval:
         """The planned Eval of this name; raises KeyError."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, Self
+
+from pydantic import model_validator
 
 from gateval.domain.base import Value
 from gateval.domain.plan import Plan
-from gateval.domain.trial import Trial
+from gateval.domain.trial import Side, Trial
 
 
 class RunInfo(Value):
@@ -26,6 +29,31 @@ class Results(Value):
     plan: Plan
     trials: tuple[Trial, ...] = ()
     info: RunInfo = RunInfo()
+
+    @model_validator(mode="after")
+    def _only_planned_trials(self) -> Self:
+        planned = set(self.plan.trial_keys())
+        seen = set()
+        for trial in self.trials:
+            if trial.key not in planned or trial.key in seen:
+                what = "comes twice" if trial.key in seen else "is not planned"
+                raise ValueError(f"trial {trial.key} {what}")
+            seen.add(trial.key)
+        return self
+
+
+Grouped = dict[tuple[str, str, Side], tuple[Trial, ...]]
+"""Trials by Eval, fixture and side, each in order of repetition."""
+
+
+def group_trials(trials: Iterable[Trial]) -> Grouped:
+    """Return the trials by (Eval, fixture, side)."""
+    groups: dict[tuple[str, str, Side], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.key.eval, trial.key.fixture, trial.key.side), []).append(trial)
+    return {
+        name: tuple(sorted(group, key=lambda t: t.key.repetition)) for name, group in groups.items()
+    }
 
 
 def sort_trials(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:

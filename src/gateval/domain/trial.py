@@ -87,6 +87,9 @@ class TrialKey(Value):
         """The order of reports: Eval, fixture, repetition, base before head."""
         return (self.eval, self.fixture, self.repetition, self.side)
 
+    def __str__(self) -> str:
+        return f"{self.eval}/{self.fixture} #{self.repetition} on {self.side}"
+
 
 class Answer(Value):
     """What a candidate gave in time: its final message and, if anyone recorded it, a trace."""
