@@ -5,33 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.plan import Revision
+from gateval.domain.tree import Entry
 from gateval.domain.trial import Cause, Side, Trial
-
-
-class Entry(NamedTuple):
-    """One entry of a tree: git's mode as text (`100644`, `120000`, `160000`, ...) and object id."""
-
-    mode: str
-    oid: str
-
-    @property
-    def is_file(self) -> bool:
-        """A regular file, executable or not."""
-        return self.mode in {"100644", "100755"}
-
-    @property
-    def is_symlink(self) -> bool:
-        """A symbolic link."""
-        return self.mode == "120000"
-
-    @property
-    def is_submodule(self) -> bool:
-        """A commit of another repository."""
-        return self.mode == "160000"
 
 
 class Repository(Protocol):
@@ -66,6 +45,9 @@ class Repository(Protocol):
 
         Symbolic links that lead out of the folder are refused with `RepositoryError`.
         """
+
+    def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of `paths` that hold a Git LFS pointer where the file's content is expected."""
 
 
 class Clock(Protocol):

@@ -11,11 +11,13 @@ from pydantic.alias_generators import to_camel
 
 JsonObject = dict[str, JsonValue]
 
-Name = Annotated[
-    str,
-    StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253),
-]
+NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=253)]
 """A Kubernetes name (DNS-1123 subdomain): lower-case letters, digits, `-` and `.`."""
+
+MODEL_NAME_PATTERN = r"^[^/\s]+/\S+$"
+ModelName = Annotated[str, StringConstraints(pattern=MODEL_NAME_PATTERN)]
+"""A model as people name it: `provider/model-id`; the id may hold further slashes."""
 
 
 class Value(BaseModel):

@@ -46,10 +46,14 @@ class Step(Value):
 
 
 class Trace(Value):
-    """The ordered steps of a trial. `source` says who recorded them."""
+    """The ordered steps of a trial.
+
+    `source` says who recorded them; `answer` means that nobody did, and that there are only the
+    input and the final message (`domain/transcript.py`).
+    """
 
     steps: tuple[Step, ...] = ()
-    source: Literal["gate", "gateway", "candidate"] = "gate"
+    source: Literal["gate", "gateway", "candidate", "answer"] = "gate"
     usage: Usage = Usage()
     model_calls: int = 0
     models: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from gateval.domain.base import Name, Spec, Value
+from gateval.domain.base import ModelName, Name, Spec, Value
 from gateval.domain.place import Place
 
 
@@ -28,7 +28,7 @@ class Calibration(Value):
     name: Name
     labels: dict[str, str] = {}
     rubric: str
-    judge_models: tuple[str, ...] = Field(min_length=1)
+    judge_models: tuple[ModelName, ...] = Field(min_length=1)
     examples: tuple[CalibrationExample, ...] = Field(min_length=1)
     place: Place
     path: str

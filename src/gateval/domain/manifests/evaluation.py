@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gateval.domain.base import Name, Spec, Value
+from gateval.domain.base import ModelName, Name, Spec, Value
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity
 from gateval.domain.place import Place
 
@@ -20,7 +20,7 @@ class FixtureSelector(Spec):
 class JudgeSpec(Spec):
     """The judge of an Eval. `model` is `provider/model-id`."""
 
-    model: str | None = Field(default=None, pattern=r"^[^/\s]+/\S+$")
+    model: ModelName | None = None
     temperature: float = Field(default=0.0, ge=0, le=2)
     calibration: Name | None = None
     min_agreement: float | None = Field(default=None, ge=-1, le=1)
@@ -30,7 +30,7 @@ class ScoringSpec(Spec):
     """`pass_threshold` in [0, 1]; `severity_weights` replaces single default weights."""
 
     pass_threshold: float = Field(default=1.0, ge=0, le=1)
-    severity_weights: dict[Severity, float] = {}
+    severity_weights: dict[Severity, Annotated[float, Field(gt=0)]] = {}
 
     def weight(self, severity: Severity) -> float:
         """The weight of a fixture of this severity."""

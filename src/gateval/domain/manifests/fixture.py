@@ -85,7 +85,10 @@ class Origin(Spec):
 
 
 class Fixture(Value):
-    """An EvalFixture as read from one revision. `digest` covers its meaning, without places."""
+    """An EvalFixture as read from one revision. `digest` covers its meaning, without places.
+
+    `places` maps `spec.KEY` to the place of that key.
+    """
 
     kind: Literal["EvalFixture"] = "EvalFixture"
     name: Name
@@ -100,5 +103,6 @@ class Fixture(Value):
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()
     place: Place
+    places: dict[str, Place] = {}
     path: str
     digest: str

@@ -1,0 +1,38 @@
+"""How large the measured things are: at full size, and just large enough to see it run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The sizes. `runs` holds pairs of fixtures and `parallel`; `latency` is in seconds.
+
+    `rounds` samples are taken of short processes, `run_rounds` of whole runs. `cache` is where
+    generated repositories are kept.
+    """
+
+    cache: Path
+    files: int = 10_000
+    agents: int = 200
+    fixtures: int = 2_000
+    rounds: int = 9
+    runs: tuple[tuple[int, int], ...] = ((200, 20), (1_000, 100))
+    run_rounds: int = 3
+    latency: float = 0.2
+
+
+def tiny(cache: Path) -> Scale:
+    """Sizes whose figures mean nothing, but which need seconds only."""
+    return Scale(
+        cache,
+        files=60,
+        agents=4,
+        fixtures=8,
+        rounds=1,
+        runs=((4, 2),),
+        run_rounds=1,
+        latency=0.01,
+    )

@@ -1,0 +1,123 @@
+"""Makes a pull request out of the examples and runs the gate on it: what `make demo` shows.
+
+`shop/` becomes the first commit on `main`, `shop-change/` a commit on a branch of it. Nothing of
+the machine gets in: no git configuration, no identity, no clock, no provider key, no network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).resolve().parent
+BRANCH = "refund-at-once"
+SECONDS = 120
+
+PASSED_ON = ("PATH", "LANG", "TMPDIR", "TERM", "COLUMNS", "NO_COLOR", "LD_LIBRARY_PATH")
+"""What the gate gets of our environment; in particular no provider key."""
+
+EXPECTED = {("regression", "refund-must-clarify"), ("no-answer", "shipping-light-parcel")}
+"""Code and fixture of reasons that the decision must hold, or the demo shows something else."""
+
+
+def main() -> int:
+    """Run the demo; 0 if the gate decided as it should, else 1 with a sentence."""
+    workspace = Path(tempfile.mkdtemp(prefix="gateval-demo-"))
+    print("A repository with three agents, and a pull request that changes each of them:\n")
+    repository = build(workspace)
+    show(git(repository, "diff", "--stat", f"main...{BRANCH}"))
+    show(f"In {repository}:\n$ gateval check --base main\n")
+    status = check(repository)
+    runs = sorted(repository.glob(".gateval/results/*/decision.v1.json"))
+    if not runs:
+        print(f"\nThe gate left no decision (exit status {status}).", file=sys.stderr)
+        return 1
+    results = runs[-1].parent
+    show(f"\n{' The comment on the pull request ':-^100}\n")
+    show((results / "comment.md").read_text("utf-8"))
+    show("-" * 100)
+    show(f"\nResults:     {results}\nRepository:  {repository}")
+    return verdict(status, json.loads(runs[-1].read_text("utf-8")))
+
+
+def build(workspace: Path) -> Path:
+    """Make the repository in `workspace`, with the pull request's branch checked out."""
+    repository = workspace / "shop"
+    shutil.copytree(EXAMPLES / "shop", repository, ignore=shutil.ignore_patterns("__pycache__"))
+    git(repository, "init", "--quiet", "--initial-branch=main", "--template=")
+    commit(repository, "Three agents with their evals", minute=0)
+    git(repository, "checkout", "--quiet", "-b", BRANCH)
+    for path in changed_files():
+        shutil.copyfile(EXAMPLES / "shop-change" / path, repository / path)
+    commit(repository, "Refund at once, exact fractions, zones in a module of their own", minute=5)
+    return repository
+
+
+def changed_files() -> list[Path]:
+    """Return the paths, from the repository's root, of the files that the pull request changes."""
+    change = EXAMPLES / "shop-change"
+    found = (path.relative_to(change) for path in change.rglob("*") if path.is_file())
+    return sorted(path for path in found if path.parts[0] == "agents" and path.suffix != ".pyc")
+
+
+def commit(repository: Path, message: str, *, minute: int) -> None:
+    """Commit everything, at a fixed time, so that every demo has the same commit ids."""
+    date = f"2026-11-20T09:{minute:02}:00Z"
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", f"--message={message}", date=date)
+
+
+def git(repository: Path, *arguments: str, date: str = "") -> str:
+    """Run git without any configuration but the repository's, and return what it prints."""
+    who = {"NAME": "Robin Hale", "EMAIL": "robin@ridgeline.example", "DATE": date}
+    identity = {
+        f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()
+    }
+    env = environment(repository.parent) | {"GIT_CONFIG_GLOBAL": os.devnull} | identity
+    command = ["git", "-c", "core.autocrlf=false", "-c", "gc.auto=0", *arguments]
+    done = subprocess.run(
+        command, cwd=repository, env=env, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
+
+
+def check(repository: Path) -> int:
+    """Run the gate on the branch, its progress in plain view, and return its exit status."""
+    command = [sys.executable, "-m", "gateval", "check", "--base", "main"]
+    env = environment(repository.parent)
+    return subprocess.run(command, cwd=repository, env=env, check=False, timeout=SECONDS).returncode
+
+
+def environment(workspace: Path) -> dict[str, str]:
+    """Return the whole environment of the demo's processes; `workspace` is their home."""
+    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return passed_on | {"HOME": str(workspace), "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def verdict(status: int, decision: dict[str, Any]) -> int:
+    """Say what the gate decided and whether that is what this demo is meant to show."""
+    found = {(reason["code"], reason["fixture"]) for reason in decision["reasons"]}
+    if status != 1 or not found >= EXPECTED:
+        print(
+            f"\nThis is not what the demo should show: exit status {status} instead of 1, or one "
+            f"of these reasons is missing: {sorted(EXPECTED)}.",
+            file=sys.stderr,
+        )
+        return 1
+    print(f"Exit status: {status}: the gate would fail this pull request.")
+    return 0
+
+
+def show(text: str) -> None:
+    """Print at once, so that our lines and those of the gate keep their order in a log."""
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Writes the files of a revision into a folder, straight from git's objects.
+
+Neither `git archive` nor a checkout would do: they follow attributes (`export-ignore`,
+`export-subst`, filters, line ends) that a pull request can set, and what is tested would no longer
+be what is in the commit. All names are taken as forged until checked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from gateval.adapters.git.links import TEXT_LIMIT, check_links
+from gateval.adapters.git.objects import Batch, batch
+from gateval.adapters.git.run import Git
+from gateval.adapters.git.tree_writer import TreeWriter
+from gateval.domain.place import show_path
+from gateval.domain.tree import Entry
+from gateval.errors import RepositoryError
+
+EXPORT_LIMIT = 8 * 1024**3
+"""Bytes written for one revision. One small object can be listed a million times."""
+
+PATH_LIMIT = 4095
+"""Characters of a path; the system takes no more, and checks stay quick."""
+
+_FORBIDDEN = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?=/|\Z)", re.IGNORECASE | re.ASCII)
+"""A component that is empty, `.`, `..` or `.git`."""
+
+
+def write_tree(
+    git: Git, entries: Mapping[str, Entry], folder: Path, *, limit: int = EXPORT_LIMIT
+) -> None:
+    """Write `entries` below `folder`, which is empty or does not exist yet. One git process.
+
+    Files come out byte for byte with mode 644 or 755 whatever the umask is, submodules as empty
+    folders, links as links. Raises `RepositoryError` for paths and links that could lead out of
+    the folder or into a `.git`, when the disk is full, and beyond `limit` bytes; what was
+    written before stays there.
+    """
+    check_paths(entries)
+    links = {path: entry.oid for path, entry in entries.items() if entry.is_symlink}
+    files = {path: entry for path, entry in entries.items() if entry.is_file}
+    wanted = [*links.values(), *(entry.oid for entry in files.values())]
+    writer = TreeWriter(folder)
+    with batch(git, wanted) as blobs:
+        targets = _link_targets(blobs, links)
+        check_links(targets)
+        _write_files(blobs, files, writer, limit)
+    for path, entry in entries.items():
+        if entry.is_submodule:
+            writer.folder(path)
+    # Links come last, so that nothing is ever written through one.
+    for path, target in targets.items():
+        writer.link(path, target)
+
+
+def check_paths(paths: Iterable[str]) -> None:
+    """Raise `RepositoryError` for a path that only a forged tree can hold."""
+    known = set(paths)
+    for path in known:
+        if len(path) > PATH_LIMIT or _FORBIDDEN.search(path):
+            raise _forged(f"The revision holds the path {_shown(path)}, which no file may have.")
+    if clash := _folders(known) & known:
+        raise _forged(f"{_shown(min(clash))} is a folder and something else in one revision.")
+
+
+def _folders(paths: Iterable[str]) -> set[str]:
+    folders: set[str] = set()
+    for path in paths:
+        parent = path.rpartition("/")[0]
+        while parent and parent not in folders:
+            folders.add(parent)
+            parent = parent.rpartition("/")[0]
+    return folders
+
+
+def _forged(message: str) -> RepositoryError:
+    hint = "git itself does not make such commits. Find out where this one comes from."
+    return RepositoryError(message, hint=hint)
+
+
+def _shown(path: str) -> str:
+    return show_path(path[:200]) or '""'
+
+
+def _link_targets(blobs: Batch, links: Mapping[str, str]) -> dict[str, str]:
+    targets: dict[str, str] = {}
+    for path, oid in links.items():
+        size = blobs.size(oid)
+        if size > TEXT_LIMIT:
+            raise RepositoryError(f"The symbolic link {show_path(path)} is {size:,} bytes long.")
+        targets[path] = os.fsdecode(blobs.read(size))
+    return targets
+
+
+def _write_files(blobs: Batch, files: Mapping[str, Entry], writer: TreeWriter, limit: int) -> None:
+    total = 0
+    for path, entry in files.items():
+        size = blobs.size(entry.oid)
+        total += size
+        if total > limit:
+            raise RepositoryError(
+                f"The revision is larger than {limit:,} bytes.",
+                hint="Gateval exports every file of it. Keep large data out of the repository.",
+            )
+        with writer.file(path, executable=entry.mode == "100755") as target:
+            blobs.copy(size, target)

@@ -1,0 +1,65 @@
+"""A repository as the inner rooms see it: `ports.Repository`, fulfilled by git."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from gateval.adapters.git import export, lfs, objects, revisions, snapshot, trees
+from gateval.adapters.git.run import Git
+from gateval.domain.plan import Revision
+from gateval.domain.tree import Entry
+
+
+class GitRepository:
+    """Fulfils `ports.Repository` for the repository whose working tree is at `root`.
+
+    Everything but `worktree` and `has_changes` reads git objects only and runs no program that a
+    configuration file names. Those two look at the working tree as `git add` and `git status`
+    would, with the clean filters (Git LFS, git-crypt, ...) that the user's own configuration sets.
+    """
+
+    def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
+        """Use `open_repository`. `git` may stand in any folder of the working tree."""
+        self.root = root
+        self._git_folder = git_folder
+        self._git = git.at(root)
+        self._trees: dict[str, Mapping[str, Entry]] = {}
+
+    def resolve(self, name: str) -> Revision:
+        """The commit called `name` and its tree."""
+        return revisions.resolve(self._git, name)
+
+    def worktree(self) -> Revision:
+        """A snapshot of the working tree; its objects stay in the repository, unreferenced."""
+        return snapshot.take(self._git, self._git_folder)
+
+    def has_changes(self) -> bool:
+        """Whether tracked or untracked files differ from HEAD."""
+        return snapshot.has_changes(self._git)
+
+    def default_branch(self) -> str | None:
+        """The default branch's name, or None when there is no telling."""
+        return revisions.default_branch(self._git)
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor, or None when the two commits share no history."""
+        return revisions.merge_base(self._git, one, other)
+
+    def tree(self, revision: Revision) -> Mapping[str, Entry]:
+        """All entries of a revision, in git's order. Asked for once per tree, then remembered."""
+        if revision.tree not in self._trees:
+            self._trees[revision.tree] = trees.entries(self._git, revision.tree)
+        return self._trees[revision.tree]
+
+    def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
+        """The contents of these blobs; None for one larger than `limit` bytes."""
+        return objects.read_blobs(self._git, oids, limit)
+
+    def export(self, revision: Revision, folder: Path) -> None:
+        """Write the files of a revision into an empty (or new) folder, byte for byte."""
+        export.write_tree(self._git, self.tree(revision), folder)
+
+    def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of `paths` that hold a Git LFS pointer instead of the file's content."""
+        return lfs.pointers(self._git, self.tree(revision), paths)

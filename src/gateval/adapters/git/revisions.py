@@ -1,0 +1,119 @@
+"""Names of commits: what they mean, where they meet, and which branch is the default."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gateval.adapters.git.explain import FULL_CONTENT, FULL_HISTORY
+from gateval.adapters.git.run import Git
+from gateval.domain.place import show_path
+from gateval.domain.plan import Revision
+from gateval.errors import RepositoryError
+
+_FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+_DEFAULTS = (
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+)
+
+
+def resolve(git: Git, name: str) -> Revision:
+    """Return the commit called `name` and its tree. One process: four questions to `cat-file`."""
+    check_name(name)
+    questions = (f"{name}^{{commit}}", f"{name}^{{tree}}", name, "HEAD")
+    answer = git.run("cat-file", "--batch-check", stdin=_lines(questions))
+    lines = _split(answer.out)
+    commit, tree = map(_FOUND.fullmatch, lines[:2])
+    if commit and tree:
+        return Revision(name=name, commit=commit["oid"], tree=tree["oid"])
+    raise _unresolved(git, name, lines)
+
+
+def check_name(name: str) -> None:
+    """Raise `RepositoryError` for a name that git could take for something else."""
+    if not name or name.startswith("-") or _CONTROL.search(name):
+        raise RepositoryError(
+            f"{show_path(name) or 'An empty name'} cannot be the name of a revision.",
+            hint="Name a branch, a tag or a commit.",
+        )
+    if not name.isascii() and any(0xD800 <= ord(char) <= 0xDFFF for char in name):
+        raise RepositoryError(f"The revision name {show_path(name)} is not valid UTF-8.")
+
+
+def merge_base(git: Git, one: str, other: str) -> str | None:
+    """Return the best common ancestor of two commits, or None when they share no history."""
+    check_name(one)
+    check_name(other)
+    answer = git.run("merge-base", "--end-of-options", one, other, accept=(0, 1))
+    if answer.code == 0:
+        return os.fsdecode(answer.out).split("\n", 1)[0]
+    if _is_shallow(git):
+        raise RepositoryError(
+            f"No common ancestor of {show_path(one)} and {show_path(other)} is in this clone.",
+            hint=FULL_HISTORY,
+        )
+    return None
+
+
+def default_branch(git: Git) -> str | None:
+    """Return the name of the default branch, as short as it is unambiguous, or None.
+
+    In this order: what the remote `origin` says, its `main` or `master`, the local `main` or
+    `master`, and a local branch of the name that git gives to first branches here.
+    """
+    if found := _first_branch(git, _DEFAULTS):
+        return found
+    configured = git.run("config", "--get", "init.defaultBranch", accept=(0, 1)).out
+    name = os.fsdecode(configured).removesuffix("\n")
+    return _first_branch(git, (f"refs/heads/{name}",)) if name else None
+
+
+def _first_branch(git: Git, refs: tuple[str, ...]) -> str | None:
+    layout = "--format=%(refname) %(refname:short) %(symref:short)"
+    answer = git.run("for-each-ref", layout, "--", *refs)
+    found = dict(line.split(" ", 1) for line in _split(answer.out))
+    for ref in refs:
+        if ref in found:
+            short, _, target = found[ref].partition(" ")
+            return target or short
+    return None
+
+
+def _unresolved(git: Git, name: str, lines: list[str]) -> RepositoryError:
+    """The error for a name, from what git answered to the four questions of `resolve`."""
+    commit, _, plain, head = map(_FOUND.fullmatch, lines)
+    shown = show_path(name)
+    hint = "Name a branch, a tag or a commit."
+    if any(line.endswith(" ambiguous") for line in lines):
+        return RepositoryError(f"{shown} is short for several objects.", hint="Use a longer id.")
+    if commit:
+        return RepositoryError(f"The files of the commit {shown} are missing.", hint=FULL_CONTENT)
+    if plain and plain["kind"] != "tag":
+        return RepositoryError(f"{shown} names a {plain['kind']}, not a commit.", hint=hint)
+    if not head:
+        return RepositoryError(
+            f"There is no revision {shown}: the current branch has no commit yet.",
+            hint="Commit something first.",
+        )
+    return RepositoryError(
+        f"There is no revision {shown} in this repository.",
+        hint=FULL_HISTORY if _is_shallow(git) else "Check the spelling, or fetch it first.",
+    )
+
+
+def _is_shallow(git: Git) -> bool:
+    return git.run("rev-parse", "--is-shallow-repository").out.strip() == b"true"
+
+
+def _lines(names: tuple[str, ...]) -> bytes:
+    return b"".join(os.fsencode(name) + b"\n" for name in names)
+
+
+def _split(out: bytes) -> list[str]:
+    return os.fsdecode(out).removesuffix("\n").split("\n") if out else []

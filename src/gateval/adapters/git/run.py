@@ -1,0 +1,171 @@
+"""The one place that starts git processes: clean environment, fixed settings, limits, time-out."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from gateval.adapters.git.environment import clean_environment, global_options
+from gateval.adapters.git.explain import explain
+from gateval.domain.place import show_path
+from gateval.errors import RepositoryError
+
+TIMEOUT_SECONDS = 300.0
+"""How long one git process may take."""
+
+OUTPUT_LIMIT = 128 * 1024 * 1024
+"""Bytes read of one answer. A forged tree can list billions of files in a few objects."""
+
+_PIECE = 1024 * 1024
+
+
+class Answer(NamedTuple):
+    """What a git process gave: exit code, standard output, standard error."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+class GitProcess:
+    """A git at work. `out` is its standard output; end it with `close` whatever happens."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], errors: IO[bytes], command: str, timeout: float
+    ) -> None:
+        self.out = cast("IO[bytes]", process.stdout)
+        self._process = process
+        self._errors = errors
+        self._command = command
+        self._timeout = timeout
+        self._expired = False
+        self._timer = threading.Timer(timeout, self._expire)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def read(self, limit: int) -> bytes:
+        """Return all output; raises `RepositoryError` beyond `limit` bytes."""
+        pieces: list[bytes] = []
+        total = 0
+        while piece := self.out.read(_PIECE):
+            pieces.append(piece)
+            total += len(piece)
+            if total > limit:
+                raise RepositoryError(
+                    f"`git {self._command}` answers with more than {limit:,} bytes.",
+                    hint="This repository is larger than Gateval can look at.",
+                )
+        return b"".join(pieces)
+
+    def finish(self) -> tuple[int, bytes]:
+        """Wait for the end; return exit code and standard error."""
+        code = self._process.wait()
+        if self._expired and code < 0:
+            raise RepositoryError(
+                f"`git {self._command}` did not end within {self._timeout:g} seconds."
+            )
+        self._errors.seek(0)
+        return code, self._errors.read(_PIECE)
+
+    def failure(self) -> RepositoryError:
+        """The reason why the output ended too early."""
+        _, err = self.finish()
+        return explain(self._command, err)
+
+    def close(self) -> None:
+        """End the process if it still runs, and free what it held."""
+        self._timer.cancel()
+        self._process.kill()
+        self.out.close()
+        self._process.wait()
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._process.kill()
+
+
+class Git:
+    """Runs git in one folder.
+
+    `environ` is the environment of the gate, of which git sees only what is harmless. Every method
+    raises `RepositoryError` when git is missing, fails, or takes longer than `timeout` seconds.
+    """
+
+    def __init__(
+        self, folder: Path, environ: Mapping[str, str], *, timeout: float = TIMEOUT_SECONDS
+    ) -> None:
+        self.folder = folder
+        self._environ = clean_environment(environ)
+        self._timeout = timeout
+
+    def at(self, folder: Path) -> Git:
+        """Return the same git for another folder."""
+        return Git(folder, self._environ, timeout=self._timeout)
+
+    def run(
+        self,
+        command: str,
+        *arguments: str,
+        stdin: bytes = b"",
+        accept: tuple[int, ...] = (0,),
+        env: Mapping[str, str] | None = None,
+        config: tuple[str, ...] = (),
+    ) -> Answer:
+        """Run `git command` to its end. Exit codes other than those in `accept` are an error."""
+        with self.start(command, *arguments, stdin=stdin, env=env, config=config) as process:
+            out = process.read(OUTPUT_LIMIT)
+            code, err = process.finish()
+        if code not in accept:
+            raise explain(command, err)
+        return Answer(code, out, err)
+
+    @contextmanager
+    def start(
+        self,
+        command: str,
+        *arguments: str,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        config: tuple[str, ...] = (),
+    ) -> Iterator[GitProcess]:
+        """Start `git command` and hand it over for reading; it is ended with the block.
+
+        Input and errors go through files, so that nobody ever waits for the other side to read.
+        """
+        line = ["git", *global_options(), *(part for each in config for part in ("-c", each))]
+        with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as given:
+            given.write(stdin)
+            given.seek(0)
+            popen = self._popen([*line, command, *arguments], given, errors, env or {})
+            process = GitProcess(popen, errors, command, self._timeout)
+            try:
+                yield process
+            finally:
+                process.close()
+
+    def _popen(
+        self, line: list[str], given: IO[bytes], errors: IO[bytes], env: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                line,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=self.folder,
+                env={**self._environ, **env},
+                bufsize=64 * 1024,
+            )
+        except OSError as error:
+            if not self.folder.is_dir():
+                where = show_path(str(self.folder))
+                raise RepositoryError(f"There is no folder {where}.") from error
+            raise RepositoryError(
+                f"git cannot be started: {error.strerror}.",
+                hint="Install git 2.31 or newer, and see that it is on PATH.",
+            ) from error

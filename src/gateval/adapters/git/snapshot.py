@@ -1,0 +1,62 @@
+"""The working tree: whether it differs from HEAD, and as a tree, as if all of it were committed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gateval.adapters.git.explain import explain
+from gateval.adapters.git.run import Git
+from gateval.domain.plan import Revision
+
+WORKTREE = "WORKTREE"
+"""What a snapshot of the working tree is called instead of a revision's name."""
+
+_CONFIG = (
+    "core.safecrlf=false",
+    # A split index would put a part of the temporary one into the repository.
+    "core.splitIndex=false",
+    "advice.addEmbeddedRepo=false",
+)
+_ERROR = re.compile(rb"^(?:error|fatal): .*$", re.MULTILINE)
+_EMPTY_EMBEDDED = b"does not have a commit checked out"
+
+
+def has_changes(git: Git) -> bool:
+    """Return whether the working tree differs from HEAD.
+
+    Untracked files and other commits in submodules count; uncommitted changes inside a submodule
+    do not, since no snapshot can hold them.
+    """
+    answer = git.run(
+        "status",
+        "--porcelain",
+        "-z",
+        "--untracked-files=normal",
+        "--ignore-submodules=dirty",
+        "--no-renames",
+    )
+    return bool(answer.out)
+
+
+def take(git: Git, git_folder: Path) -> Revision:
+    """Return the working tree as a revision without a commit. Ignored files stay out.
+
+    Everything is added to a private copy of the index; the real one is only read. The copy keeps
+    the time stamp, by which git tells which files it need not read again. A conflicted file goes
+    in as it stands. An embedded repository counts as a submodule, one without commits as nothing.
+    """
+    with TemporaryDirectory(prefix="gateval-index-") as folder:
+        index = Path(folder) / "index"
+        with suppress(FileNotFoundError):
+            shutil.copy2(git_folder / "index", index)
+        env = {"GIT_INDEX_FILE": str(index)}
+        added = git.run("add", "--all", "--ignore-errors", accept=(0, 1), env=env, config=_CONFIG)
+        if any(_EMPTY_EMBEDDED not in line for line in _ERROR.findall(added.err)):
+            raise explain("add", added.err)
+        # Objects may be absent from a partial clone, and nothing here needs to open them.
+        written = git.run("write-tree", "--missing-ok", env=env, config=_CONFIG)
+    return Revision(name=WORKTREE, commit=None, tree=written.out.decode().strip(), worktree=True)

@@ -1,0 +1,116 @@
+"""Shows a run as it goes: a live line in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from gateval.domain.trial import Outcome
+from gateval.events import (
+    CandidatePreparing,
+    Event,
+    Listener,
+    RunStarted,
+    TrialFinished,
+)
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+PLAIN_LINES = 10
+"""About how many progress lines a plain log gets, however many trials there are."""
+
+
+@contextlib.contextmanager
+def show_progress(stream: TextIO, *, plain: bool) -> Iterator[Listener]:
+    """Give a listener that writes to `stream`.
+
+    A listener that cannot print must not end a run: broken pipes and closed streams are ignored.
+    """
+    if plain or not stream.isatty():
+        yield _quietly(PlainProgress(stream))
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[counts]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(file=stream), transient=True) as progress:
+        yield _quietly(LiveProgress(progress))
+
+
+def _quietly(listener: Listener) -> Listener:
+    def tell(event: Event) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            listener(event)
+
+    return tell
+
+
+class Tally:
+    """Counts finished trials by outcome."""
+
+    def __init__(self) -> None:
+        self.planned = 0
+        self.counts = dict.fromkeys(Outcome, 0)
+
+    def add(self, outcome: Outcome) -> int:
+        """Count one trial and return how many are finished."""
+        self.counts[outcome] += 1
+        return sum(self.counts.values())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
+
+
+class PlainProgress:
+    """Writes a line at the start, about every tenth of the way, and per set-up."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._tally = Tally()
+
+    def __call__(self, event: Event) -> None:
+        """Print what is worth a line."""
+        if isinstance(event, RunStarted):
+            self._tally.planned = len(event.plan.trial_keys())
+            self._line(f"Running {self._tally.planned} trials.")
+        elif isinstance(event, CandidatePreparing):
+            self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
+        elif isinstance(event, TrialFinished):
+            finished = self._tally.add(event.trial.outcome)
+            step = max(1, self._tally.planned // PLAIN_LINES)
+            if finished % step == 0 or finished == self._tally.planned:
+                self._line(f"{finished}/{self._tally.planned} trials: {self._tally}")
+
+    def _line(self, text: str) -> None:
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
+
+class LiveProgress:
+    """Keeps one moving line up to date."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tally = Tally()
+        self._task: TaskID = progress.add_task("Trials", total=None, counts="")
+
+    def __call__(self, event: Event) -> None:
+        """Move the bar."""
+        if isinstance(event, RunStarted):
+            self._tally.planned = len(event.plan.trial_keys())
+            self._progress.update(self._task, total=self._tally.planned)
+        elif isinstance(event, CandidatePreparing):
+            self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])
+        elif isinstance(event, TrialFinished):
+            self._tally.add(event.trial.outcome)
+            self._progress.update(
+                self._task, advance=1, description="Trials", counts=str(self._tally)
+            )

@@ -1,0 +1,166 @@
+"""Where a run leaves its results, such that they neither dirty the repository nor leave it.
+
+The parent folders may have come with a pull request, so no symbolic link is followed there.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gateval.domain.place import show_path
+from gateval.errors import UsageError
+from gateval.ports import Clock
+
+PARENTS = (".gateval", "results")
+_IGNORE = b"*\n"
+_ATTEMPTS = 100
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class ResultsFolder:
+    """The folder of one run. `run` is the run's id, `path` where its files lie."""
+
+    def __init__(self, run: str, path: Path) -> None:
+        self.run = run
+        self.path = path
+
+    def write(self, name: str, content: bytes) -> Path:
+        """Write a file that readers see whole or not at all; return its path.
+
+        A file of this name is replaced. `name` has no folders. Raises `UsageError` when the system
+        refuses.
+        """
+        target = self.path / name
+        with _explained(target), _opened(self.path) as folder:
+            _replace(folder, name, content)
+        return target
+
+
+def random_token() -> str:
+    """Return four random hexadecimal digits."""
+    return os.urandom(2).hex()
+
+
+def run_id(now: str, token: str) -> str:
+    """Return the id of a run that starts `now` (ISO 8601 in UTC): `20261120-093000-ab12`."""
+    digits = "".join(filter(str.isdigit, now))
+    return f"{digits[:8]}-{digits[8:14]}-{token}"
+
+
+def create_results_folder(
+    repository: Path,
+    clock: Clock,
+    *,
+    chosen: Path | None = None,
+    token: Callable[[], str] = random_token,
+) -> ResultsFolder:
+    """Create the folder for a run's results and return it.
+
+    It is `<repository>/.gateval/results/<run id>`, with a `.gitignore` above that hides all of
+    it from git; or exactly the folder `chosen`, which is new or empty. Raises `UsageError` when
+    that cannot be, or when one of the parents is a symbolic link or no folder.
+    """
+    if chosen is not None:
+        return ResultsFolder(run_id(clock.utc_now(), token()), _take(chosen))
+    parent = repository.joinpath(*PARENTS)
+    with (
+        _explained(parent),
+        _opened(repository) as root,
+        _entered(root, PARENTS[0]) as upper,
+        _entered(upper, PARENTS[1]) as results,
+    ):
+        _hide(results)
+        run = _new_run(results, clock, token)
+    return ResultsFolder(run, parent / run)
+
+
+def _take(chosen: Path) -> Path:
+    with _explained(chosen):
+        chosen.mkdir(parents=True, exist_ok=True)
+        if any(chosen.iterdir()):
+            raise UsageError(
+                f"The folder for results, {show_path(str(chosen))}, is not empty.",
+                hint="Name a new or empty folder, so that two runs do not get mixed up.",
+            )
+    return chosen
+
+
+def _new_run(results: int, clock: Clock, token: Callable[[], str]) -> str:
+    for _ in range(_ATTEMPTS):
+        run = run_id(clock.utc_now(), token())
+        try:
+            os.mkdir(run, dir_fd=results)
+        except FileExistsError:
+            continue
+        return run
+    raise UsageError("There is no free name for the results folder.", hint="Remove old results.")
+
+
+def _hide(results: int) -> None:
+    """Write the `.gitignore`, unless there is one."""
+    try:
+        found = os.stat(".gitignore", dir_fd=results, follow_symlinks=False)
+    except FileNotFoundError:
+        _replace(results, ".gitignore", _IGNORE)
+    else:
+        if not stat.S_ISREG(found.st_mode):
+            raise UsageError(
+                "`.gateval/results/.gitignore` is no regular file, so git would not heed it.",
+                hint="Remove it; Gateval writes its own.",
+            )
+
+
+def _replace(folder: int, name: str, content: bytes) -> None:
+    """Write a new file under a passing name, then give it its own: rename follows no link."""
+    passing = f".{name}.{os.urandom(4).hex()}"
+    file = os.open(passing, _NEW_FILE, 0o644, dir_fd=folder)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(content)
+        os.rename(passing, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        os.unlink(passing, dir_fd=folder)
+        raise
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _entered(parent: int, name: str) -> Iterator[int]:
+    """Open the folder `name` in an open folder, made if need be; a link is an `OSError`."""
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=parent)
+    folder = os.open(name, _FOLDER, dir_fd=parent)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except NotADirectoryError as error:
+        raise UsageError(
+            f"Results cannot go to {show_path(str(path))}: "
+            f"{show_path(str(error.filename))} is a symbolic link or no folder.",
+            hint="Remove it, or name another folder for the results.",
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            f"Results cannot be written to {show_path(str(path))}: {error.strerror}.",
+            hint="Name a folder for the results that can be written.",
+        ) from error

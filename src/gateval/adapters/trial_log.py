@@ -1,0 +1,107 @@
+"""Finished trials on disk, one JSON line each, so that a killed run loses only what was under way.
+
+A line that lacks its line end was torn by a crash. It counts as never written: `read_trials`
+leaves it out, and opening the log to go on cuts it off.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import ValidationError
+
+from gateval.domain.place import show_path
+from gateval.domain.trial import Trial
+from gateval.errors import EvaluationError, StageFileError
+
+SIZE_LIMIT = 256 * 1024 * 1024
+"""Bytes of a log that is read back."""
+
+_PIECE = 64 * 1024
+
+
+class TrialLogFile:
+    """Fulfils `ports.TrialLog` with a file, which is created or continued. Use it as a context.
+
+    Raises `EvaluationError` when the system refuses to open or write the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._file = os.open(path, flags, 0o644)
+            os.ftruncate(self._file, _whole_lines(self._file))
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def append(self, trial: Trial) -> None:
+        """Store one trial; on return it is with the operating system."""
+        line = trial.model_dump_json().encode() + b"\n"
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def close(self) -> None:
+        """Close the file. No trial can be stored afterwards."""
+        os.close(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _failed(self, error: OSError) -> EvaluationError:
+        return EvaluationError(
+            f"Cannot store trials in {show_path(str(self._path))}: {error.strerror}.",
+            hint="See that the disk has space and the folder can be written.",
+        )
+
+
+def read_trials(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[Trial, ...]:
+    """Return the trials of a log in the order they were stored.
+
+    Raises `StageFileError` when the file cannot be read, has more than `limit` bytes, or holds a
+    whole line that is no trial.
+    """
+    shown = show_path(str(path))
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except OSError as error:
+        raise StageFileError(f"Cannot read the trials in {shown}: {error.strerror}.") from error
+    if len(content) > limit:
+        raise StageFileError(f"The trial log {shown} has more than {limit:,} bytes.")
+    trials: list[Trial] = []
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            trials.append(Trial.model_validate_json(line))
+        except ValidationError as error:
+            raise StageFileError(
+                f"{shown}:{number} is not a trial: {error.errors()[0]['msg']}.",
+                hint="The log was changed, or another version of Gateval wrote it.",
+            ) from error
+    return tuple(trials)
+
+
+def _whole_lines(file: int) -> int:
+    """Return how many bytes of the open file stand before the end of its last whole line."""
+    end = os.fstat(file).st_size
+    while end > 0:
+        start = max(0, end - _PIECE)
+        last = os.pread(file, end - start, start).rfind(b"\n")
+        if last >= 0:
+            return start + last + 1
+        end = start
+    return 0

@@ -1,0 +1,78 @@
+"""What `check` and `run` do: plan, run, write everything, print the summary."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.progress import show_progress
+from gateval.adapters.results_folder import create_results_folder
+from gateval.app.evaluate import evaluate, refuse_missing_keys
+from gateval.app.planning import announce_worktree, make_plan
+from gateval.app.registries import registries
+from gateval.app.stored import PLAN_FILE, read_limited
+from gateval.domain.plan import Plan
+from gateval.errors import EXIT_INTERRUPTED
+from gateval.pipeline.plan import plan_named_evals
+from gateval.pipeline.revisions import find_head
+from gateval.pipeline.run import report_on
+from gateval.publish.local import publish_local
+from gateval.render.stage import STAGE_LIMIT, dump, load_plan
+from gateval.render.terminal import render_summary
+from gateval.settings import Settings, read_settings
+
+
+def check_change(
+    environ: dict[str, str], *, base: str | None, head: str | None, results: Path | None
+) -> int:
+    """Plan a change and run it."""
+    settings = read_settings(environ)
+    repository = open_repository(Path.cwd())
+    plan = make_plan(repository, base=base, head=head)
+    return carry_out(plan, repository, settings, results)
+
+
+def run_evals(
+    environ: dict[str, str],
+    evals: Sequence[str],
+    *,
+    fixtures: Sequence[str],
+    rev: str | None,
+    results: Path | None,
+) -> int:
+    """Run the named Evals on one revision, without a baseline, under that revision's rules."""
+    settings = read_settings(environ)
+    repository = open_repository(Path.cwd())
+    revision = find_head(repository, rev)
+    announce_worktree(revision)
+    plan = plan_named_evals(repository, registries(), revision, evals=evals, fixtures=fixtures)
+    return carry_out(plan, repository, settings, results)
+
+
+def run_plan_file(environ: dict[str, str], plan_file: str, *, results: Path | None) -> int:
+    """Run a plan that was written before, `-` for standard input."""
+    settings = read_settings(environ)
+    plan = load_plan(read_limited(plan_file, STAGE_LIMIT))
+    return carry_out(plan, open_repository(Path.cwd()), settings, results)
+
+
+def carry_out(
+    plan: Plan, repository: GitRepository, settings: Settings, results: Path | None
+) -> int:
+    """Run a plan, write all views, print the summary; return the decision's exit code."""
+    refuse_missing_keys(plan, settings)
+    folder = create_results_folder(repository.root, SystemClock(), chosen=results)
+    folder.write(PLAN_FILE, dump(plan).encode())
+    with show_progress(sys.stderr, plain=settings.plain) as listen:
+        evaluation = evaluate(plan, repository, settings, folder, listen)
+    report = report_on(evaluation.results)
+    publish_local(report, folder)
+    sys.stdout.write(render_summary(report))
+    print(f"Results: {folder.path}", file=sys.stderr)
+    if evaluation.interrupted:
+        print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    return report.decision.exit_code

@@ -1,0 +1,140 @@
+"""Runs a plan in the real world: candidates, gateway, judge, files, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateval import __version__
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.results_folder import ResultsFolder
+from gateval.adapters.trial_log import TrialLogFile, read_trials
+from gateval.app.stored import TRIALS_FILE
+from gateval.candidates.allowlist import candidate_environment
+from gateval.candidates.base import Surroundings
+from gateval.candidates.team import Candidates
+from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.plan import Plan
+from gateval.domain.results import Results, RunInfo
+from gateval.domain.trial import Trial
+from gateval.engine.run import Workshop
+from gateval.errors import MissingKey
+from gateval.events import Listener
+from gateval.gateway.door import Gateway
+from gateval.gateway.server import GatewayServer
+from gateval.gateway.upstream import missing_keys
+from gateval.judging.judge import Judge
+from gateval.pipeline.exports import RevisionExports
+from gateval.pipeline.run import results_of, run_a_plan
+from gateval.ports import Repository
+from gateval.settings import Settings
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of a run. `interrupted` says that a signal ended it early."""
+
+    results: Results
+    interrupted: bool
+
+
+def evaluate(
+    plan: Plan, repository: Repository, settings: Settings, folder: ResultsFolder, listen: Listener
+) -> Evaluation:
+    """Run a plan to its end or to the first SIGINT or SIGTERM.
+
+    Raises `MissingKey` before anything runs when a model of the plan has no key.
+    """
+    refuse_missing_keys(plan, settings)
+    clock = SystemClock()
+    started, begin = clock.utc_now(), clock.monotonic()
+    trials_file = folder.path / TRIALS_FILE
+    trials: tuple[Trial, ...] = ()
+    interrupted = False
+    with TrialLogFile(trials_file) as log:
+        try:
+            trials = asyncio.run(
+                _until_signalled(_Run(folder.run, plan, repository, settings, log, listen))
+            )
+        except asyncio.CancelledError:
+            interrupted = True
+    if interrupted:
+        trials = read_trials(trials_file)
+    info = RunInfo(
+        run=folder.run,
+        started_at=started,
+        seconds=round(clock.monotonic() - begin, 3),
+        gateval=__version__,
+    )
+    return Evaluation(results_of(plan, trials, info), interrupted)
+
+
+def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
+    """Raise `MissingKey`, naming every model of the plan that cannot be asked."""
+    models = {model for agent in plan.agents for model in agent.models}
+    for planned in plan.evals:
+        judged = any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
+        if judged and planned.judge.model:
+            models.add(planned.judge.model)
+    missing = missing_keys(sorted(models), settings.upstreams)
+    if missing:
+        raise MissingKey(
+            "; ".join(missing) + ".",
+            hint="Set the variable in the environment of gateval; candidates never see it.",
+        )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What the parts of one run share."""
+
+    name: str
+    plan: Plan
+    repository: Repository
+    settings: Settings
+    log: TrialLogFile
+    listen: Listener
+
+
+async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
+    """Run the plan; the first SIGINT or SIGTERM cancels it, so that everything is torn down."""
+    task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    if task is not None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+    async with _workshop(run) as workshop:
+        results = await run_a_plan(run.plan, workshop, RunInfo())
+    return results.trials
+
+
+@contextlib.asynccontextmanager
+async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
+    plan, settings = run.plan, run.settings
+    scripts = {one.side: {script.name: script for script in one.models} for one in plan.scripts}
+    needs_door = any(agent.runtime.type != MODEL_RUNTIME for agent in plan.agents)
+    async with contextlib.AsyncExitStack() as stack:
+        scratch = Path(
+            stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="gateval-", ignore_cleanup_errors=True)
+            )
+        )
+        gateway = await stack.enter_async_context(Gateway(settings.upstreams, scripts))
+        door = await stack.enter_async_context(GatewayServer(gateway)) if needs_door else None
+        surroundings = Surroundings(
+            run=run.name,
+            calls=gateway,
+            door=door,
+            exports=RevisionExports(run.repository, plan, scratch),
+            environ=candidate_environment(settings.environ, plan.policy.candidate_env),
+            clock=SystemClock(),
+            scratch=scratch,
+            on_event=run.listen,
+        )
+        candidates = await stack.enter_async_context(Candidates(surroundings))
+        yield Workshop(candidates=candidates, judge=Judge(gateway), log=run.log, tell=run.listen)

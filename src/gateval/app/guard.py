@@ -1,0 +1,71 @@
+"""The one place where errors become text and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+from gateval.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_NOT_EVALUATED,
+    GatevalError,
+    InvalidManifests,
+)
+
+LINE_LIMIT = 2_000
+"""Characters of one line on stderr."""
+
+ISSUES = "https://github.com/gateval/gateval/issues"
+
+
+def guarded(action: Callable[[], int]) -> int:
+    """Run `action` and return its exit code, or that of the error it raised, told on stderr."""
+    try:
+        return action()
+    except GatevalError as error:
+        tell(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("gateval: interrupted.", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_NOT_EVALUATED
+    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback for users
+        return _own_fault(error)
+
+
+def tell(error: GatevalError) -> None:
+    """Print what is wrong and what to do next."""
+    from gateval.render.sanitize import plain_line
+
+    if isinstance(error, InvalidManifests):
+        for problem in error.problems:
+            print(plain_line(str(problem), LINE_LIMIT), file=sys.stderr)
+    print(f"gateval: {plain_line(error.message, LINE_LIMIT)}", file=sys.stderr)
+    if error.hint:
+        print(f"  {plain_line(error.hint, LINE_LIMIT)}", file=sys.stderr)
+
+
+def _own_fault(error: Exception) -> int:
+    """Report a fault of Gateval's own; the traceback only when asked for."""
+    inner: BaseException = error
+    while isinstance(inner, BaseExceptionGroup):
+        inner = inner.exceptions[0]
+    if isinstance(inner, GatevalError):
+        tell(inner)
+        return inner.exit_code
+    if isinstance(inner, OSError):
+        print(f"gateval: {inner.strerror or inner}: {inner.filename or ''}", file=sys.stderr)
+        return EXIT_NOT_EVALUATED
+    print(
+        f"gateval: this is a fault in Gateval itself ({type(inner).__name__}: {inner}).\n"
+        f"  Nothing was decided. Please report it at {ISSUES};\n"
+        "  GATEVAL_TRACEBACK=1 shows where it happened.",
+        file=sys.stderr,
+    )
+    if os.environ.get("GATEVAL_TRACEBACK"):
+        traceback.print_exception(error)
+    return EXIT_NOT_EVALUATED

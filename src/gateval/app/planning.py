@@ -1,0 +1,100 @@
+"""What `plan` and `validate` do: read git, start nothing, import little."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gateval.adapters.git import GitRepository, open_repository
+from gateval.app.guard import LINE_LIMIT
+from gateval.app.registries import registries
+from gateval.domain.catalogue import warnings_of
+from gateval.domain.place import Problem, show_path
+from gateval.domain.plan import Plan, Revision
+from gateval.errors import EXIT_PASS, EXIT_USAGE, UsageError
+from gateval.pipeline.plan import plan_a_change
+from gateval.pipeline.read import survey
+from gateval.pipeline.revisions import find_head, find_revisions
+
+
+def announce_worktree(revision: Revision) -> None:
+    """Say so on stderr when uncommitted changes are what is measured."""
+    if revision.worktree:
+        print(
+            "Measuring a snapshot of the working tree, uncommitted changes included.",
+            file=sys.stderr,
+        )
+
+
+def make_plan(repository: GitRepository, *, base: str | None, head: str | None) -> Plan:
+    """Plan a change."""
+    revisions = find_revisions(repository, base=base, head=head)
+    announce_worktree(revisions.head)
+    return plan_a_change(repository, registries(), revisions)
+
+
+def show_plan(*, base: str | None, head: str | None, as_json: bool) -> int:
+    """Print the plan as a table or as `plan.v1`."""
+    plan = make_plan(open_repository(Path.cwd()), base=base, head=head)
+    if as_json:
+        from gateval.render.stage import dump
+
+        sys.stdout.write(dump(plan))
+    elif plan.nothing and not plan.warnings and not plan.changes:
+        print(plan.nothing)
+    else:
+        from gateval.render.plan_table import render_plan
+
+        sys.stdout.write(render_plan(plan, width=100, color=False))
+    return EXIT_PASS
+
+
+def validate_manifests(paths: Sequence[Path]) -> int:
+    """Print every problem of every manifest; with `paths`, only theirs."""
+    from gateval.render.sanitize import plain_line
+
+    repository = open_repository(Path.cwd())
+    wanted = [_inside(repository, path) for path in paths]
+    snapshot = survey(repository, registries(), find_head(repository, None))
+    for path in wanted:
+        if path and not any(_within(known, path) for known in snapshot.tree):
+            raise UsageError(
+                f"{show_path(path)} is not tracked, or ignored by git.",
+                hint="Gateval reads what a commit would hold.",
+            )
+    problems = [p for p in snapshot.problems if _concerns(p, wanted)]
+    for problem in problems:
+        print(plain_line(str(problem), LINE_LIMIT))
+    for warning in warnings_of(snapshot.catalogue):
+        print(f"warning: {plain_line(warning, LINE_LIMIT)}")
+    catalogue = snapshot.catalogue
+    counts = (
+        f"{len(catalogue.agents)} Agents, {len(catalogue.evals)} Evals, "
+        f"{len(catalogue.fixtures)} fixtures, {len(catalogue.calibrations)} calibrations"
+    )
+    if problems:
+        print(f"{counts}: {len(problems)} {'problem' if len(problems) == 1 else 'problems'}.")
+        return EXIT_USAGE
+    print(f"{counts}: valid.")
+    return EXIT_PASS
+
+
+def _inside(repository: GitRepository, path: Path) -> str:
+    absolute = Path(os.path.normpath(Path.cwd() / path))
+    try:
+        relative = absolute.relative_to(repository.root)
+    except ValueError:
+        raise UsageError(f"{path} is outside the repository {repository.root}.") from None
+    return "" if relative == Path() else relative.as_posix()
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")
+
+
+def _concerns(problem: Problem, wanted: Sequence[str]) -> bool:
+    if not wanted:
+        return True
+    return any(not path or _within(problem.place.file, show_path(path)) for path in wanted)

@@ -1,0 +1,16 @@
+"""Ties the registries of assertions and runtimes together for whoever reads manifests."""
+
+from __future__ import annotations
+
+from gateval.assertions.registry import ASSERTIONS
+from gateval.candidates.registry import RUNTIMES
+from gateval.formats.registries import Registries
+
+
+def registries() -> Registries:
+    """Return every known assertion and runtime."""
+    return Registries(
+        assertions=ASSERTIONS,
+        runtimes={name: runtime.options for name, runtime in RUNTIMES.items()},
+        judged=frozenset(name for name, one in ASSERTIONS.items() if one.needs_judge),
+    )

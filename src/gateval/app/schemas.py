@@ -1,0 +1,49 @@
+"""What `schema` does: the JSON Schemas of manifests and stage files, made from the types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from gateval.app.registries import registries
+from gateval.domain.base import JsonObject, Value
+from gateval.domain.decision import Decision
+from gateval.domain.place import nearest
+from gateval.domain.plan import Plan
+from gateval.domain.results import Results
+from gateval.errors import EXIT_PASS, UsageError
+from gateval.formats.schemas import KINDS, manifest_schema
+
+STAGES: Mapping[str, type[Value]] = {
+    "plan.v1": Plan,
+    "results.v1": Results,
+    "decision.v1": Decision,
+}
+ALL_KINDS = (*KINDS, *STAGES)
+
+
+def show_schema(kind: str | None) -> int:
+    """Print one schema, or the list of kinds."""
+    print("\n".join(ALL_KINDS) if kind is None else schema_text(kind), end="\n" if not kind else "")
+    return EXIT_PASS
+
+
+def schema_text(kind: str) -> str:
+    """Return the JSON Schema of a kind, indented, with a newline at its end.
+
+    Raises `UsageError` for a kind that is none.
+    """
+    return json.dumps(schema_of(kind), indent=2, ensure_ascii=False) + "\n"
+
+
+def schema_of(kind: str) -> JsonObject:
+    """Return the JSON Schema of a manifest kind or a stage file."""
+    if kind in STAGES:
+        schema: JsonObject = STAGES[kind].model_json_schema(by_alias=False)
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    if kind not in KINDS:
+        raise UsageError(
+            f'There is no kind "{kind}".{nearest(kind, ALL_KINDS)}',
+            hint=f"Known: {', '.join(ALL_KINDS)}.",
+        )
+    return manifest_schema(kind, registries())

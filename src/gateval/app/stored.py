@@ -1,0 +1,61 @@
+"""What `report` does: views of results that were stored before, by a whole run or a crashed one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.results_folder import create_results_folder
+from gateval.adapters.trial_log import read_trials
+from gateval.domain.results import Results, RunInfo
+from gateval.errors import StageFileError
+from gateval.pipeline.run import report_on, results_of
+from gateval.publish.local import RESULTS_FILE, VIEWS, publish_local
+from gateval.render.stage import STAGE_LIMIT, load_plan, load_results
+
+PLAN_FILE = "plan.v1.json"
+TRIALS_FILE = "trials.jsonl"
+
+
+def report_results(stored: Path, *, view: str, output: Path | None) -> int:
+    """Print one view, or write all of them; return the decision's exit code."""
+    report = report_on(read_results(stored))
+    if output is not None:
+        folder = create_results_folder(output, SystemClock(), chosen=output)
+        publish_local(report, folder)
+        print(f"Results: {folder.path}", file=sys.stderr)
+    else:
+        sys.stdout.write(VIEWS[view](report))
+    return report.decision.exit_code
+
+
+def read_results(stored: Path) -> Results:
+    """Read a results file, or the folder of a run.
+
+    A folder without results was left by a run that crashed: its plan and its finished trials are
+    put together, and what is missing makes it incomplete. Raises `StageFileError`.
+    """
+    if not stored.is_dir():
+        return load_results(read_limited(str(stored), STAGE_LIMIT))
+    if (stored / RESULTS_FILE).exists():
+        return load_results(read_limited(str(stored / RESULTS_FILE), STAGE_LIMIT))
+    plan = load_plan(read_limited(str(stored / PLAN_FILE), STAGE_LIMIT))
+    log = stored / TRIALS_FILE
+    trials = read_trials(log) if log.exists() else ()
+    return results_of(plan, trials, RunInfo(run=stored.name))
+
+
+def read_limited(path: str, limit: int) -> bytes:
+    """Read a file, or standard input for `-`, of at most `limit` bytes."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(limit + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(limit + 1)
+    except OSError as error:
+        raise StageFileError(f"Cannot read {path}: {error.strerror}.") from error
+    if len(data) > limit:
+        raise StageFileError(f"{path} is larger than {limit // 2**20} MiB.")
+    return data

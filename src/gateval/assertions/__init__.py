@@ -1,0 +1,6 @@
+"""The assertions: one file each, one entry each in `registry`.
+
+To add one: a file with a class that derives from `base.Assertion` (its fields are the YAML keys,
+its docstring the reference text), an entry in `registry`, a table test in
+`tests/unit/assertions/`, and a sample in `examples/assertions/TYPE.yaml`, which a test executes.
+"""

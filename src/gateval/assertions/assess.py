@@ -1,0 +1,84 @@
+"""Assesses one trial: all assertions of its fixture, and nothing gets lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from pydantic import ValidationError
+
+from gateval.assertions.base import Assertion, JudgedAssertion
+from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.registry import ASSERTIONS
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.model_call import Usage
+from gateval.domain.trace import add_usage
+from gateval.domain.trial import Answer, Assessment, AssessmentStatus, Cause
+from gateval.judging.judge import Judge, JudgeError
+from gateval.judging.neutral import shorten
+
+_Assessed = tuple[Assessment, Usage | None]
+
+
+async def assess(
+    fixture: Fixture, answer: Answer, judge: Judge | None, judge_spec: JudgeSpec
+) -> tuple[tuple[Assessment, ...], Usage]:
+    """Return one assessment per assertion, in the fixture's order, and the judge's tokens.
+
+    An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
+    its cause; it never raises, and never passes. The usage is empty when no judge was asked.
+    """
+    evidence = Evidence.of(fixture.input, answer)
+    found = await asyncio.gather(
+        *(_assess_one(spec, evidence, judge, judge_spec) for spec in fixture.assertions)
+    )
+    assessments = tuple(
+        assessment.model_copy(update={"index": index})
+        for index, (assessment, _) in enumerate(found)
+    )
+    spent = [usage for _, usage in found if usage is not None]
+    return assessments, add_usage(spent)
+
+
+async def _assess_one(
+    spec: AssertionSpec, evidence: Evidence, judge: Judge | None, judge_spec: JudgeSpec
+) -> _Assessed:
+    try:
+        assertion = _assertion(spec)
+        if isinstance(assertion, JudgedAssertion) and judge is not None:
+            return await assertion.assess_with(evidence, judge, judge_spec)
+        return assertion.assess(evidence), None
+    except NotMeasured as error:
+        return _error(spec, error.cause, error.message), None
+    except JudgeError as error:
+        return _error(spec, error.cause, error.message), error.usage
+    except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
+        what = f"{type(error).__name__}: {error}"
+        return _error(spec, Cause.GATE, f"`{spec.type}` broke with {what}; please report it"), None
+
+
+def _assertion(spec: AssertionSpec) -> Assertion:
+    """Read the options as strictly as when the manifest was read: a plan comes from outside."""
+    known = ASSERTIONS.get(spec.type)
+    if known is None:
+        raise NotMeasured(Cause.GATE, f"there is no assertion type `{shorten(spec.type, 60)}`")
+    try:
+        return known.model_validate_json(
+            json.dumps(spec.options), strict=True, by_alias=True, by_name=False
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at = ".".join(map(str, first["loc"]))
+        raise NotMeasured(
+            Cause.GATE, f"`{spec.type}` has options it cannot use: {at}: {first['msg']}"
+        ) from None
+
+
+def _error(spec: AssertionSpec, cause: Cause, message: str) -> Assessment:
+    return Assessment(
+        type=spec.type,
+        status=AssessmentStatus.ERROR,
+        reason=shorten(message, 1000),
+        cause=cause,
+    )

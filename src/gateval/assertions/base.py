@@ -1,0 +1,69 @@
+"""What every assertion is: its options as frozen fields, and one method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.domain.base import Spec
+from gateval.domain.trial import Assessment, AssessmentStatus, Cause
+
+if TYPE_CHECKING:
+    from gateval.domain.manifests.evaluation import JudgeSpec
+    from gateval.domain.model_call import Usage
+    from gateval.judging.judge import Judge
+
+
+class Assertion(Spec, ABC):
+    """One check on a trial. The fields are its YAML keys, without those all assertions share.
+
+    A validator may refuse options with a `ValueError` whose text is a sentence; that happens when
+    the manifest is read. `type` is the name in YAML.
+    """
+
+    type: ClassVar[str]
+    needs_judge: ClassVar[bool] = False
+
+    @abstractmethod
+    def assess(self, evidence: Evidence) -> Assessment:
+        """Return passed or failed, made with `result`.
+
+        Raises `NotMeasured` when the evidence lacks what this assertion looks at.
+        """
+
+    def result(
+        self, *, met: bool, expected: str, saw: str, steps: Sequence[int] = ()
+    ) -> Assessment:
+        """Return the assessment with the sentence "expected …, saw …" and the steps it rests on.
+
+        `expected` and `saw` are parts of a sentence; what strangers wrote in them is shortened.
+        """
+        return Assessment(
+            type=self.type,
+            status=AssessmentStatus.PASSED if met else AssessmentStatus.FAILED,
+            score=1.0 if met else 0.0,
+            reason=f"expected {expected}, saw {saw}",
+            steps=tuple(sorted(set(steps))),
+        )
+
+
+class JudgedAssertion(Assertion, ABC):
+    """An assertion that asks the judge."""
+
+    needs_judge: ClassVar[bool] = True
+
+    def assess(self, evidence: Evidence) -> Assessment:
+        """Raise `NotMeasured`: without a judge there is nothing to say."""
+        del evidence
+        raise NotMeasured(Cause.GATE, f"`{self.type}` needs a judge and none was set up")
+
+    @abstractmethod
+    async def assess_with(
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+    ) -> tuple[Assessment, Usage]:
+        """Return the assessment and the tokens the judge took.
+
+        Raises `NotMeasured` or the judge's `JudgeError`.
+        """

@@ -1,0 +1,81 @@
+"""The sole input of an assertion: what the trial gave, and how to look at it."""
+
+from __future__ import annotations
+
+from gateval.domain.base import Value
+from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.trace import STEPS_LIMIT, Step, Trace
+from gateval.domain.transcript import final_step, numbered_steps
+from gateval.domain.trial import Answer, Cause
+from gateval.judging.neutral import shorten
+
+_CALLS_SHOWN = 12
+
+
+class NotMeasured(Exception):
+    """An assertion cannot be evaluated: whose fault that is, and a sentence on what to do."""
+
+    def __init__(self, cause: Cause, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.message = message
+
+
+class ToolCalls:
+    """The tool calls of a trial, in order."""
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self.steps = steps
+
+    def of(self, tool: str) -> tuple[Step, ...]:
+        """The calls of this tool, in order."""
+        return tuple(step for step in self.steps if step.tool == tool)
+
+    def first(self, tool: str) -> int | None:
+        """The number of the step that calls this tool first, or None."""
+        return next((step.number for step in self.steps if step.tool == tool), None)
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return "no tool calls"
+        names = [shorten(step.tool or "", 60) for step in self.steps[:_CALLS_SHOWN]]
+        more = len(self.steps) - len(names)
+        return "the calls " + " → ".join(names) + (f" and {more} more" if more else "")
+
+
+class Evidence(Value):
+    """What a trial gave. `transcript` has the step numbers that assessments refer to."""
+
+    input: FixtureInput
+    answer: Answer
+    transcript: Trace
+
+    @classmethod
+    def of(cls, fixture_input: FixtureInput, answer: Answer) -> Evidence:
+        """The evidence of a trial that answered."""
+        transcript = numbered_steps(fixture_input, answer)
+        return cls(input=fixture_input, answer=answer, transcript=transcript)
+
+    @property
+    def tool_calls(self) -> ToolCalls:
+        """The tool calls. Raises `NotMeasured` without a complete trace: not seen is not absent."""
+        trace = self.answer.trace
+        if trace is None:
+            raise NotMeasured(
+                Cause.GATE,
+                "this candidate gave no trace, so its tool calls are unknown; "
+                "let it call models through the gateway or print `trace`",
+            )
+        if len(trace.steps) >= STEPS_LIMIT:
+            raise NotMeasured(
+                Cause.GATE,
+                f"the trace was cut at {STEPS_LIMIT:,} steps, so some tool calls are unknown; "
+                "let the agent finish in fewer steps",
+            )
+        return ToolCalls(trace.tool_calls())
+
+    @property
+    def final(self) -> tuple[int, ...]:
+        """The number of the step with the final message, as the steps of an assessment."""
+        step = final_step(self.transcript)
+        return (step.number,) if step else ()

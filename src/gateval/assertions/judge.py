@@ -1,0 +1,83 @@
+"""`judge`: an LLM judge scores the run against a rubric, and must prove what it blames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from gateval.assertions.base import JudgedAssertion
+from gateval.assertions.evidence import Evidence
+from gateval.domain.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.verdict import Verdict
+from gateval.judging.neutral import shorten
+
+if TYPE_CHECKING:
+    from gateval.domain.manifests.evaluation import JudgeSpec
+    from gateval.domain.model_call import Usage
+    from gateval.judging.judge import Judge
+
+
+class JudgeAssertion(JudgedAssertion):
+    """The Eval's judge scores the run at least `minScore`.
+
+    The judge reads the rubric, the input and the numbered steps, and names for every violation the
+    step and a quote from it; the gate checks that the quote stands there. A lower score fails only
+    with at least one violation so proven; without one it is an error, since a verdict that cannot
+    be checked blames nobody. The Eval must name `judge.model`.
+    """
+
+    type: ClassVar[str] = "judge"
+
+    rubric: str = Field(
+        min_length=1, max_length=20_000, description="What the run is scored against, in prose."
+    )
+    min_score: float = Field(
+        default=0.5, ge=0, le=1, description="The lowest score that passes, from 0 to 1."
+    )
+    kind: Literal["rubric"] = Field(default="rubric", description="How the judge is asked.")
+
+    async def assess_with(
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+    ) -> tuple[Assessment, Usage]:
+        """See the class. Rests on the steps of the violations that are proven."""
+        result = await judge.judge(
+            rubric=self.rubric,
+            spec=spec,
+            fixture_input=evidence.input,
+            transcript=evidence.transcript,
+            evidence_below=self.min_score,
+        )
+        return self._assessment(result.verdict), result.usage
+
+    def _assessment(self, verdict: Verdict) -> Assessment:
+        proven = [one for one in verdict.violations if one.supported]
+        passed = verdict.score >= self.min_score
+        score: float | None = verdict.score
+        cause = None
+        summary = f"{verdict.score:g}: {shorten(verdict.summary)}"
+        if passed or proven:
+            status = AssessmentStatus.PASSED if passed else AssessmentStatus.FAILED
+            reason = f"expected a judge's score of at least {self.min_score:g}, saw {summary}"
+        else:
+            status, cause, score = AssessmentStatus.ERROR, Cause.JUDGE, None
+            reason = (
+                f"the judge's score is below {self.min_score:g} but {_unproven(verdict)}, so it "
+                f"does not count; it said {summary}"
+            )
+        return Assessment(
+            type=self.type,
+            status=status,
+            score=score,
+            reason=reason,
+            steps=tuple(sorted({one.evidence_step for one in proven})),
+            cause=cause,
+            verdict=verdict,
+        )
+
+
+def _unproven(verdict: Verdict) -> str:
+    count = len(verdict.violations)
+    if count == 0:
+        return "it names no violation"
+    return "its violation is not proven" if count == 1 else f"none of its {count} is proven"

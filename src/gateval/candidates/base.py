@@ -1,0 +1,125 @@
+"""What a runtime is, and all that it gets from outside."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from gateval.candidates.once import Once
+from gateval.domain.base import Spec
+from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
+from gateval.domain.plan import AgentDefinition
+from gateval.domain.trace import Trace
+from gateval.domain.trial import Answer, NoAnswer, Side, TrialKey
+from gateval.events import Listener
+from gateval.ports import Clock, ModelCalls
+
+OptionsModel = type[Spec]
+
+
+@dataclass(frozen=True)
+class TrialRequest:
+    """One question to a candidate.
+
+    Of these only `input` may ever reach the candidate: the key names the fixture, and the replays
+    tell what its tools will answer.
+    """
+
+    key: TrialKey
+    input: FixtureInput
+    tool_replay: tuple[ToolReplay, ...]
+    shadow_tools: tuple[str, ...]
+    timeout_seconds: float
+
+
+class Exports(Protocol):
+    """Where the files of the two revisions lie."""
+
+    async def folder(self, side: Side) -> Path:
+        """The folder with the files of this side, written once. Raises `RepositoryError`."""
+
+
+class ModelSession(Protocol):
+    """What one trial's candidate uses to reach models, and what was seen of it."""
+
+    def environment(self) -> dict[str, str]:
+        """Base addresses and a throw-away key, under the names that the official SDKs read."""
+
+    def close(self) -> Trace | None:
+        """End the session; later calls are refused. The trace, or None when there were no calls."""
+
+
+class ModelDoor(Protocol):
+    """The door through which candidates call models."""
+
+    def open(self, side: Side, models: tuple[str, ...]) -> ModelSession:
+        """Open it for one trial. `side` says whose scripted models answer."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait, in seconds: for a set-up to end, and between asking to end and killing."""
+
+    setup_seconds: float = 600
+    grace_seconds: float = 2
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The outside world of all runtimes of a run.
+
+    `run` names the run. `environ` holds only what `allowlist.candidate_environment` lets through.
+    `scratch` is a private folder of the run; whoever made it removes it. `setups` remembers which
+    set-ups were done, across the agents that share an export.
+    """
+
+    run: str
+    calls: ModelCalls
+    door: ModelDoor | None
+    exports: Exports
+    environ: Mapping[str, str]
+    clock: Clock
+    scratch: Path
+    on_event: Listener
+    patience: Patience = Patience()
+    setups: Once[NoAnswer | None] = field(default_factory=Once)
+
+
+class Runtime(ABC):
+    """One way to start an Agent and to ask it. One instance serves one Agent on one side.
+
+    `type` is its name in `runtime.type`; `options` the model of the YAML keys that only this
+    runtime knows; `requires` the shared keys (`command`) that it cannot do without.
+    """
+
+    type: ClassVar[str]
+    options: ClassVar[OptionsModel]
+    requires: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, agent: AgentDefinition, surroundings: Surroundings) -> None:
+        self.agent = agent
+        self.surroundings = surroundings
+
+    @property
+    def name(self) -> str:
+        """The name of its instances, which also marks their processes."""
+        return f"{self.agent.name}-cand-{self.surroundings.run}"
+
+    @abstractmethod
+    async def prepare(self) -> NoAnswer | None:
+        """Do what all trials need, before the first. What went wrong is each trial's answer."""
+
+    @abstractmethod
+    async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Ask the candidate once. Trials may run side by side.
+
+        Never raises for anything that the candidate does, and leaves nothing of it behind, also
+        when the awaiting task is cancelled.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """End whatever still runs. May be called twice; leaves no process."""

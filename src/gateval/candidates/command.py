@@ -1,0 +1,109 @@
+"""The runtime `command`: one process per trial, the question on its input, the answer printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gateval.candidates.allowlist import instance_environment
+from gateval.candidates.base import ModelSession, Runtime, Surroundings, TrialRequest
+from gateval.candidates.claims import ClaimError
+from gateval.candidates.contract import Said, read_answer, write_question
+from gateval.candidates.failures import failure, no_start, told
+from gateval.candidates.program import End, Limits, NotStarted, Program, Ran
+from gateval.candidates.workplace import prepare_workplace
+from gateval.domain.base import Spec
+from gateval.domain.plan import AgentDefinition
+from gateval.domain.trace import Trace
+from gateval.domain.trial import Answer, Cause, NoAnswer
+
+
+class CommandOptions(Spec):
+    """`command` has no keys of its own beyond the shared `cwd`, `setup`, `command` and `env`."""
+
+
+class CommandRuntime(Runtime):
+    """Starts `runtime.command` in the export for each trial. Speaks `contract.py`."""
+
+    type = "command"
+    options = CommandOptions
+    requires = ("command",)
+
+    def __init__(self, agent: AgentDefinition, surroundings: Surroundings) -> None:
+        from gateval.candidates.processes import Programs  # asyncio: `plan` does without it
+
+        super().__init__(agent, surroundings)
+        self._programs = Programs(surroundings.clock)
+        self._folder: Path | None = None
+
+    async def prepare(self) -> NoAnswer | None:
+        """Export the revision and set it up."""
+        if not self.agent.runtime.command:
+            reason = "The Agent says `runtime.type: command`, but not which runtime.command to run."
+            return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
+        place = await prepare_workplace(self.agent, self.surroundings, self._programs, self.name)
+        if isinstance(place, NoAnswer):
+            return place
+        self._folder = place
+        return None
+
+    async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Run the command once and read what it printed."""
+        limits = Limits(
+            seconds=request.timeout_seconds,
+            grace_seconds=self.surroundings.patience.grace_seconds,
+        )
+        door = self.surroundings.door
+        session = door.open(self.agent.side, self.agent.models) if door else None
+        try:
+            ran = await self._run(request, session, limits)
+        finally:
+            recorded = session.close() if session else None
+        if isinstance(ran, NoAnswer):
+            return ran
+        return self._read(ran, recorded, limits)
+
+    async def _run(
+        self, request: TrialRequest, session: ModelSession | None, limits: Limits
+    ) -> Ran | NoAnswer:
+        from gateval.candidates.private import private_folders
+
+        if self._folder is None:
+            return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
+        argv = self.agent.runtime.command
+        async with private_folders(self.surroundings.scratch) as private:
+            env = instance_environment(
+                self.surroundings.environ,
+                literals=self.agent.runtime.env,
+                door=session.environment() if session else {},
+                home=str(private.home),
+                tmp=str(private.tmp),
+                name=self.name,
+            )
+            asked = write_question(request.input)
+            try:
+                return await self._programs.run(Program(argv, self._folder, env, asked), limits)
+            except NotStarted as error:
+                return no_start(error.reason, argv, error.cause)
+
+    def _read(self, ran: Ran, recorded: Trace | None, limits: Limits) -> Answer | NoAnswer:
+        argv = self.agent.runtime.command
+        failed = failure("The candidate", ran, argv, limits)
+        if failed is None:
+            try:
+                return _answer(read_answer(ran.stdout), recorded, ran.seconds)
+            except ClaimError as error:
+                failed = told(f"The candidate's answer cannot be used: {error}.", ran, argv)
+        late = ran.end is End.TIMED_OUT
+        return failed.model_copy(update={"trace": recorded, "timed_out": late})
+
+    async def close(self) -> None:
+        """Kill what still runs."""
+        await self._programs.close()
+
+
+def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:
+    """What the gate saw at the model door wins over what the candidate claims."""
+    trace, usage = said.trace, said.usage
+    if recorded is not None:
+        trace, usage = recorded, recorded.usage
+    return Answer(output=said.output, trace=trace, usage=usage, seconds=seconds)

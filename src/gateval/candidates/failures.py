@@ -1,0 +1,63 @@
+"""Why a program gave no answer, in sentences, with what it printed last."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+
+from gateval.candidates.capture import LINE_WIDTH, last_lines
+from gateval.candidates.program import KIB, MIB, End, Limits, Ran
+from gateval.domain.trial import DETAIL_LINES, Cause, NoAnswer
+
+
+def no_start(reason: str, argv: tuple[str, ...], cause: Cause = Cause.CANDIDATE) -> NoAnswer:
+    """The answer of a candidate whose program could not be started."""
+    return NoAnswer(cause=cause, reason=reason, detail=(command_line(argv),))
+
+
+def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAnswer | None:
+    """Return why a program that has ended counts as failed, or None if it does not.
+
+    `what` is the subject of the sentence, such as `The candidate`.
+    """
+    if ran.end is End.TIMED_OUT:
+        reason = f"{what} was not done within {limits.seconds:g} s and was ended."
+    elif ran.end is not End.EXITED:
+        most = limits.stdout_bytes if ran.end is End.STDOUT_OVER else limits.stderr_bytes
+        reason = f"{what} printed more than {_size(most)} on {ran.end} and was ended."
+    elif ran.code < 0:
+        reason = f"{what} was ended by {_signal_name(-ran.code)}."
+    elif ran.code > 0:
+        reason = f"{what} ended with exit code {ran.code}."
+    else:
+        return None
+    return told(reason, ran, argv)
+
+
+def told(reason: str, ran: Ran, argv: tuple[str, ...]) -> NoAnswer:
+    """The answer of a candidate at fault: the reason, the command, what was printed last."""
+    errors = last_lines(ran.stderr, DETAIL_LINES)
+    prints = last_lines(ran.stdout, DETAIL_LINES - len(errors))
+    return NoAnswer(
+        cause=Cause.CANDIDATE,
+        reason=reason,
+        detail=(command_line(argv), *errors, *prints),
+        seconds=ran.seconds,
+    )
+
+
+def command_line(argv: tuple[str, ...]) -> str:
+    """Return the command as a person would type it, cut to a line."""
+    return f"$ {shlex.join(argv)}"[:LINE_WIDTH]
+
+
+def _size(count: int) -> str:
+    return f"{count // MIB} MiB" if count >= MIB else f"{count // KIB} KiB"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+    return f"{name}, perhaps for lack of memory" if name == "SIGKILL" else name

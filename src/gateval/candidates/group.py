@@ -1,0 +1,105 @@
+"""A process group: started as its own session, signalled as a whole, seen to be gone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from gateval.candidates.program import NotStarted, Program
+from gateval.domain.trial import Cause
+
+GONE_SECONDS = 0.5
+REAP_SECONDS = 1.0
+
+_SHORTAGES = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+
+
+def start_group(program: Program) -> subprocess.Popen[bytes]:
+    """Start a program as leader of a new session, so of a new process group. Raises `NotStarted`.
+
+    It inherits no open file but its three pipes, and makes its files private (umask 077). Nothing
+    runs between fork and exec: `preexec_fn` may deadlock next to threads, and the parent-death
+    signal of Linux is bound to the life of a thread and lost at the next fork.
+    """
+    try:
+        return subprocess.Popen(
+            program.argv,
+            cwd=program.cwd,
+            env=dict(program.env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            umask=0o077,
+        )
+    except ValueError:
+        reason = "The command or its environment holds characters that no program can be given."
+        raise NotStarted(reason, Cause.CANDIDATE)
+    except OSError as error:
+        raise _not_started(program, error)
+
+
+def _not_started(program: Program, error: OSError) -> NotStarted:
+    command = program.argv[0]
+    if error.errno in _SHORTAGES:
+        said = os.strerror(error.errno or 0)
+        return NotStarted(f"The gate could not start another process ({said}).", Cause.GATE)
+    if isinstance(error, FileNotFoundError):
+        if "/" in command and (Path(program.cwd) / command).exists():
+            reason = (
+                f"`{command}` was not started: the program that its first line (`#!`) names is "
+                "not there. Install it, or name the interpreter in runtime.command."
+            )
+        else:
+            reason = (
+                f"`{command}` was not found. Install it where the gate runs, or let runtime.setup "
+                "install it."
+            )
+    elif isinstance(error, PermissionError):
+        reason = f"`{command}` may not be executed. Make it executable in git (mode 100755)."
+    elif error.errno == errno.ENOEXEC:
+        reason = f"`{command}` is no program. Begin it with a `#!` line that names its interpreter."
+    else:
+        reason = f"`{command}` was not started: {error.strerror or error}."
+    return NotStarted(reason, Cause.CANDIDATE)
+
+
+def signal_group(leader: int, number: signal.Signals) -> None:
+    """Send a signal to all processes of the group, if there are any left."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+async def wait_until_gone(leader: int) -> None:
+    """Wait a short while until the kernel has removed the last process of a killed group."""
+    waited = 0.0
+    while _any_left(leader) and waited < GONE_SECONDS:
+        await asyncio.sleep(0.01)
+        waited += 0.01
+
+
+def _any_left(leader: int) -> bool:
+    with contextlib.suppress(ChildProcessError):
+        # Orphans of the group are ours to reap where the gate is process 1 of a container.
+        while os.waitpid(-leader, os.WNOHANG) != (0, 0):
+            pass
+    try:
+        os.killpg(leader, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def reap(process: subprocess.Popen[bytes]) -> int:
+    """Take the exit code of a process that was killed or has ended; negative for a signal."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(REAP_SECONDS)
+    return -signal.SIGKILL

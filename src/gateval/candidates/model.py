@@ -1,0 +1,95 @@
+"""The runtime `model`: a declarative Agent, whose models, system prompt and tools the gate runs."""
+
+from __future__ import annotations
+
+from gateval.candidates.base import Runtime, TrialRequest
+from gateval.candidates.conversation import Conversation
+from gateval.domain.base import Spec
+from gateval.domain.model_call import ModelReply
+from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.ports import ModelCallError, ModelCallFault
+
+TURN_LIMIT = 50
+"""Replies of the model in one trial."""
+
+
+class ModelOptions(Spec):
+    """`model` has no keys of its own: what it needs stands beside `runtime` in the Agent."""
+
+
+class ModelRuntime(Runtime):
+    """The built-in agent loop. No tool is live: each is replayed or shadowed."""
+
+    type = "model"
+    options = ModelOptions
+
+    async def prepare(self) -> NoAnswer | None:
+        """Nothing to start; but without a model there is nobody to ask."""
+        if self.agent.models:
+            return None
+        reason = "The Agent names no model; add `spec.models`, or a `spec.runtime` that starts it."
+        return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
+
+    async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Converse until the model answers without calling a tool."""
+        import asyncio  # `plan` imports the registry, and start-up time is a promise
+
+        clock = self.surroundings.clock
+        talk = Conversation(self.agent, request)
+        began = clock.monotonic()
+        reason, cause, late = "", Cause.CANDIDATE, False
+        try:
+            async with asyncio.timeout(request.timeout_seconds) as limit:
+                reply = await self._converse(talk)
+            if reply is None:
+                reason = f"The agent did not finish in {TURN_LIMIT} turns."
+            elif not reply.text.strip():
+                reason = f"The model ended without an answer (stop reason: {reply.stop})."
+            else:
+                return _answer(reply, talk, max(clock.monotonic() - began, 0.0))
+        except ModelCallError as error:
+            reason, cause = error.message, error.cause
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            reason, late = f"The agent was not done within {request.timeout_seconds:g} s.", True
+        return NoAnswer(
+            cause=cause,
+            reason=reason,
+            timed_out=late,
+            trace=talk.trace(),
+            seconds=max(clock.monotonic() - began, 0.0),
+        )
+
+    async def close(self) -> None:
+        """Nothing of it runs between trials."""
+
+    async def _converse(self, talk: Conversation) -> ModelReply | None:
+        """Return the first reply without tool calls, or None after too many turns.
+
+        A model that is out is not asked again in this trial; the next one takes over.
+        """
+        models = list(self.agent.models)
+        for _ in range(TURN_LIMIT):
+            reply = await self._ask(talk, models)
+            if not talk.hear(models[0], reply):
+                return reply
+        return None
+
+    async def _ask(self, talk: Conversation, models: list[str]) -> ModelReply:
+        while True:
+            model = models[0]
+            try:
+                return await self.surroundings.calls.call(
+                    model, talk.request(model), side=self.agent.side
+                )
+            except ModelCallError as error:
+                talk.note(error.message)
+                if error.fault is not ModelCallFault.OUTAGE or len(models) == 1:
+                    raise
+                models.pop(0)
+
+
+def _answer(reply: ModelReply, talk: Conversation, seconds: float) -> Answer:
+    trace = talk.trace()
+    return Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=seconds)

@@ -1,0 +1,29 @@
+"""`gateval report`: the views of results that were stored before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FORMATS = ("summary", "comment", "junit", "decision", "results")
+
+
+@click.command()
+@click.argument("results", type=click.Path(exists=True, path_type=Path))
+@click.option("--format", "view", type=click.Choice(FORMATS), default="summary", show_default=True)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write all views into this folder instead of printing one.",
+)
+def report(results: Path, view: str, output: Path | None) -> int:
+    """Compare and decide anew from RESULTS, a results.v1 file or the folder of a run.
+
+    Gives what `check` gave, byte for byte, and its exit code. The folder of a run that crashed is
+    reported from the trials that were finished: incomplete, never a pass.
+    """
+    from gateval.app.stored import report_results
+
+    return report_results(results, view=view, output=output)

@@ -1,0 +1,129 @@
+"""Which Agents changed between two revisions, and why each counts as changed.
+
+Meaning is compared, not bytes: comments, key order, formatting and the manifest's own path do not
+matter; a key of `spec`, the text of a prompt file and any file of the closure do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.closure import closure_files, closure_of
+from gateval.domain.manifests.agent import Agent, SystemFile
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.paths import resolve_path
+from gateval.domain.place import show_path
+from gateval.domain.plan import AgentChange, ChangeKind, Reason
+from gateval.domain.snapshot import Snapshot
+
+EXCERPT = 160
+"""Characters kept of a value before and after."""
+
+
+def detect_changes(head: Snapshot, base: Snapshot) -> tuple[AgentChange, ...]:
+    """Return the changed Agents by name: new, modified or deleted, each with its reasons."""
+    ours = {agent.name: agent for agent in head.catalogue.agents}
+    theirs = {agent.name: agent for agent in base.catalogue.agents}
+    changes = []
+    for name in sorted(ours.keys() | theirs.keys()):
+        change = _agent_change(ours.get(name), theirs.get(name), head, base)
+        if change is not None:
+            changes.append(change)
+    return tuple(changes)
+
+
+def _agent_change(
+    ours: Agent | None, theirs: Agent | None, head: Snapshot, base: Snapshot
+) -> AgentChange | None:
+    if ours is None or theirs is None:
+        agent = ours or theirs
+        assert agent is not None  # noqa: S101 - one of the two maps held the name
+        kind = ChangeKind.NEW if ours else ChangeKind.DELETED
+        reason = Reason(where=f"{agent.place.file}:{agent.place.line}", what=f"{kind} Agent")
+        return AgentChange(agent=agent.name, kind=kind, reasons=(reason,))
+    reasons = (
+        *_spec_reasons(ours, theirs, head, base),
+        *_script_reasons(ours, theirs, head, base),
+        *_file_reasons(ours, theirs, head, base),
+    )
+    if not reasons:
+        return None
+    return AgentChange(agent=ours.name, kind=ChangeKind.MODIFIED, reasons=reasons)
+
+
+def system_text(agent: Agent, snapshot: Snapshot) -> str:
+    """Return the text of the system prompt, inline or from its file; "" when there is none."""
+    system = agent.spec.system
+    if isinstance(system, SystemFile):
+        path = resolve_path(agent.folder, system.file)
+        return snapshot.prompts.get(path or "", "")
+    return system or ""
+
+
+def meaning(agent: Agent, snapshot: Snapshot) -> JsonObject:
+    """Return what the manifest means: `spec` with defaults filled in and the prompt's text."""
+    spec: JsonObject = agent.spec.model_dump(mode="json", by_alias=True)
+    return {**spec, "system": system_text(agent, snapshot)}
+
+
+def _spec_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> Iterator[Reason]:
+    new, old = meaning(ours, head), meaning(theirs, base)
+    for key in sorted(new.keys() | old.keys()):
+        if new.get(key) == old.get(key):
+            continue
+        before, after = excerpts(old.get(key), new.get(key))
+        place = ours.places.get(f"spec.{key}", ours.place)
+        where, what = f"{place.file}:{place.line}", f"spec.{key}"
+        system = ours.spec.system
+        if key == "system" and isinstance(system, SystemFile):
+            path = resolve_path(ours.folder, system.file)
+            where, what = show_path(path or system.file), "spec.system"
+        yield Reason(where=where, what=what, before=before, after=after)
+
+
+def _script_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> Iterator[Reason]:
+    for name in scripted_names(ours):
+        new, old = head.scripts.get(name), base.scripts.get(name)
+        if name in scripted_names(theirs) and new and old and new.digest != old.digest:
+            yield Reason(where=show_path(new.path), what=f"scripted model {name}")
+
+
+def scripted_names(agent: Agent) -> tuple[str, ...]:
+    """Return the names of the scripted models that the Agent may ask."""
+    prefix = f"{SCRIPTED_PROVIDER}/"
+    return tuple(model.removeprefix(prefix) for model in agent.spec.models if prefix in model)
+
+
+def _file_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> Iterator[Reason]:
+    new_closure, old_closure = closure_of(ours, head), closure_of(theirs, base)
+    new, old = closure_files(new_closure, head), closure_files(old_closure, base)
+    prompt = ours.spec.system.file if isinstance(ours.spec.system, SystemFile) else None
+    for path in sorted({path for path, _ in new.items() ^ old.items()}):
+        full = resolve_path((ours if path in new else theirs).folder, path)
+        if prompt is not None and full == resolve_path(ours.folder, prompt):
+            continue
+        what = "changed" if path in new and path in old else "added" if path in new else "removed"
+        yield Reason(where=show_path(full or path), what=what)
+
+
+def excerpts(before: JsonValue, after: JsonValue) -> tuple[str, str]:
+    """Return short texts of a value before and after; of long texts the first lines that differ."""
+    if isinstance(before, str) and isinstance(after, str):
+        old, new = before.splitlines(), after.splitlines()
+        while old and new and old[0] == new[0]:
+            old, new = old[1:], new[1:]
+        return _cut(old[0] if old else ""), _cut(new[0] if new else "")
+    return _show(before), _show(after)
+
+
+def _show(value: JsonValue) -> str:
+    if value is None:
+        return ""
+    return _cut(value if isinstance(value, str) else canonical_json(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"

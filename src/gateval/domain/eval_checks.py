@@ -1,0 +1,102 @@
+"""What can be wrong with an Eval beyond its shape: whom it names, and what its fixtures need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.place import Problem, nearest
+
+if TYPE_CHECKING:
+    from gateval.domain.catalogue import Catalogue
+
+
+def eval_problems(
+    evaluation: Eval, selected: Sequence[Fixture], catalogue: Catalogue
+) -> Iterator[Problem]:
+    """Yield what is wrong with an Eval; `selected` are the fixtures that it selects."""
+    agent = catalogue.agent(evaluation.target_agent)
+    if agent is None:
+        near = nearest(evaluation.target_agent, (one.name for one in catalogue.agents))
+        message = f'There is no Agent "{evaluation.target_agent}".{near}'
+        yield _problem(evaluation, "spec.targetAgent", message)
+    yield from _selection_problems(evaluation, catalogue)
+    yield from _judge_problems(evaluation, selected, catalogue)
+    for fixture in selected:
+        yield from _fixture_problems(evaluation, fixture, agent)
+
+
+def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Problem]:
+    selector = evaluation.fixture_selector
+    if selector is None and not evaluation.fixtures:
+        yield _problem(
+            evaluation,
+            "spec.fixtures",
+            f'The Eval "{evaluation.name}" selects no fixtures. Add fixtures or fixtureSelector.',
+        )
+    if selector is not None and not catalogue.labelled(selector.match_labels):
+        wanted = ", ".join(f"{key}: {value}" for key, value in selector.match_labels.items())
+        message = f"No fixture carries these labels: {wanted}."
+        yield _problem(evaluation, "spec.fixtureSelector", message)
+    for index, name in enumerate(evaluation.fixtures):
+        if catalogue.fixture(name) is None:
+            near = nearest(name, (one.name for one in catalogue.fixtures))
+            message = f'There is no fixture "{name}".{near}'
+            yield _problem(evaluation, f"spec.fixtures[{index}]", message)
+
+
+def _judge_problems(
+    evaluation: Eval, selected: Sequence[Fixture], catalogue: Catalogue
+) -> Iterator[Problem]:
+    judge = evaluation.judge
+    judged = [
+        fixture.name for fixture in selected if any(a.needs_judge for a in fixture.assertions)
+    ]
+    if judged and judge.model is None:
+        others = f" and {len(judged) - 1} more" if len(judged) > 1 else ""
+        message = (
+            f'The fixture "{judged[0]}"{others} has an assertion that needs a judge, but this Eval '
+            "has none. Add spec.judge.model."
+        )
+        yield _problem(evaluation, "spec.judge.model", message)
+    if judge.calibration is not None and catalogue.calibration(judge.calibration) is None:
+        near = nearest(judge.calibration, (one.name for one in catalogue.calibrations))
+        message = f'There is no JudgeCalibration "{judge.calibration}".{near}'
+        yield _problem(evaluation, "spec.judge.calibration", message)
+
+
+def _fixture_problems(evaluation: Eval, fixture: Fixture, agent: Agent | None) -> Iterator[Problem]:
+    if fixture.target_agent not in {None, evaluation.target_agent}:
+        yield _fixture_problem(
+            fixture,
+            "spec.targetAgent",
+            f'This fixture is for the Agent "{fixture.target_agent}", but the Eval '
+            f'"{evaluation.name}" at {evaluation.place} selects it and tests '
+            f'"{evaluation.target_agent}".',
+        )
+    if agent is None or agent.runtime_type == MODEL_RUNTIME:
+        return
+    for key, value in (
+        ("toolReplay", fixture.tool_replay),
+        ("shadowTools", fixture.shadow_tools),
+    ):
+        if value:
+            yield _fixture_problem(
+                fixture,
+                f"spec.{key}",
+                f'The gate cannot answer for tools inside the process of the Agent "{agent.name}" '
+                f'(runtime {agent.runtime_type}), which the Eval "{evaluation.name}" tests with '
+                f"this fixture. Remove {key}, and make the program's tools safe to call.",
+            )
+
+
+def _problem(evaluation: Eval, path: str, message: str) -> Problem:
+    place = evaluation.places.get(path) or evaluation.places.get(path.rpartition(".")[0])
+    return Problem(place=place or evaluation.place, path=path, message=message)
+
+
+def _fixture_problem(fixture: Fixture, path: str, message: str) -> Problem:
+    return Problem(place=fixture.places.get(path, fixture.place), path=path, message=message)

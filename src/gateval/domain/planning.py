@@ -1,0 +1,202 @@
+"""From snapshots to a plan. A pure function: the same two revisions always give the same plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gateval.domain.base import digest
+from gateval.domain.catalogue import select_fixtures
+from gateval.domain.change import detect_changes, meaning, scripted_names, system_text
+from gateval.domain.closure import (
+    closure_digest,
+    closure_files,
+    closure_of,
+    working_directory,
+)
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.place import show_path
+from gateval.domain.plan import (
+    AgentChange,
+    AgentDefinition,
+    Baseline,
+    ChangeKind,
+    Plan,
+    PlannedEval,
+    Reason,
+    Revision,
+    SideScripts,
+)
+from gateval.domain.selection import removed_since, script_name, why_selected
+from gateval.domain.snapshot import Snapshot
+from gateval.domain.trial import Side
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The policy that applies, where it was read, and the base tip it came from."""
+
+    policy: Policy
+    source: str
+    base_tip: Revision | None
+
+
+def plan_change(head: Snapshot, base: Snapshot, rules: Rules) -> Plan:
+    """Plan what a change from `base` (the merge-base) to `head` calls for."""
+    changes = detect_changes(head, base)
+    by_name = {change.agent: change for change in changes}
+    planned = []
+    for evaluation in head.catalogue.evals:
+        why = why_selected(evaluation, by_name, head, base)
+        if why:
+            baseline = _baseline(by_name.get(evaluation.target_agent))
+            planned.append(_planned(evaluation, head, baseline, why))
+    removed = removed_since(head.catalogue, base.catalogue)
+    return Plan(
+        head=head.revision,
+        base=base.revision,
+        base_tip=rules.base_tip,
+        policy=rules.policy,
+        policy_source=rules.source,
+        changes=changes,
+        agents=(*_definitions(planned, head, Side.HEAD), *_definitions(planned, base, Side.BASE)),
+        evals=tuple(planned),
+        removed=removed,
+        scripts=_scripts(planned, head, base),
+        warnings=tuple(_warnings(planned, changes, head, base)),
+        nothing="" if planned else _why_nothing(changes, head, base),
+    )
+
+
+def plan_revision(
+    head: Snapshot, names: Sequence[str], fixtures: Sequence[str], rules: Rules
+) -> Plan:
+    """Plan the named Evals on one revision, without a baseline; `fixtures` narrows them if given.
+
+    Every name must exist: the caller has checked.
+    """
+    planned = []
+    for evaluation in head.catalogue.evals:
+        if evaluation.name in names:
+            why = (Reason(where="command line", what="asked for"),)
+            one = _planned(evaluation, head, Baseline.NONE, why)
+            chosen = tuple(f for f in one.fixtures if not fixtures or f.name in fixtures)
+            if chosen:
+                planned.append(one.model_copy(update={"fixtures": chosen}))
+    return Plan(
+        head=head.revision,
+        policy=rules.policy,
+        policy_source=rules.source,
+        agents=_definitions(planned, head, Side.HEAD),
+        evals=tuple(planned),
+        scripts=_scripts(planned, head, None),
+        warnings=tuple(_warnings(planned, (), head, None)),
+        nothing="" if planned else "None of the named Evals has one of the named fixtures.",
+    )
+
+
+def _baseline(change: AgentChange | None) -> Baseline:
+    if change is None:
+        return Baseline.SAME_AGENT
+    return Baseline.NEW_AGENT if change.kind is ChangeKind.NEW else Baseline.MERGE_BASE
+
+
+def _planned(
+    evaluation: Eval, head: Snapshot, baseline: Baseline, why: tuple[Reason, ...]
+) -> PlannedEval:
+    return PlannedEval(
+        name=evaluation.name,
+        place=evaluation.place,
+        agent=evaluation.target_agent,
+        judge=evaluation.judge,
+        scoring=evaluation.scoring,
+        execution=evaluation.execution,
+        baseline=baseline,
+        why=why,
+        fixtures=select_fixtures(evaluation, head.catalogue),
+    )
+
+
+def _definitions(
+    planned: Iterable[PlannedEval], snapshot: Snapshot, side: Side
+) -> tuple[AgentDefinition, ...]:
+    names = sorted({one.agent for one in planned if side in one.sides})
+    agents = (snapshot.catalogue.agent(name) for name in names)
+    return tuple(define(agent, snapshot, side) for agent in agents if agent is not None)
+
+
+def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
+    """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash."""
+    files = closure_files(closure_of(agent, snapshot), snapshot)
+    return AgentDefinition(
+        name=agent.name,
+        side=side,
+        place=agent.place,
+        models=agent.spec.models,
+        system=system_text(agent, snapshot),
+        tools=agent.spec.tools,
+        runtime=agent.spec.runtime or RuntimeSpec(),
+        folder=agent.folder,
+        cwd=working_directory(agent) or "",
+        closure=closure_digest(digest(meaning(agent, snapshot)), files),
+    )
+
+
+def _scripts(
+    planned: Sequence[PlannedEval], head: Snapshot, base: Snapshot | None
+) -> tuple[SideScripts, ...]:
+    judges = {name for one in planned if (name := script_name(one.judge.model))}
+    scripts = []
+    for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
+        if snapshot is None:
+            continue
+        names = set(judges) if side is Side.HEAD else set()
+        for one in planned:
+            agent = snapshot.catalogue.agent(one.agent) if side in one.sides else None
+            names |= set(scripted_names(agent)) if agent else set()
+        models = tuple(snapshot.scripts[name] for name in sorted(names) if name in snapshot.scripts)
+        if models:
+            scripts.append(SideScripts(side=side, models=models))
+    return tuple(scripts)
+
+
+def _warnings(
+    planned: Sequence[PlannedEval],
+    changes: Sequence[AgentChange],
+    head: Snapshot,
+    base: Snapshot | None,
+) -> Iterable[str]:
+    evaluated = {one.agent for one in planned}
+    for change in changes:
+        if change.kind is not ChangeKind.DELETED and change.agent not in evaluated:
+            yield f"Agent {change.agent} is {change.kind}, but no Eval targets it: not measured."
+    if base is not None and base.problems:
+        yield (
+            f"The base has {len(base.problems)} invalid manifest(s); what they define cannot be "
+            f"compared. First: {base.problems[0]}"
+        )
+    for name in sorted(evaluated):
+        agent = head.catalogue.agent(name)
+        if agent is None or agent.runtime_type == MODEL_RUNTIME:
+            continue
+        closure = closure_of(agent, head)
+        for path, entry in head.tree.items():
+            if entry.is_submodule and closure.covers(path):
+                yield (
+                    f"Agent {name} depends on the submodule {show_path(path)}; a candidate "
+                    "gets an empty folder there."
+                )
+
+
+def _why_nothing(changes: Sequence[AgentChange], head: Snapshot, base: Snapshot) -> str:
+    if changes:
+        names = ", ".join(change.agent for change in changes)
+        return f"Nothing to evaluate: {names} changed, but no Eval on head targets it."
+    if not head.catalogue.agents:
+        return "Nothing to evaluate: there is no Agent manifest on head."
+    return (
+        "Nothing to evaluate: no Agent, Eval or fixture changed between "
+        f"{base.revision.short} and {head.revision.short}."
+    )

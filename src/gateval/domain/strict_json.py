@@ -1,0 +1,95 @@
+"""One reader for JSON that strangers wrote: what is ambiguous is refused, not guessed.
+
+Python's `json` takes the last of two equal keys, reads `NaN`, and follows any nesting. A verdict
+or an answer that says two things at once must not be read as one of them. The rules are those of
+I-JSON (RFC 7493): unique names, no lone surrogates; plus finite numbers and a depth limit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import NoReturn
+
+from pydantic import JsonValue
+
+DEPTH_LIMIT = 100
+"""Levels of nesting; deeper ones are refused, so that readers may recurse."""
+
+
+class NotStrictJson(ValueError):
+    """The text is not one unambiguous JSON value; the message says why, without a full stop."""
+
+
+def read_json(text: str) -> JsonValue:
+    """Return the one JSON value that `text` holds, white space around it allowed.
+
+    Raises `NotStrictJson` for text that is no JSON, for anything before or after the value, for a
+    repeated key, `NaN` and infinities, numbers too big to hold, lone surrogates, and more than
+    `DEPTH_LIMIT` levels.
+    """
+    try:
+        value: JsonValue = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+    except NotStrictJson:
+        raise
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise NotStrictJson(f"{error.msg[:1].lower()}{error.msg[1:]} at {where}") from None
+    except RecursionError:
+        raise NotStrictJson(_TOO_DEEP) from None
+    except ValueError:  # an integer with more digits than Python converts
+        raise NotStrictJson("a number has too many digits") from None
+    _check(value)
+    return value
+
+
+_TOO_DEEP = f"it is nested more than {DEPTH_LIMIT} levels deep"
+
+
+def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    for key, value in pairs:
+        if key in found:
+            raise NotStrictJson(f"the key {json.dumps(key[:60])} stands there twice")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise NotStrictJson(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise NotStrictJson("a number is too big")
+    return number
+
+
+def _check(value: JsonValue) -> None:
+    """Refuse lone surrogates and deep nesting, without recursion."""
+    level = [value]
+    for _ in range(DEPTH_LIMIT + 1):
+        below: list[JsonValue] = []
+        for item in level:
+            if isinstance(item, str):
+                _check_text(item)
+            elif isinstance(item, list):
+                below.extend(item)
+            elif isinstance(item, dict):
+                below.extend(item)
+                below.extend(item.values())
+        if not below:
+            return
+        level = below
+    raise NotStrictJson(_TOO_DEEP)
+
+
+def _check_text(text: str) -> None:
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise NotStrictJson("a text holds half of a surrogate pair")

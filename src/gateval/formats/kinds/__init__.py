@@ -1,0 +1,1 @@
+"""The kinds of native manifests, one file each; `registry.py` lists them."""

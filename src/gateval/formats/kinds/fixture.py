@@ -1,0 +1,145 @@
+"""Reads an EvalFixture; each assertion is checked by the model registered for its type."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from gateval.domain.base import JsonObject, Name, Spec
+from gateval.domain.manifests.fixture import (
+    AssertionSpec,
+    Fixture,
+    FixtureInput,
+    FixtureKind,
+    Origin,
+    ToolReplay,
+)
+from gateval.domain.manifests.severity import Severity
+from gateval.domain.place import Problem
+from gateval.formats.sentences import unknown_word
+from gateval.formats.validation import problem_at, validate
+from gateval.formats.written import Kind, Read, Source, Written, canonical, meaning
+
+
+class AssertionCommon(Spec):
+    """The keys that every assertion has."""
+
+    type: str
+    """Which assertion this is."""
+    weight: float = Field(default=1.0, gt=0)
+    """How much it counts in its fixture's score."""
+    severity: Severity | None = None
+    """How much it matters inside its fixture; the fixture's severity if absent."""
+    axis: str | None = None
+    """The quality it measures, for grouping in reports."""
+
+
+class FixtureBody(Spec):
+    """`spec` of an EvalFixture."""
+
+    target_agent: Name | None = None
+    """The Agent that this fixture is meant for; an Eval of another Agent cannot select it."""
+    kind: FixtureKind = FixtureKind.GOLDEN
+    """What the fixture documents; the gate treats all three alike."""
+    severity: Severity = Severity.MEDIUM
+    """How much this fixture weighs in the Eval's score."""
+    description: str = ""
+    """What it is about, in a sentence; reports show it."""
+    origin: Origin | None = None
+    input: FixtureInput
+    assertions: tuple[JsonObject, ...] = Field(min_length=1)
+    """What must hold; all of them, for the fixture to pass."""
+    tool_replay: tuple[ToolReplay, ...] = ()
+    """Recorded answers of tools, given instead of calling them."""
+    shadow_tools: tuple[str, ...] = ()
+    """Tools whose calls are only recorded and answered with `{"shadow": true}`."""
+
+
+class FixtureDocument(Written):
+    """One test case: one input, and the assertions on what comes of it."""
+
+    kind: Literal["EvalFixture"]
+    spec: FixtureBody
+
+
+COMMON_KEYS = frozenset(AssertionCommon.model_fields)
+
+
+def read(source: Source) -> Read:
+    """Return the fixture and its problems; assertions are checked even if the rest is wrong."""
+    document, problems = validate(FixtureDocument, source.body, source.document)
+    assertions, broken = _read_assertions(source)
+    if document is None or broken:
+        return Read(None, (*problems, *broken))
+    spec = document.spec
+    written = canonical(spec) | {"assertions": [_meant(each) for each in assertions]}
+    fixture = Fixture(
+        name=document.metadata.name,
+        labels=document.metadata.labels,
+        target_agent=spec.target_agent,
+        fixture_kind=spec.kind,
+        severity=spec.severity,
+        description=spec.description,
+        origin=spec.origin,
+        input=spec.input,
+        assertions=tuple(assertions),
+        tool_replay=spec.tool_replay,
+        shadow_tools=spec.shadow_tools,
+        place=source.document.place(("metadata", "name")),
+        places=source.document.key_places(("spec",), depth=1),
+        path=source.path,
+        digest=meaning(document.kind, document.metadata, written),
+    )
+    return Read(fixture, problems)
+
+
+def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:
+    raw = source.document.data_at(("spec", "assertions"))
+    assertions: list[AssertionSpec] = []
+    problems: list[Problem] = []
+    for index, each in enumerate(raw if isinstance(raw, list) else []):
+        if isinstance(each, dict):  # anything else, the fixture's own check has refused
+            assertion, broken = _read_assertion(source, index, each)
+            problems += broken
+            if assertion is not None:
+                assertions.append(assertion)
+    return assertions, problems
+
+
+def _read_assertion(
+    source: Source, index: int, raw: JsonObject
+) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
+    document, path = source.document, ("spec", "assertions", index)
+    common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
+    options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
+    common, problems = validate(AssertionCommon, common_raw, document, path)
+    kind = raw.get("type")
+    if not isinstance(kind, str):
+        return None, problems
+    registered = source.registries.assertions.get(kind)
+    if registered is None:
+        message = unknown_word("assertion type", kind, list(source.registries.assertions))
+        return None, (*problems, problem_at(document, (*path, "type"), message))
+    _, broken = validate(registered, options, document, path, also_known=COMMON_KEYS)
+    if common is None or broken:
+        return None, (*problems, *broken)
+    assertion = AssertionSpec(
+        type=kind,
+        weight=common.weight,
+        severity=common.severity,
+        axis=common.axis,
+        options=options,
+        needs_judge=kind in source.registries.judged,
+        place=document.place(path),
+    )
+    return assertion, ()
+
+
+def _meant(assertion: AssertionSpec) -> JsonValue:
+    return assertion.model_dump(
+        mode="json", exclude={"place", "needs_judge"}, exclude_defaults=True
+    )
+
+
+FIXTURE = Kind("EvalFixture", FixtureDocument, read)

@@ -1,0 +1,149 @@
+"""The native manifest format: YAML documents with a known apiVersion and kind.
+
+A file is ours when its text holds a known apiVersion, spelled plainly. In such a file, documents
+of other apiVersions are left alone, and so are kinds of pai.io/v1 that the gate has no use for
+(ModelProvider, AgentWorkload, ...). Two manifests of one kind may not share a name, whatever their
+namespace. `status` of pai.io/v1 documents is left alone, because exports carry it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from gateval.domain.place import Place, Problem, nearest, show_path, sort_problems
+from gateval.formats.kinds.registry import KINDS
+from gateval.formats.registries import Registries
+from gateval.formats.sentences import expected_sentence, missing_key, unknown_word
+from gateval.formats.validation import problem_at
+from gateval.formats.wording import quote
+from gateval.formats.written import (
+    API_VERSIONS,
+    NATIVE_VERSION,
+    PAI_VERSION,
+    Kind,
+    Manifest,
+    Source,
+)
+from gateval.formats.yaml_document import Document
+from gateval.formats.yaml_reader import read_documents
+
+PROBLEM_LIMIT = 100
+"""Problems told of one file; what is beyond is counted."""
+
+_MARKERS = tuple(version.encode() for version in API_VERSIONS)
+_AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
+_ESCAPE = re.compile(rb"\\[xuU\r\n]")
+
+
+class Parsed(NamedTuple):
+    """What a file gave: its manifests, and everything that is wrong in it, in order of place."""
+
+    manifests: tuple[Manifest, ...]
+    problems: tuple[Problem, ...]
+
+
+def looks_like_manifest(data: bytes) -> bool:
+    """Whether the text holds a known apiVersion (`gateval/v1`, `pai.io/v1`) anywhere."""
+    return any(marker in data for marker in _MARKERS)
+
+
+def may_hold_agent(data: bytes) -> bool:
+    """Whether a manifest file can hold an Agent, told without parsing; false is certain.
+
+    `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines.
+    """
+    return _AGENT.search(data) is not None or _ESCAPE.search(data) is not None
+
+
+def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
+    """Return the manifests of a file and all its problems; a file that is not ours gives nothing.
+
+    `path` is the tracked path, `os.fsdecode`d. A manifest with problems is not returned.
+    """
+    if not looks_like_manifest(data):
+        return Parsed((), ())
+    documents, yaml_problems = read_documents(path, data)
+    manifests: list[Manifest] = []
+    problems: list[Problem] = []
+    foreign: set[Problem] = set()
+    for document in documents:
+        kind = _kind_of(document)
+        if kind is None:
+            foreign.update(document.problems)
+        elif isinstance(kind, Problem):
+            problems.append(kind)
+        else:
+            manifest, broken = kind.read(Source(path, document, registries))
+            problems += broken
+            if manifest is not None and not document.problems:
+                manifests.append(manifest)
+    ours = [problem for problem in yaml_problems if problem not in foreign]
+    if (manifests or problems or ours) and not _is_utf8(path):
+        return Parsed((), (_rename(path),))
+    return Parsed(tuple(manifests), _tidy(ours, problems))
+
+
+def _kind_of(document: Document) -> Kind | Problem | None:
+    """The document's kind, or what is wrong with its head, or None if it is not ours."""
+    head = document.data
+    if not isinstance(head, dict):
+        return None
+    version, kind = head.get("apiVersion"), head.get("kind")
+    if version not in API_VERSIONS:
+        return _other_version(document, version)
+    if isinstance(kind, str) and kind in KINDS:
+        return KINDS[kind]
+    if kind is None:
+        return problem_at(document, ("kind",), missing_key("kind"))
+    if not isinstance(kind, str):
+        return problem_at(document, ("kind",), expected_sentence(["text"], kind))
+    if version == PAI_VERSION and not _is_slip(kind):
+        return None
+    return problem_at(document, ("kind",), unknown_word("kind", kind, list(KINDS)))
+
+
+def _other_version(document: Document, version: JsonValue) -> Problem | None:
+    """Other people's documents are left alone, but not a version of ours that does not exist."""
+    group = NATIVE_VERSION.partition("/")[0]
+    if not isinstance(version, str) or version.partition("/")[0] != group:
+        return None
+    message = f"Unknown apiVersion {quote(version)}.{nearest(version, API_VERSIONS)}"
+    return problem_at(document, ("apiVersion",), message)
+
+
+def _is_slip(kind: str) -> bool:
+    """Whether an unknown kind is one of ours, misspelled: `EvalFixtures`, `agent`."""
+    folded = kind.casefold()
+    return any(folded.removesuffix("s") == known.casefold() for known in KINDS)
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _rename(path: str) -> Problem:
+    return Problem(
+        place=Place(file=show_path(path)),
+        message="The name of this file is not UTF-8, so results could not name it. Rename it.",
+    )
+
+
+def _tidy(yaml_problems: Iterable[Problem], problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return all in order, at most `PROBLEM_LIMIT`, without what only follows from bad YAML."""
+    first = sort_problems(yaml_problems)
+    spoiled = {problem.place for problem in first}
+    rest = (problem for problem in problems if problem.place not in spoiled)
+    found = sort_problems((*first, *rest))
+    if len(found) <= PROBLEM_LIMIT:
+        return found
+    last = found[PROBLEM_LIMIT]
+    more = f"{len(found) - PROBLEM_LIMIT:,} further problems in this file are not shown."
+    return (*found[:PROBLEM_LIMIT], Problem(place=last.place, message=more))

@@ -1,0 +1,26 @@
+"""What the higher rooms know and the readers must ask: assertion types and runtimes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+
+@dataclass(frozen=True)
+class Registries:
+    """The registered assertion types and runtimes, each with the model of its own options.
+
+    `assertions` maps a type to a model that checks the assertion as written, without the keys all
+    assertions share (`type`, `weight`, `severity`, `axis`). `runtimes` does the same for a runtime
+    without `type`, `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that
+    need a judge.
+
+    The models see JSON in strict mode and only camelCase aliases, never field names; they may hold
+    any validators. A `ValueError` raised in one becomes a problem with that text.
+    """
+
+    assertions: Mapping[str, type[BaseModel]]
+    runtimes: Mapping[str, type[BaseModel]]
+    judged: frozenset[str]

@@ -1,0 +1,47 @@
+"""The manifest formats that are found in git. One more is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gateval.formats.manifests import Parsed, looks_like_manifest, may_hold_agent, read_manifests
+from gateval.formats.registries import Registries
+
+
+class Format(NamedTuple):
+    """How manifests of one format are found and read. All three functions are pure.
+
+    `suffixes`: how the names of its files end. `recognises`: whether a file with such a name,
+    given by tracked path and content, is of this format; cheap. `may_hold_agent`: whether a
+    recognised file can hold an Agent; false must be certain. `read`: everything in it.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    recognises: Callable[[str, bytes], bool]
+    may_hold_agent: Callable[[bytes], bool]
+    read: Callable[[str, bytes, Registries], Parsed]
+
+
+NATIVE = Format(
+    name="native",
+    suffixes=(".yaml", ".yml"),
+    recognises=lambda _path, data: looks_like_manifest(data),
+    may_hold_agent=may_hold_agent,
+    read=read_manifests,
+)
+
+FORMATS: tuple[Format, ...] = (NATIVE,)
+"""In the order in which they are asked; the first that recognises a file reads it."""
+
+SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))
+"""How the name of any manifest file ends."""
+
+
+def format_of(path: str, data: bytes) -> Format | None:
+    """Return the format of a file, or None when it is no manifest."""
+    for each in FORMATS:
+        if path.endswith(each.suffixes) and each.recognises(path, data):
+            return each
+    return None

@@ -1,0 +1,106 @@
+"""When a model call is made again, and after which wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+
+from pydantic import Field
+from tenacity import AsyncRetrying, RetryCallState
+from tenacity.retry import retry_if_exception_type
+from tenacity.stop import stop_after_attempt, stop_before_delay
+from tenacity.wait import wait_random_exponential
+
+from gateval.domain.base import Value
+
+RETRIED_BELOW_500 = frozenset({408, 429})
+
+
+class RetryPolicy(Value):
+    """How often and how long a call is tried.
+
+    `attempts` counts the first one. No attempt starts later than `total_seconds` after the first.
+    Waits grow from `first_wait` to at most `longest_wait` seconds, each drawn at random between
+    half the first and that. A wait the provider asks for is kept instead, up to `longest_asked`
+    seconds.
+    """
+
+    attempts: int = Field(default=6, ge=1)
+    total_seconds: float = Field(default=300, gt=0)
+    first_wait: float = Field(default=0.5, ge=0)
+    longest_wait: float = Field(default=20, ge=0)
+    longest_asked: float = Field(default=60, ge=0)
+
+
+class Transient(Exception):
+    """An attempt failed in a way that may pass; the text goes on after the provider's name.
+
+    `asked` is the wait asked for, in seconds; `status` the HTTP status, if there was one.
+    """
+
+    def __init__(
+        self, message: str, *, asked: float | None = None, status: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.asked = asked
+        self.status = status
+
+
+def is_transient(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether an answer with this status is worth another attempt.
+
+    Both official SDKs let the provider forbid it by `x-should-retry: false`; so do we.
+    """
+    if headers.get("x-should-retry") == "false":
+        return False
+    return status in RETRIED_BELOW_500 or status >= 500
+
+
+def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Return the wait in seconds that `retry-after-ms` or `Retry-After` asks for, or None.
+
+    `now` is Unix time, for `Retry-After` as a date (RFC 9110, section 10.2.3). A wait that is
+    over, or no number, counts as none.
+    """
+    wait = _seconds(headers.get("retry-after-ms", ""), divisor=1000)
+    header = headers.get("Retry-After", "")
+    if wait is None:
+        wait = _seconds(header, divisor=1)
+    if wait is None:
+        wait = _until(header, now=now)
+    return wait if wait is not None and wait > 0 else None
+
+
+def retrying(policy: RetryPolicy) -> AsyncRetrying:
+    """Return what calls a function again on `Transient`, and raises the last one in the end."""
+    growing = wait_random_exponential(
+        multiplier=policy.first_wait, min=policy.first_wait / 2, max=policy.longest_wait
+    )
+
+    def wait(state: RetryCallState) -> float:
+        failure = state.outcome.exception() if state.outcome else None
+        asked = failure.asked if isinstance(failure, Transient) else None
+        return growing(state) if asked is None else min(asked, policy.longest_asked)
+
+    return AsyncRetrying(
+        sleep=asyncio.sleep,
+        stop=stop_after_attempt(policy.attempts) | stop_before_delay(policy.total_seconds),
+        wait=wait,
+        retry=retry_if_exception_type(Transient),
+        reraise=True,
+    )
+
+
+def _seconds(text: str, *, divisor: float) -> float | None:
+    try:
+        return float(text) / divisor
+    except ValueError:
+        return None
+
+
+def _until(text: str, *, now: float) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp() - now
+    except (ValueError, OverflowError):
+        return None

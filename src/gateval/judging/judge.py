@@ -1,0 +1,153 @@
+"""Asks the judge, checks what it says, and asks once more when that cannot be used."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple
+
+from gateval.domain.base import Value
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.model_call import ModelReply, ModelRequest, StopReason, Usage
+from gateval.domain.trace import Trace, add_usage
+from gateval.domain.trial import Cause, Side
+from gateval.domain.verdict import Verdict
+from gateval.judging.evidence import check_evidence, evidence_defects
+from gateval.judging.limits import JudgeLimits
+from gateval.judging.prompt import judge_request, repair_request
+from gateval.judging.verdict import DefectiveVerdict, parse_verdict
+from gateval.ports import ModelCallError, ModelCallFault, ModelCalls
+
+
+class JudgeResult(Value):
+    """A verdict whose evidence was checked, and the tokens of all calls it took."""
+
+    verdict: Verdict
+    usage: Usage
+
+
+class JudgeError(Exception):
+    """There is no verdict. `message` is a sentence; `usage` the tokens spent, None if no call was.
+
+    `cause` is `judge` when what it said cannot be used, `provider` when it could not be asked, and
+    `gate` when the gate does not know how to ask it.
+    """
+
+    def __init__(self, cause: Cause, message: str, *, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.message = message
+        self.usage = usage
+
+
+class _Reading(NamedTuple):
+    """What an answer is worth: no verdict has at least one defect; a verdict may have some."""
+
+    verdict: Verdict | None
+    defects: tuple[str, ...]
+
+
+_Ask = Callable[[ModelRequest, Usage | None], Awaitable[ModelReply]]
+_Read = Callable[[ModelReply], _Reading]
+
+
+class Judge:
+    """An LLM judge behind `calls`. One instance serves all judgements of a run, at the same time.
+
+    `new_nonce` gives the unpredictable part of a prompt's delimiters, new in each call.
+    """
+
+    def __init__(
+        self,
+        calls: ModelCalls,
+        *,
+        limits: JudgeLimits | None = None,
+        new_nonce: Callable[[], str] = lambda: secrets.token_hex(8),
+    ) -> None:
+        self._calls = calls
+        self._limits = limits or JudgeLimits()
+        self._new_nonce = new_nonce
+
+    async def judge(
+        self,
+        *,
+        rubric: str,
+        spec: JudgeSpec,
+        fixture_input: FixtureInput,
+        transcript: Trace,
+        evidence_below: float = 0.0,
+        side: Side = Side.HEAD,
+    ) -> JudgeResult:
+        """Return the verdict on one trial, its violations marked supported or not.
+
+        `transcript` comes from `numbered_steps`. An unusable answer, a violation that the
+        transcript does not support, or a score under `evidence_below` without any violation is
+        named to the judge, once. What is unsupported after that stays marked. `side` says whose
+        scripted model judges; head and base are judged by head's, so that they can be compared.
+        Raises `JudgeError`.
+        """
+        if spec.model is None:
+            raise JudgeError(
+                Cause.GATE, "this Eval names no judge model; set `spec.judge.model` in the Eval"
+            )
+        request = judge_request(
+            rubric=rubric,
+            spec=spec,
+            fixture_input=fixture_input,
+            transcript=transcript,
+            nonce=self._new_nonce(),
+            limits=self._limits,
+        )
+        read = partial(self._read, transcript=transcript, evidence_below=evidence_below)
+        found = await self._converse(request, partial(self._ask, spec.model, side), read)
+        verdict = found.verdict.model_copy(update={"model": spec.model})
+        return JudgeResult(verdict=verdict, usage=found.usage)
+
+    async def _converse(self, request: ModelRequest, ask: _Ask, read: _Read) -> JudgeResult:
+        """Ask, and if the answer is defective ask once more, naming the defects."""
+        first = await ask(request, None)
+        verdict, defects = read(first)
+        if verdict is not None and not defects:
+            return JudgeResult(verdict=verdict, usage=first.usage)
+        second = await ask(repair_request(request, first.text, defects), first.usage)
+        usage = add_usage((first.usage, second.usage))
+        verdict, defects = read(second)
+        if verdict is None:
+            raise JudgeError(
+                Cause.JUDGE,
+                f"the judge gave no usable verdict, asked twice: {defects[0]}",
+                usage=usage,
+            )
+        return JudgeResult(verdict=verdict.model_copy(update={"repaired": True}), usage=usage)
+
+    async def _ask(
+        self, model: str, side: Side, request: ModelRequest, spent: Usage | None
+    ) -> ModelReply:
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                return await self._calls.call(model, request, side=side)
+        except TimeoutError:
+            seconds = f"{self._limits.seconds:g}"
+            why, cause = f"{model} did not answer within {seconds} seconds", Cause.PROVIDER
+        except ModelCallError as error:
+            gate = error.fault is ModelCallFault.UNCONFIGURED
+            why, cause = error.message, Cause.GATE if gate else Cause.PROVIDER
+        raise JudgeError(cause, f"the judge could not be asked: {why}", usage=spent)
+
+    def _read(self, reply: ModelReply, *, transcript: Trace, evidence_below: float) -> _Reading:
+        try:
+            verdict = check_evidence(parse_verdict(reply.text, self._limits), transcript)
+        except DefectiveVerdict as error:
+            return _Reading(None, (f"{error}{_stopped_early(reply)}",))
+        if verdict.score < evidence_below and not verdict.violations:
+            return _Reading(verdict, ("the score is low, but no violation is cited for it.",))
+        return _Reading(verdict, evidence_defects(verdict))
+
+
+def _stopped_early(reply: ModelReply) -> str:
+    if reply.stop is StopReason.LENGTH:
+        return " It was cut off at the token limit; be brief."
+    return " The judge refused to answer." if reply.stop is StopReason.REFUSAL else ""

@@ -1,0 +1,115 @@
+"""Reads a judge's answer, strictly: a verdict, or a sentence that says why it is none.
+
+Accepted is one JSON object, with white space around it and, because many models cannot help it,
+one ```json fence. Nothing else is guessed: text before or after, a second object, a repeated,
+missing or unknown field, a score out of range is a defect, and a defect is never a pass.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from gateval.domain.base import Value
+from gateval.domain.manifests.severity import Severity
+from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.verdict import Verdict, Violation
+from gateval.judging.limits import JudgeLimits
+from gateval.judging.neutral import shorten
+
+_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
+_RULE_LIMIT = 200
+
+
+class DefectiveVerdict(ValueError):
+    """The answer is no verdict; the message is a sentence for the judge and for people."""
+
+
+class _Strict(Value):
+    model_config = ConfigDict(strict=True)
+
+
+class _GivenViolation(_Strict):
+    rule: str = Field(min_length=1)
+    severity: Literal["low", "medium", "high", "critical"]
+    evidence_step: int = Field(ge=0, le=1_000_000)
+    quote: str
+
+
+class _GivenVerdict(_Strict):
+    score: float = Field(ge=0, le=1)
+    confidence: float = Field(ge=0, le=1)
+    summary: str
+    violations: list[_GivenViolation]
+    what_would_raise_score: str
+
+
+def parse_verdict(text: str, limits: JudgeLimits) -> Verdict:
+    """Return the verdict in `text`, cut to the limits, its evidence not yet checked.
+
+    Raises `DefectiveVerdict`.
+    """
+    if not text.strip():
+        raise DefectiveVerdict("The answer is empty.")
+    size = len(text.encode("utf-8", "replace"))
+    if size > limits.output_bytes:
+        raise DefectiveVerdict(
+            f"The answer has {size} bytes; at most {limits.output_bytes} are allowed."
+        )
+    try:
+        given = _GivenVerdict.model_validate(read_json(_without_fence(text)))
+    except NotStrictJson as error:
+        raise DefectiveVerdict(f"The answer is not one JSON object: {error}.") from None
+    except ValidationError as error:
+        wrong = "; ".join(_sentence(details) for details in error.errors()[:5])
+        raise DefectiveVerdict(f"The JSON does not have the required form: {wrong}.") from None
+    return _kept(given, limits)
+
+
+def _without_fence(text: str) -> str:
+    stripped = text.strip()
+    match = _FENCE.fullmatch(stripped)
+    return match[1] if match else stripped
+
+
+def _sentence(details: ErrorDetails) -> str:
+    path = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{shorten(part, 60)}" for part in details["loc"]
+    ).lstrip(".")
+    if details["type"] == "missing":
+        return f"`{path}` is missing"
+    if details["type"] == "extra_forbidden":
+        return f"`{path}` is no field of a verdict"
+    message = details["msg"].removeprefix("Input should be ")
+    return f"`{path}` should be {message}" if path else "it should be an object"
+
+
+def _kept(given: _GivenVerdict, limits: JudgeLimits) -> Verdict:
+    summary = _cut(given.summary, limits.reasoning_bytes * 3 // 4)
+    left = limits.reasoning_bytes - len(summary.encode())
+    return Verdict(
+        score=given.score,
+        confidence=given.confidence,
+        summary=summary,
+        violations=tuple(
+            Violation(
+                rule=one.rule[:_RULE_LIMIT],
+                severity=Severity(one.severity),
+                evidence_step=one.evidence_step,
+                quote=one.quote[: limits.quote_characters],
+            )
+            for one in given.violations[: limits.violations]
+        ),
+        what_would_raise_score=_cut(given.what_would_raise_score, left),
+    )
+
+
+def _cut(text: str, limit: int) -> str:
+    """Return as many whole characters as fit into `limit` bytes, `…` included if cut."""
+    raw = text.encode()
+    if len(raw) <= limit:
+        return text
+    return raw[: max(limit - 3, 0)].decode("utf-8", "ignore") + "…"

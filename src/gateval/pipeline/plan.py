@@ -1,0 +1,88 @@
+"""The first half of the way: from two revisions to a plan. Reads, starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateval.domain.closure import closure_of
+from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.place import Problem, nearest, show_path
+from gateval.domain.plan import Plan, Revision
+from gateval.domain.planning import plan_change, plan_revision
+from gateval.domain.snapshot import Snapshot
+from gateval.errors import InvalidManifests, UsageError
+from gateval.formats.registries import Registries
+from gateval.pipeline.read import read_change, read_revision
+from gateval.pipeline.revisions import Revisions
+from gateval.ports import Repository
+
+
+def plan_a_change(repository: Repository, registries: Registries, revisions: Revisions) -> Plan:
+    """Read both sides of a change and plan what it calls for. Raises `InvalidManifests`."""
+    change = read_change(
+        repository,
+        registries,
+        head=revisions.head,
+        base=revisions.base,
+        base_tip=revisions.base_tip,
+    )
+    plan = plan_change(change.head, change.base, change.rules)
+    refuse_pointers(repository, plan, change.head)
+    return plan
+
+
+def plan_named_evals(
+    repository: Repository,
+    registries: Registries,
+    revision: Revision,
+    *,
+    evals: Sequence[str],
+    fixtures: Sequence[str],
+) -> Plan:
+    """Plan the named Evals on one revision, under the rules of that revision.
+
+    Raises `UsageError` for a name that is not there, `InvalidManifests` for what is wrong.
+    """
+    snapshot, rules = read_revision(repository, registries, revision)
+    known_evals = [evaluation.name for evaluation in snapshot.catalogue.evals]
+    known_fixtures = [fixture.name for fixture in snapshot.catalogue.fixtures]
+    _refuse_unknown("Eval", evals, known_evals)
+    _refuse_unknown("fixture", fixtures, known_fixtures)
+    plan = plan_revision(snapshot, evals, fixtures, rules)
+    if plan.nothing:
+        raise UsageError(plan.nothing, hint="Run `gateval plan` to see which Eval runs what.")
+    refuse_pointers(repository, plan, snapshot)
+    return plan
+
+
+def refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None:
+    """Refuse Agents whose closure holds Git LFS pointers: their candidates would get no content."""
+    problems = []
+    for definition in plan.agents:
+        agent = head.catalogue.agent(definition.name)
+        if agent is None or agent.runtime_type == MODEL_RUNTIME:
+            continue
+        closure = closure_of(agent, head)
+        paths = [
+            path for path, entry in head.tree.items() if entry.is_file and closure.covers(path)
+        ]
+        problems += [
+            Problem(
+                place=agent.place,
+                message=f"{show_path(path)} is a Git LFS pointer. Candidates start from git "
+                "objects and would find the pointer, not the file: store it in git, or leave it "
+                "out with watch.",
+            )
+            for path in repository.lfs_pointers(head.revision, paths)
+        ]
+    if problems:
+        raise InvalidManifests(problems)
+
+
+def _refuse_unknown(kind: str, asked: Sequence[str], known: Sequence[str]) -> None:
+    for name in asked:
+        if name not in known:
+            raise UsageError(
+                f'There is no {kind} "{name}" on this revision.{nearest(name, known)}',
+                hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
+            )

@@ -1,0 +1,141 @@
+"""The read step: revisions out of git objects, and no more of them than the question needs.
+
+Agents and changed files are always read. Evals and fixtures are read as soon as anything changed
+that could select one; in a large repository where nothing relevant changed, they are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gateval.candidates.allowlist import refusals
+from gateval.domain.closure import closure_of
+from gateval.domain.manifests.agent import SystemFile
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.paths import resolve_path
+from gateval.domain.place import Place, Problem, sort_problems
+from gateval.domain.plan import Revision
+from gateval.domain.planning import Rules
+from gateval.domain.snapshot import Snapshot
+from gateval.domain.tree import changed_paths
+from gateval.errors import InvalidManifests
+from gateval.formats.gate_config import read_gate_config
+from gateval.formats.registries import Registries
+from gateval.pipeline.library import Library
+from gateval.pipeline.snapshots import snapshot_of
+from gateval.ports import Repository
+
+
+@dataclass(frozen=True)
+class Change:
+    """What was read of a change: head, the merge-base it is compared with, and the rules."""
+
+    head: Snapshot
+    base: Snapshot
+    rules: Rules
+
+
+def read_change(
+    repository: Repository,
+    registries: Registries,
+    *,
+    head: Revision,
+    base: Revision,
+    base_tip: Revision,
+) -> Change:
+    """Read both sides of a change.
+
+    Raises `InvalidManifests` with everything that is wrong on head. What is wrong on base is kept
+    in its snapshot: a change that mends it must be able to pass.
+    """
+    rules, config = read_rules(repository, base_tip)
+    library = Library(repository, registries, config)
+    trees = {revision.tree: repository.tree(revision) for revision in (head, base)}
+    library.load(trees.values())
+    changed = changed_paths(trees[head.tree], trees[base.tree])
+    ours = snapshot_of(head, trees[head.tree], library, only=changed)
+    theirs = snapshot_of(base, trees[base.tree], library, only=changed)
+    if changed and (_selects(changed, ours) or _selects(changed, theirs)):
+        ours = snapshot_of(head, trees[head.tree], library)
+        theirs = snapshot_of(base, trees[base.tree], library)
+    _refuse_problems(ours)
+    return Change(ours, theirs, rules)
+
+
+def read_revision(
+    repository: Repository, registries: Registries, revision: Revision
+) -> tuple[Snapshot, Rules]:
+    """Read everything of one revision, its own rules included. Raises `InvalidManifests`."""
+    rules, config = read_rules(repository, revision)
+    snapshot = _survey(repository, registries, revision, config)
+    _refuse_problems(snapshot)
+    return snapshot, replace(rules, base_tip=None)
+
+
+def survey(repository: Repository, registries: Registries, revision: Revision) -> Snapshot:
+    """Read everything of one revision; what is wrong, its gate config included, is kept in it."""
+    try:
+        _, config = read_rules(repository, revision)
+        wrong: tuple[Problem, ...] = ()
+    except InvalidManifests as error:
+        config, wrong = GateConfig(), error.problems
+    snapshot = _survey(repository, registries, revision, config)
+    return replace(snapshot, problems=sort_problems((*snapshot.problems, *wrong)))
+
+
+def _survey(
+    repository: Repository, registries: Registries, revision: Revision, config: GateConfig
+) -> Snapshot:
+    tree = repository.tree(revision)
+    library = Library(repository, registries, config)
+    library.load([tree])
+    return snapshot_of(revision, tree, library)
+
+
+def read_rules(repository: Repository, base_tip: Revision) -> tuple[Rules, GateConfig]:
+    """Read the gate config from the base tip; its absence means the defaults.
+
+    Raises `InvalidManifests` when it is there but wrong: a broken rule is not a missing one.
+    """
+    tree = repository.tree(base_tip)
+    entry = tree.get(GATE_CONFIG_PATH)
+    if entry is None:
+        source = f"defaults ({GATE_CONFIG_PATH} is absent at {base_tip.short})"
+        return Rules(GateConfig().policy, source, base_tip), GateConfig()
+    data = repository.blobs([entry.oid], limit=Library.FILE_LIMIT)[entry.oid]
+    config, problems = read_gate_config(GATE_CONFIG_PATH, data or b"")
+    problems = (*problems, *_refused_variables(config))
+    if config is None or problems:
+        raise InvalidManifests(problems, hint="The gate config of the base applies; mend it there.")
+    return Rules(config.policy, f"{GATE_CONFIG_PATH} at {base_tip.short}", base_tip), config
+
+
+def _refused_variables(config: GateConfig | None) -> tuple[Problem, ...]:
+    names = config.policy.candidate_env if config else ()
+    place = Place(file=GATE_CONFIG_PATH)
+    return tuple(
+        Problem(place=place, path="policy.candidateEnv", message=sentence)
+        for sentence in refusals(names)
+    )
+
+
+def _selects(changed: frozenset[str], snapshot: Snapshot) -> bool:
+    """Whether one of the changed paths could change an Agent or select an Eval."""
+    if any(path in snapshot.manifest_paths for path in changed):
+        return True
+    if any(path.startswith(f"{SCRIPTED_FOLDER}/") for path in changed):
+        return True
+    for agent in snapshot.catalogue.agents:
+        system = agent.spec.system
+        if isinstance(system, SystemFile) and resolve_path(agent.folder, system.file) in changed:
+            return True
+        closure = closure_of(agent, snapshot)
+        if any(closure.covers(path) for path in changed):
+            return True
+    return False
+
+
+def _refuse_problems(snapshot: Snapshot) -> None:
+    if snapshot.problems:
+        raise InvalidManifests(snapshot.problems)

@@ -1,0 +1,59 @@
+"""Which revisions a question is about: head, the live base tip, and their merge-base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateval.domain.plan import Revision
+from gateval.errors import RepositoryError, UsageError
+from gateval.ports import Repository
+
+WORKTREE = "WORKTREE"
+
+
+@dataclass(frozen=True)
+class Revisions:
+    """Head, where it left from (`base`, the merge-base), and the tip that rules come from."""
+
+    head: Revision
+    base: Revision
+    base_tip: Revision
+
+
+def find_head(repository: Repository, name: str | None) -> Revision:
+    """Resolve head; without a name, the working tree if it has changes, else HEAD."""
+    if name == WORKTREE or (name is None and repository.has_changes()):
+        return repository.worktree()
+    return repository.resolve(name or "HEAD")
+
+
+def find_base_tip(repository: Repository, name: str | None) -> Revision:
+    """Resolve the base tip; without a name, the tip of the default branch.
+
+    Raises `UsageError` when there is no telling which branch that is.
+    """
+    found = name or repository.default_branch()
+    if found is None:
+        raise UsageError(
+            "There is no telling which branch is the default one.",
+            hint="Name what to compare with: --base REV.",
+        )
+    return repository.resolve(found)
+
+
+def find_revisions(repository: Repository, *, base: str | None, head: str | None) -> Revisions:
+    """Resolve all three revisions of a change. Raises `UsageError` or `RepositoryError`."""
+    ours = find_head(repository, head)
+    tip = find_base_tip(repository, base)
+    commit = ours.commit or repository.resolve("HEAD").commit
+    if commit is None or tip.commit is None:
+        raise UsageError("The base must be a commit.", hint="Name one: --base REV.")
+    if commit == tip.commit:
+        return Revisions(ours, tip, tip)
+    ancestor = repository.merge_base(tip.commit, commit)
+    if ancestor is None:
+        raise RepositoryError(
+            f"{ours.name} and {tip.name} share no history, so there is nothing to compare.",
+            hint="Name another base: --base REV.",
+        )
+    return Revisions(ours, tip if ancestor == tip.commit else repository.resolve(ancestor), tip)

@@ -1,0 +1,27 @@
+"""The second half of the way: from a plan to results and a report."""
+
+from __future__ import annotations
+
+from gateval.domain.plan import Plan
+from gateval.domain.report import Report, make_report
+from gateval.domain.results import Results, RunInfo, sort_trials
+from gateval.domain.trial import Trial
+from gateval.engine.run import Workshop, run_trials
+
+
+async def run_a_plan(
+    plan: Plan, workshop: Workshop, info: RunInfo, finished: tuple[Trial, ...] = ()
+) -> Results:
+    """Run all trials of a plan; nothing is started when there is nothing to evaluate."""
+    trials = await run_trials(plan, workshop, finished) if plan.evals else ()
+    return results_of(plan, trials, info)
+
+
+def results_of(plan: Plan, trials: tuple[Trial, ...], info: RunInfo) -> Results:
+    """Put trials into report order, so that no report depends on which finished first."""
+    return Results(plan=plan, trials=sort_trials(trials), info=info)
+
+
+def report_on(results: Results) -> Report:
+    """Compare and decide."""
+    return make_report(results)

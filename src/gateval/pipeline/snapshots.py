@@ -1,0 +1,148 @@
+"""Builds the snapshot of one revision from the library of files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from gateval.domain.catalogue import Catalogue, check_catalogue
+from gateval.domain.change import scripted_names
+from gateval.domain.manifests.agent import Agent, SystemFile
+from gateval.domain.manifests.calibration import Calibration
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, ScriptedModel
+from gateval.domain.paths import resolve_path
+from gateval.domain.place import Place, Problem, show_path, sort_problems
+from gateval.domain.plan import Revision
+from gateval.domain.selection import script_name
+from gateval.domain.snapshot import Snapshot
+from gateval.domain.tree import Tree
+from gateval.formats.manifests import Parsed
+from gateval.formats.registry import format_of
+from gateval.formats.scripted import read_scripted
+from gateval.pipeline.library import Library
+
+SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def snapshot_of(
+    revision: Revision, tree: Tree, library: Library, *, only: Collection[str] | None = None
+) -> Snapshot:
+    """Read one revision: all of it, or, with `only`, its Agents and these paths."""
+    recognised = _recognised(tree, library)
+    parsed = [
+        found
+        for path, may_hold_agent in recognised.items()
+        if only is None or may_hold_agent or path in only
+        if (found := library.parse(path, tree[path])) is not None
+    ]
+    catalogue = _catalogue(parsed)
+    prompts, prompt_problems = _prompts(catalogue.agents, tree, library)
+    scripts, script_problems = _scripts(catalogue, tree, library)
+    problems = [problem for one in parsed for problem in one.problems]
+    problems += [*prompt_problems, *script_problems, *_stray_links(tree, library)]
+    if only is None:
+        problems += check_catalogue(catalogue, tree)
+    return Snapshot(
+        revision=revision,
+        tree=tree,
+        catalogue=catalogue,
+        manifest_paths=frozenset(recognised),
+        prompts=prompts,
+        links=_links(tree, library),
+        scripts=scripts,
+        problems=sort_problems(problems),
+    )
+
+
+def _recognised(tree: Tree, library: Library) -> dict[str, bool]:
+    """The manifest files, and whether each may hold an Agent, judged without parsing."""
+    found = {}
+    for path, entry in tree.items():
+        if library.is_candidate(path, entry):
+            data = library.data(entry)
+            kind = format_of(path, data) if data is not None else None
+            if kind is not None and data is not None:
+                found[path] = kind.may_hold_agent(data)
+    return found
+
+
+def _catalogue(parsed: Iterable[Parsed]) -> Catalogue:
+    manifests = [manifest for one in parsed for manifest in one.manifests]
+    return Catalogue(
+        agents=tuple(m for m in manifests if isinstance(m, Agent)),
+        evals=tuple(sorted((m for m in manifests if isinstance(m, Eval)), key=lambda m: m.name)),
+        fixtures=tuple(m for m in manifests if isinstance(m, Fixture)),
+        calibrations=tuple(m for m in manifests if isinstance(m, Calibration)),
+    )
+
+
+def _links(tree: Tree, library: Library) -> Mapping[str, str]:
+    return {
+        path: os.fsdecode(library.data(entry) or b"")
+        for path, entry in tree.items()
+        if entry.is_symlink
+    }
+
+
+def _stray_links(tree: Tree, library: Library) -> Iterable[Problem]:
+    for path, entry in tree.items():
+        if library.stray_link(path, entry):
+            yield Problem(
+                place=Place(file=show_path(path)),
+                message="a manifest must be a file; this is a symbolic link. "
+                "Put the file itself here.",
+            )
+
+
+def _prompts(
+    agents: Iterable[Agent], tree: Tree, library: Library
+) -> tuple[Mapping[str, str], list[Problem]]:
+    """The texts of the system prompt files that exist; the catalogue check names missing ones."""
+    wanted: dict[str, Place] = {}
+    for agent in agents:
+        if isinstance(agent.spec.system, SystemFile):
+            path = resolve_path(agent.folder, agent.spec.system.file)
+            if path is not None and path in tree and tree[path].is_file:
+                wanted[path] = agent.places.get("spec.system", agent.place)
+    library.read_all(tree[path] for path in wanted)
+    texts, problems = {}, []
+    for path, place in wanted.items():
+        try:
+            texts[path] = (library.data(tree[path]) or b"").decode("utf-8")
+        except UnicodeDecodeError:
+            message = f"the prompt file {show_path(path)} is not UTF-8; save it as UTF-8."
+            problems.append(Problem(place=place, path="spec.system.file", message=message))
+    return texts, problems
+
+
+def _scripts(
+    catalogue: Catalogue, tree: Tree, library: Library
+) -> tuple[Mapping[str, ScriptedModel], list[Problem]]:
+    """The scripted models that Agents and judges name."""
+    wanted: dict[str, tuple[Place, str]] = {}
+    for agent in catalogue.agents:
+        for name in scripted_names(agent):
+            place = agent.places.get("spec.models", agent.place)
+            wanted.setdefault(name, (place, "spec.models"))
+    for evaluation in catalogue.evals:
+        judge = script_name(evaluation.judge.model)
+        if judge is not None:
+            place = evaluation.places.get("spec.judge", evaluation.place)
+            wanted.setdefault(judge, (place, "spec.judge.model"))
+    scripts: dict[str, ScriptedModel] = {}
+    problems: list[Problem] = []
+    for name, (place, where) in wanted.items():
+        path = f"{SCRIPTED_FOLDER}/{name}.yaml"
+        entry = tree.get(path) if SCRIPT_NAME.fullmatch(name) else None
+        if entry is None or not entry.is_file:
+            message = f'the scripted model "{name}" needs the file {show_path(path)}.'
+            problems.append(Problem(place=place, path=where, message=message))
+            continue
+        script, wrong = read_scripted(path, library.data(entry) or b"")
+        problems += wrong
+        if script is not None:
+            scripts[name] = script
+    return scripts, problems

@@ -1,0 +1,87 @@
+"""Verdict and why, in one sentence in a reviewer's words (not sanitised)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gateval.domain.decision import DecisionReason, GateVerdict, ReasonCode
+from gateval.domain.report import Report
+from gateval.render.wording import count, listing
+
+
+def headline(report: Report) -> str:
+    """Return why the gate says what it says, in one sentence without its full stop."""
+    decision = report.decision
+    blocking = [reason for reason in decision.reasons if reason.verdict is decision.verdict]
+    if decision.verdict is GateVerdict.FAIL:
+        return "; ".join(_failures(report, blocking))
+    if decision.verdict is GateVerdict.INCOMPLETE:
+        planned = len(report.results.plan.trial_keys())
+        missing = planned - len(report.results.trials)
+        return f"{missing:,} of {count(planned, 'planned trial')} did not run"
+    if decision.verdict is GateVerdict.INCONCLUSIVE:
+        return "; ".join(_unknowns(blocking))
+    return _passed(report)
+
+
+def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
+    by_code: dict[ReasonCode, list[DecisionReason]] = {}
+    for reason in blocking:
+        by_code.setdefault(reason.code, []).append(reason)
+    said = []
+    if silent := by_code.get(ReasonCode.NO_ANSWER):
+        agents = dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent)
+        verb = "does" if len(agents) == 1 else "do"
+        said.append(f"{listing(list(agents), 3)} {verb} not answer any more")
+    if regressed := by_code.get(ReasonCode.REGRESSION):
+        verb = "passes on base and fails" if len(regressed) == 1 else "pass on base and fail"
+        said.append(f"{_names(regressed, 'fixture')} {verb} on head")
+    if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
+        verb = "scores below its threshold" if len(below) == 1 else "score below their thresholds"
+        said.append(f"{_names(below, 'eval')} {verb}")
+    return said
+
+
+def _names(reasons: Sequence[DecisionReason], field: str) -> str:
+    """Name up to two of them, count more."""
+    names = [reason.fixture if field == "fixture" else reason.eval for reason in reasons]
+    if len(names) <= 2:  # noqa: PLR2004 - three names would not fit a headline
+        return " and ".join(names)
+    return count(len(names), field if field == "fixture" else "Eval")
+
+
+_UNKNOWN = {
+    ReasonCode.CANDIDATE_ERROR: "the candidate gave no answer in {}",
+    ReasonCode.PROVIDER_ERROR: "the model provider was down or refused the call in {}",
+    ReasonCode.JUDGE_ERROR: "the judge gave no usable verdict in {}",
+    ReasonCode.GATE_ERROR: "something needed was missing in {}",
+    ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
+}
+
+
+def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
+    counts = Counter(reason.code for reason in blocking)
+    return [_UNKNOWN[code].format(count(n, "trial")) for code, n in counts.items()]
+
+
+def _passed(report: Report) -> str:
+    if report.results.plan.nothing:
+        return report.results.plan.nothing.rstrip(".")
+    evals = len(report.comparison.evals)
+    said = [
+        "the Eval meets its threshold"
+        if evals == 1
+        else f"all {evals:,} Evals meet their thresholds"
+    ]
+    warned = Counter(reason.code for reason in report.decision.reasons)
+    if regressed := warned[ReasonCode.REGRESSION]:
+        said.append(f"{count(regressed, 'fixture')} regressed, which the policy lets pass")
+    if suspect := warned[ReasonCode.SUSPECT]:
+        verb = "looks" if suspect == 1 else "look"
+        said.append(f"{count(suspect, 'fixture')} {verb} worse")
+    if judge := warned[ReasonCode.JUDGE_ERROR]:
+        said.append(f"{count(judge, 'trial')} without a verdict, which the policy lets pass")
+    if not warned:
+        said.append("nothing regressed")
+    return "; ".join(said)

@@ -1,0 +1,106 @@
+"""The one sanitiser: what an agent, a judge, a provider or a pull request wrote, made harmless.
+
+One function per sink. Each takes text as it came, hardens it, breaks triggers, and escapes it for
+the place where it will stand. The order of steps follows the safe-outputs pipeline of GitHub's
+agentic workflows: Unicode, terminal sequences, commands, mentions, markup, links, length,
+references, bots, fences.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gateval.render.hardening import harden
+from gateval.render.triggers import BREAK, defuse, defuse_log
+
+
+class Safe(str):
+    """Markdown that only the functions of this module make; templates take nothing else."""
+
+    __slots__ = ()
+
+
+_ENTITIES = str.maketrans(
+    {
+        "&": "&amp;",
+        "<": "&lt;",
+        ">": "&gt;",
+        "|": "&#124;",
+        "\\": "&#92;",
+        "`": "&#96;",
+        "*": "&#42;",
+        "[": "&#91;",
+        "]": "&#93;",
+        "~": "&#126;",
+        "$": "<span>$</span>",  # GitHub's own way to keep a dollar sign from opening a formula
+        BREAK: "&#8203;",
+    }
+)
+_LONE_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+_EMOJI = re.compile(r":(?=(?!\d+:)[a-zA-Z0-9_+-]+:|100:|1234:)")
+_BLOCK_START = re.compile(
+    r"^(\d{0,9})(?:([.)#+-])(?=#*(?:\s|$))|([-=:])(?=[-=:\s]*$))"  # heading, list, underline
+)
+
+
+def inline(text: str, limit: int) -> Safe:
+    """Return one line of GitHub markdown that shows `text`, for a sentence, list or table cell.
+
+    At most `limit` characters are shown; white space is folded. Nothing in it opens markup, a
+    link or a table cell, wherever on a line it stands, inside HTML elements too.
+    """
+    shown, left = harden(text, limit)
+    folded = " ".join(shown.split())
+    return Safe(_escape(_EMOJI.sub(f":{BREAK}", defuse(folded))) + _cut_mark(left))
+
+
+def code(text: str, limit: int) -> Safe:
+    """Return `text` as inline code; otherwise as `inline`."""
+    return Safe(f"<code>{inline(text, limit)}</code>")
+
+
+def block(text: str, limit: int) -> Safe:
+    """Return a fenced block that shows `text` line by line and that nothing inside can close.
+
+    It has to start at the beginning of a line.
+    """
+    shown, left = harden(text, limit)
+    body = defuse(shown.strip("\n")) + _cut_mark(left)
+    longest = max(map(len, re.findall(r"`+", body)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return Safe(f"{fence}text\n{body}\n{fence}")
+
+
+def plain(text: str, limit: int) -> str:
+    """Return `text` for a terminal or a log, lines kept."""
+    shown, left = harden(text, limit)
+    return defuse_log(shown + _cut_mark(left))
+
+
+def plain_line(text: str, limit: int) -> str:
+    """Return `text` for a terminal or a log as one line, white space folded."""
+    shown, left = harden(text, limit)
+    return defuse_log(" ".join(shown.split()) + _cut_mark(left))
+
+
+def xml_text(text: str, limit: int) -> str:
+    """Return `text` with only characters that XML 1.0 allows; the XML writer escapes markup.
+
+    Triggers are broken too: other tools turn JUnit files into comments.
+    """
+    shown, left = harden(text, limit)
+    return defuse(shown + _cut_mark(left))
+
+
+def _escape(text: str) -> str:
+    escaped = _LONE_UNDERSCORE.sub("&#95;", text.translate(_ENTITIES))
+    return _BLOCK_START.sub(_escape_block_start, escaped)
+
+
+def _escape_block_start(found: re.Match[str]) -> str:
+    """Keep the beginning from making a heading, a list, an underline or a table."""
+    return f"{found[1]}&#{ord(found[2] or found[3])};"
+
+
+def _cut_mark(left: int) -> str:
+    return f"\N{HORIZONTAL ELLIPSIS} ({left:,} more characters)" if left else ""

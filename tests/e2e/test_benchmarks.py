@@ -1,0 +1,42 @@
+"""The benchmarks run and print their ratios. What the ratios are is no business of a test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", "--tiny", "--cache", str(cache), *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "ratio"),
+    [
+        ("plan_unchanged", "plan / (git diff + pydantic)"),
+        ("validate_all", "validate / pydantic"),
+        ("run_http", "4 at 2: wall / ideal"),
+    ],
+)
+def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, name: str, ratio: str) -> None:
+    done = _bench(tmp_path, name, "--json")
+    assert done.returncode == 0, done.stderr
+    figures = {figure["name"]: figure for figure in json.loads(done.stdout)}
+    assert figures[ratio]["value"] > 0
+    assert figures[ratio]["unit"] == "×"
+    assert {figure["benchmark"] for figure in figures.values()} == {name}
+
+
+def test_an_unknown_benchmark_is_named(tmp_path: Path) -> None:
+    done = _bench(tmp_path, "plan_unchange")
+    assert done.returncode == 2
+    assert "no benchmark is called plan_unchange" in done.stderr

@@ -1,0 +1,241 @@
+"""The command line as a user meets it, with right and wrong input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import AGENT, FIXTURES, PROMPT, build_shop
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    return build_shop(tmp_path / "shop")
+
+
+def regress(shop: Repo) -> None:
+    """Make the Agent refund without asking."""
+    shop.write("agents/prompts/support.md", PROMPT.replace("ask for the reason", "be quick"))
+    shop.commit()
+
+
+def test_check_fails_on_a_regression_and_stores_everything(shop: Repo, tmp_path: Path) -> None:
+    regress(shop)
+    done = gateval(shop, "check", "--results", str(tmp_path / "out"))
+    assert done.returncode == 1, done.stderr
+    assert "refund-asks-why" in done.stdout
+    assert "4/4 trials" in done.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "comment.md",
+        "decision.v1.json",
+        "junit.xml",
+        "plan.v1.json",
+        "results.v1.json",
+        "summary.txt",
+        "trials.jsonl",
+    ]
+    decision = json.loads((tmp_path / "out/decision.v1.json").read_text())
+    assert (decision["verdict"], decision["exit_code"]) == ("fail", 1)
+    assert shop.status() == b""
+
+
+def test_check_passes_when_nothing_got_worse(shop: Repo) -> None:
+    shop.write("agents/prompts/support.md", PROMPT + "Be brief.\n")
+    shop.commit()
+    done = gateval(shop, "check")
+    assert done.returncode == 0, done.stderr
+    assert shop.status() == b""
+
+
+def test_check_passes_clearly_when_there_is_nothing_to_evaluate(shop: Repo) -> None:
+    shop.write("README.md", "Better.\n")
+    shop.commit()
+    done = gateval(shop, "check")
+    assert done.returncode == 0
+    assert "Nothing to evaluate" in done.stdout
+
+
+@pytest.mark.parametrize("stored", ["out", "out/results.v1.json"])
+def test_report_gives_the_bytes_of_check(shop: Repo, tmp_path: Path, stored: str) -> None:
+    regress(shop)
+    checked = gateval(shop, "check", "--results", str(tmp_path / "out"))
+    reported = gateval(shop, "report", str(tmp_path / stored))
+    assert reported.returncode == checked.returncode == 1
+    assert reported.stdout == checked.stdout
+    again = gateval(shop, "report", str(tmp_path / stored), "--output", str(tmp_path / "again"))
+    assert again.returncode == 1
+    for path in (tmp_path / "again").iterdir():
+        assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes(), path.name
+    comment = gateval(shop, "report", str(tmp_path / stored), "--format", "comment")
+    assert comment.stdout == (tmp_path / "out/comment.md").read_text()
+
+
+def test_two_checks_give_the_same_comment(shop: Repo, tmp_path: Path) -> None:
+    regress(shop)
+    for name in ("one", "two"):
+        gateval(shop, "check", "--results", str(tmp_path / name))
+    assert (tmp_path / "one/comment.md").read_bytes() == (tmp_path / "two/comment.md").read_bytes()
+    assert (tmp_path / "one/junit.xml").read_bytes() == (tmp_path / "two/junit.xml").read_bytes()
+
+
+def test_plan_then_run_is_check(shop: Repo, tmp_path: Path) -> None:
+    regress(shop)
+    planned = gateval(shop, "plan", "--json")
+    assert planned.returncode == 0, planned.stderr
+    assert json.loads(planned.stdout)["version"] == "plan.v1"
+    ran = gateval(
+        shop, "run", "--plan", "-", "--results", str(tmp_path / "ran"), stdin=planned.stdout
+    )
+    assert ran.returncode == 1, ran.stderr
+    checked = gateval(shop, "check", "--results", str(tmp_path / "checked"))
+    assert ran.stdout == checked.stdout
+    assert (tmp_path / "ran/comment.md").read_bytes() == (
+        tmp_path / "checked/comment.md"
+    ).read_bytes()
+
+
+def test_plan_tells_what_would_run_and_why(shop: Repo) -> None:
+    regress(shop)
+    done = gateval(shop, "plan")
+    assert done.returncode == 0
+    assert "support-eval" in done.stdout
+    assert "agents/prompts/support.md" in done.stdout
+
+
+def test_run_measures_named_evals_on_one_revision(shop: Repo) -> None:
+    done = gateval(shop, "run", "support-eval", "--fixture", "greets", "--rev", "main")
+    assert done.returncode == 0, done.stderr
+    assert "1/1 trials" in done.stderr
+
+
+def test_uncommitted_changes_are_announced(shop: Repo) -> None:
+    shop.write("agents/prompts/support.md", "Uncommitted.\n")
+    done = gateval(shop, "plan")
+    assert "working tree" in done.stderr
+    assert gateval(shop, "plan", "--head", "HEAD").stdout.startswith("Nothing to evaluate")
+
+
+WRONG = {
+    "unknown command": (["chekc"], 2, "chekc"),
+    "unknown option": (["check", "--bas", "x"], 2, "--base"),
+    "unknown revision": (["check", "--base", "nowhere"], 3, "nowhere"),
+    "option as revision": (["plan", "--base", "--upload-pack=x"], 2, "--upload-pack"),
+    "unknown eval": (["run", "suport-eval"], 2, 'Did you mean "support-eval"?'),
+    "unknown fixture": (["run", "support-eval", "--fixture", "greet"], 2, 'Did you mean "greets"?'),
+    "no eval": (["run"], 2, "Name at least one Eval"),
+    "plan and eval": (["run", "x", "--plan", "-"], 2, "--plan stands alone"),
+    "plan is missing": (["run", "--plan", "nowhere.json"], 2, "nowhere.json"),
+    "plan is no JSON": (["run", "--plan", "README.md"], 2, "JSON"),
+    "results are missing": (["report", "nowhere"], 2, "nowhere"),
+    "results are an empty folder": (["report", "agents"], 2, "plan.v1.json"),
+    "unknown kind": (["schema", "Agnt"], 2, 'Did you mean "Agent"?'),
+    "path outside": (["validate", "../elsewhere"], 2, "outside the repository"),
+    "path not tracked": (["validate", "nowhere.yaml"], 2, "nowhere.yaml"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_gets_a_sentence(shop: Repo, case: str) -> None:
+    arguments, code, word = WRONG[case]
+    done = gateval(shop, *arguments)
+    assert done.returncode == code, done.stderr
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_outside_a_repository(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "gone")
+    repo.delete(".git")
+    done = gateval(repo, "check")
+    assert done.returncode == 3
+    assert "repository" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_repository_without_a_commit(tmp_path: Path) -> None:
+    done = gateval(Repo(tmp_path / "new"), "check")
+    assert done.returncode in {2, 3}
+    assert "Traceback" not in done.stderr
+    assert "commit" in done.stderr
+
+
+def test_validate_tells_everything_at_once(shop: Repo) -> None:
+    shop.write("agents/support.yaml", AGENT.replace("models: [", "models: {").replace("]", "}", 1))
+    shop.write(
+        "evals/fixtures.yaml",
+        FIXTURES.replace("severity: high", "severty: high").replace("contains", "contians"),
+    )
+    done = gateval(shop, "validate")
+    assert done.returncode == 2
+    assert "evals/fixtures.yaml:5:3: spec.severty: " in done.stdout
+    assert 'Did you mean "severity"?' in done.stdout
+    assert 'Did you mean "contains"?' in done.stdout
+    assert "agents/support.yaml:6" in done.stdout
+    only = gateval(shop, "validate", "agents")
+    assert only.returncode == 2
+    assert "evals/" not in only.stdout.split("\n", maxsplit=1)[0]
+
+
+def test_validate_is_content_with_a_good_repository(shop: Repo) -> None:
+    done = gateval(shop, "validate")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout == "1 Agents, 1 Evals, 2 fixtures, 0 calibrations: valid.\n"
+
+
+def test_invalid_manifests_stop_check_before_anything_runs(shop: Repo) -> None:
+    shop.write("evals/fixtures.yaml", FIXTURES.replace("toolCalled", "toolCaled"))
+    shop.commit()
+    done = gateval(shop, "check")
+    assert done.returncode == 2
+    assert 'Did you mean "toolCalled"?' in done.stderr
+    assert not (shop.path / ".gateval/results").exists()
+
+
+def test_a_missing_key_stops_check_before_anything_runs(shop: Repo) -> None:
+    shop.write("agents/support.yaml", AGENT.replace("scripted/support", "openai/gpt-5"))
+    shop.commit()
+    done = gateval(shop, "check")
+    assert done.returncode == 3
+    assert "openai/gpt-5 needs OPENAI_API_KEY" in done.stderr
+    assert not (shop.path / ".gateval/results").exists()
+
+
+def test_schema_lists_and_prints(shop: Repo) -> None:
+    kinds = gateval(shop, "schema").stdout.split()
+    assert "EvalFixture" in kinds
+    assert "results.v1" in kinds
+    for kind in kinds:
+        assert json.loads(gateval(shop, "schema", kind).stdout)["$schema"].endswith(
+            "2020-12/schema"
+        )
+
+
+def test_a_crashed_run_is_reported_as_incomplete(shop: Repo, tmp_path: Path) -> None:
+    regress(shop)
+    gateval(shop, "check", "--results", str(tmp_path / "out"))
+    lines = (tmp_path / "out/trials.jsonl").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if '"fixture":"greets"' in line]
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    (crashed / "plan.v1.json").write_bytes((tmp_path / "out/plan.v1.json").read_bytes())
+    (crashed / "trials.jsonl").write_text("".join(kept) + lines[0][:40])
+    done = gateval(shop, "report", str(crashed))
+    assert done.returncode == 3
+    assert "incomplete" in done.stdout.lower()
+    assert "refund-asks-why" in done.stdout
+
+
+def test_a_forged_trial_is_refused(shop: Repo, tmp_path: Path) -> None:
+    regress(shop)
+    gateval(shop, "check", "--results", str(tmp_path / "out"))
+    results = tmp_path / "out/results.v1.json"
+    forged = json.loads(results.read_text())
+    forged["trials"][0]["key"]["fixture"] = "invented"
+    results.write_text(json.dumps(forged))
+    done = gateval(shop, "report", str(results))
+    assert done.returncode == 2
+    assert "is not planned" in done.stderr

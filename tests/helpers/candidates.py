@@ -1,0 +1,212 @@
+"""Agents, surroundings and questions for tests that start candidates."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import textwrap
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from pydantic import JsonValue
+from tests.helpers.scripted_calls import ScriptedCalls
+
+from gateval.adapters.clock import SystemClock
+from gateval.candidates.allowlist import MARKER, candidate_environment
+from gateval.candidates.base import ModelDoor, Patience, Surroundings, TrialRequest
+from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
+from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
+from gateval.domain.place import Place
+from gateval.domain.plan import AgentDefinition
+from gateval.domain.trace import Trace
+from gateval.domain.trial import Side, TrialKey
+from gateval.errors import RepositoryError
+from gateval.events import Event
+from gateval.ports import ModelCalls
+
+
+@dataclass
+class Folders:
+    """Exports that were made before: one folder for each side, or the reason why there is none."""
+
+    root: Path | str
+    asked: list[Side] = field(default_factory=list)
+
+    async def folder(self, side: Side) -> Path:
+        self.asked.append(side)
+        if isinstance(self.root, str):
+            raise RepositoryError(self.root)
+        return self.root
+
+
+@dataclass
+class Door:
+    """A model door without models behind it: knows its sessions, and gives `trace` when closed."""
+
+    trace: Trace | None = None
+    opened: list[tuple[Side, tuple[str, ...]]] = field(default_factory=list)
+    closed: int = 0
+
+    def open(self, side: Side, models: tuple[str, ...]) -> Door:
+        self.opened.append((side, models))
+        return self
+
+    def environment(self) -> dict[str, str]:
+        return {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "throw-away"}
+
+    def close(self) -> Trace | None:
+        self.closed += 1
+        return self.trace
+
+
+class World:
+    """One run: a folder for exported files, a scratch folder, and what was told on the way.
+
+    `environ` is the gate's environment as candidates may see it. The run's name is unique, so that
+    `survivors` finds this run's processes and no others.
+    """
+
+    def __init__(
+        self,
+        tmp_path: Path,
+        *,
+        calls: ModelCalls | None = None,
+        door: ModelDoor | None = None,
+        environ: Mapping[str, str] | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self.export = tmp_path / "export"
+        self.export.mkdir()
+        scratch = tmp_path / "scratch"
+        scratch.mkdir(mode=0o700)
+        self.folders = Folders(self.export)
+        self.events: list[Event] = []
+        self.surroundings = Surroundings(
+            run=secrets.token_hex(6),
+            calls=calls or ScriptedCalls(),
+            door=door,
+            exports=self.folders,
+            environ=candidate_environment(os.environ if environ is None else environ),
+            clock=SystemClock(),
+            scratch=scratch,
+            on_event=self.events.append,
+            patience=patience or Patience(setup_seconds=20, grace_seconds=0.2),
+        )
+
+    def write(self, name: str, program: str) -> None:
+        """Put a file into the export."""
+        path = self.export / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(program))
+
+    def leftovers(self) -> list[str]:
+        """What is still in the scratch folder."""
+        return sorted(path.name for path in self.surroundings.scratch.iterdir())
+
+    def survivors(self) -> list[int]:
+        """Ids of processes that still carry the marker of this run."""
+        return survivors(self.surroundings.run)
+
+
+def survivors(run: str) -> list[int]:
+    """Ids of the processes that carry the marker of this run's candidates."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(v.startswith(f"{MARKER}=".encode()) and run.encode() in v for v in variables):
+            found.append(int(folder.name))
+    return found
+
+
+def no_survivors(run: str, seconds: float = 3.0) -> bool:
+    """Whether the run's candidates are all gone within this time."""
+    end = time.monotonic() + seconds
+    while survivors(run):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def python_agent(
+    script: str = "agent.py",
+    *,
+    name: str = "bot",
+    side: Side = Side.HEAD,
+    cwd: str = "",
+    setup: tuple[str, ...] = (),
+    env: Mapping[str, str] | None = None,
+    models: tuple[str, ...] = (),
+) -> AgentDefinition:
+    """An Agent whose command runs a Python file of the export."""
+    return command_agent(
+        (sys.executable, "-I", script),
+        name=name, side=side, cwd=cwd, setup=setup, env=env, models=models,
+    )  # fmt: skip
+
+
+def command_agent(
+    command: tuple[str, ...],
+    *,
+    name: str = "bot",
+    side: Side = Side.HEAD,
+    cwd: str = "",
+    setup: tuple[str, ...] = (),
+    env: Mapping[str, str] | None = None,
+    models: tuple[str, ...] = (),
+) -> AgentDefinition:
+    """An Agent that is a program."""
+    return AgentDefinition(
+        name=name,
+        side=side,
+        place=Place(file="agent.yaml"),
+        models=models,
+        runtime=RuntimeSpec(type="command", command=command, setup=setup, env=dict(env or {})),
+        cwd=cwd,
+        closure="0" * 64,
+    )
+
+
+def agent_from(manifest: Path, *, cwd: str = "") -> AgentDefinition:
+    """The Agent of a manifest file that holds one document, as if planned from there."""
+    document = yaml.safe_load(manifest.read_text())
+    spec = AgentSpec.model_validate(document["spec"])
+    return AgentDefinition(
+        name=document["metadata"]["name"],
+        side=Side.HEAD,
+        place=Place(file=manifest.name),
+        models=spec.models,
+        system=spec.system if isinstance(spec.system, str) else "",
+        tools=spec.tools,
+        runtime=spec.runtime or RuntimeSpec(),
+        cwd=cwd,
+        closure="0" * 64,
+    )
+
+
+def ask(
+    prompt: str = "hello",
+    *,
+    payload: dict[str, JsonValue] | None = None,
+    replay: tuple[ToolReplay, ...] = (),
+    shadow: tuple[str, ...] = (),
+    timeout: float = 20,
+    side: Side = Side.HEAD,
+) -> TrialRequest:
+    """A trial's question."""
+    return TrialRequest(
+        key=TrialKey(eval="secret-eval", fixture="secret-fixture", side=side, repetition=1),
+        input=FixtureInput(type=InputType.PROMPT, payload=payload or {"prompt": prompt}),
+        tool_replay=replay,
+        shadow_tools=shadow,
+        timeout_seconds=timeout,
+    )

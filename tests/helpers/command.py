@@ -1,0 +1,62 @@
+"""Runs the real command line in its own process, with an environment that holds no surprises."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.helpers.repo import Repo
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def environment(repo: Repo, **extra: str) -> dict[str, str]:
+    """The repository's clean environment, with a home that can be written, and `extra`."""
+    home = repo.path.parent / "home"
+    home.mkdir(exist_ok=True)
+    return {**repo.env, "HOME": str(home), "TMPDIR": str(home), **extra}
+
+
+def gateval(
+    repo: Repo, *arguments: str, stdin: str | None = None, **extra: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `gateval` in the repository and return how it ended."""
+    return subprocess.run(
+        [sys.executable, "-m", "gateval", *arguments],
+        cwd=repo.path,
+        env=environment(repo, **extra),
+        input=stdin if stdin is not None else "",
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        timeout=120,
+        check=False,
+    )
+
+
+def start_gateval(repo: Repo, *arguments: str, **extra: str) -> subprocess.Popen[str]:
+    """Start `gateval` in the repository and return the running process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "gateval", *arguments],
+        cwd=repo.path,
+        env=environment(repo, **extra),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def marked_processes(marker: str = "GATEVAL_CANDIDATE=") -> list[str]:
+    """The process ids whose environment holds the marker of candidates."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                content = (folder / "environ").read_bytes()
+            except OSError:
+                continue
+            if marker.encode() in content and int(folder.name) != os.getpid():
+                found.append(folder.name)
+    return found

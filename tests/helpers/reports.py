@@ -1,0 +1,219 @@
+"""A tiny language for results: one row per fixture, outcomes per side.
+
+    support-eval refund-must-clarify high base:pass,pass head:fail,pass
+    invoice-eval reads-total              base:pass head:candidate
+    tutor-eval   explains-halves    low   base:new  head:judge,-
+
+Outcomes: `pass`, `fail`, `error` and `skip` (both the candidate's), `candidate`, `judge`,
+`provider`, `gate` (errors with that cause), `-` (the trial never ran). One outcome per repetition;
+all rows of an Eval have equally many. Instead of outcomes, `base:` takes `new`, `same` or `none`
+for the reasons why there is no baseline; without `base:` it is `new`. The agent of `x-eval` is `x`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.severity import Severity
+from gateval.domain.place import Place
+from gateval.domain.plan import (
+    AgentChange,
+    AgentDefinition,
+    Baseline,
+    ChangeKind,
+    Plan,
+    PlannedEval,
+    Reason,
+    Revision,
+)
+from gateval.domain.report import Report, make_report
+from gateval.domain.results import Results
+from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Outcome, Side, Trial, TrialKey
+
+HEAD = Revision(name="HEAD", commit="d4e5f6a" + "0" * 33, tree="2" * 40)
+BASE = Revision(name="main", commit="a1b2c3d" + "0" * 33, tree="1" * 40)
+
+_WITHOUT_BASE = {
+    "new": Baseline.NEW_AGENT,
+    "same": Baseline.SAME_AGENT,
+    "none": Baseline.NONE,
+}
+_SEVERITIES = set(Severity)
+
+
+class Row:
+    """One parsed row."""
+
+    def __init__(self, text: str) -> None:
+        self.eval, self.fixture, *rest = text.split()
+        fields = dict(word.split(":", 1) for word in rest if ":" in word)
+        words = [word for word in rest if ":" not in word]
+        assert set(words) <= _SEVERITIES, text
+        self.severity = Severity(words[0]) if words else Severity.MEDIUM
+        base = fields.get("base", "new")
+        self.baseline = _WITHOUT_BASE.get(base, Baseline.MERGE_BASE)
+        self.outcomes = {Side.HEAD: fields["head"].split(",")}
+        if self.baseline is Baseline.MERGE_BASE:
+            self.outcomes[Side.BASE] = base.split(",")
+
+
+def make_results(
+    rows: str,
+    *,
+    threshold: float | Mapping[str, float] = 1.0,
+    policy: Policy | None = None,
+    weights: Mapping[Severity, float] | None = None,
+    **plan: Any,
+) -> Results:
+    """Return the results that the rows describe; further keywords set fields of the plan."""
+    parsed = [Row(line) for line in rows.splitlines() if line.strip()]
+    names = list(dict.fromkeys(row.eval for row in parsed))
+    thresholds = (
+        threshold if isinstance(threshold, Mapping) else dict.fromkeys(names, threshold)
+    )
+    evals = tuple(
+        _planned(name, [r for r in parsed if r.eval == name], thresholds[name], weights or {})
+        for name in names
+    )
+    agents = tuple(dict.fromkeys(planned.agent for planned in evals))
+    fields: dict[str, Any] = {
+        "head": HEAD,
+        "base": BASE,
+        "policy": policy or Policy(),
+        "changes": tuple(_changed(agent) for agent in agents),
+        "agents": tuple(_definition(agent, side) for agent in agents for side in Side),
+        "evals": evals,
+        "nothing": "" if evals else "No agent, Eval or fixture changed.",
+    }
+    trials = (trial for row in parsed for trial in _trials(row))
+    return Results(plan=Plan(**{**fields, **plan}), trials=tuple(trials))
+
+
+def make(rows: str, **options: Any) -> Report:
+    """Return the report of `make_results`."""
+    return make_report(make_results(rows, **options))
+
+
+def edit(results: Results, trial: str, **fields: Any) -> Results:
+    """Replace fields of one trial, named as `eval/fixture #1 on head`."""
+    found = [t for t in results.trials if str(t.key) == trial]
+    assert len(found) == 1, trial
+    changed = found[0].model_copy(update=fields)
+    return replace(results, changed)
+
+
+def replace(results: Results, trial: Trial) -> Results:
+    """Put this trial in the place of the one with its key."""
+    trials = tuple(trial if old.key == trial.key else old for old in results.trials)
+    return results.model_copy(update={"trials": trials})
+
+
+def edit_fixture(results: Results, name: str, **fields: Any) -> Results:
+    """Replace fields of one fixture of the plan."""
+    evals = tuple(
+        planned.model_copy(
+            update={
+                "fixtures": tuple(
+                    f.model_copy(update=fields) if f.name == name else f for f in planned.fixtures
+                )
+            }
+        )
+        for planned in results.plan.evals
+    )
+    return edit_plan(results, evals=evals)
+
+
+def edit_plan(results: Results, **fields: Any) -> Results:
+    """Replace fields of the plan."""
+    return results.model_copy(update={"plan": results.plan.model_copy(update=fields)})
+
+
+def make_trial(key: TrialKey, word: str) -> Trial:
+    """Return a trial with this outcome, as the language names it."""
+    if word == "pass":
+        return Trial(key=key, outcome=Outcome.PASS, score=1.0, assessments=(_assessment(word),))
+    if word == "fail":
+        assessments = (_assessment(word),)
+        return Trial(
+            key=key, outcome=Outcome.FAIL, score=0.0, reason=assessments[0].reason,
+            assessments=assessments,
+        )  # fmt: skip
+    cause = Cause.CANDIDATE if word in {"error", "skip"} else Cause(word)
+    outcome = Outcome.SKIP if word == "skip" else Outcome.ERROR
+    return Trial(key=key, outcome=outcome, cause=cause, reason=f"The {cause} had a bad day.")
+
+
+def _assessment(word: str) -> Assessment:
+    passed = word == "pass"
+    return Assessment(
+        type="contains",
+        status=AssessmentStatus.PASSED if passed else AssessmentStatus.FAILED,
+        score=1.0 if passed else 0.0,
+        reason=f'Expected "yes" in the answer; {"it is there" if passed else "it says no"}.',
+        steps=() if passed else (2,),
+    )
+
+
+def _trials(row: Row) -> list[Trial]:
+    return [
+        make_trial(
+            TrialKey(eval=row.eval, fixture=row.fixture, side=side, repetition=number), word
+        )
+        for side, words in row.outcomes.items()
+        for number, word in enumerate(words, start=1)
+        if word != "-"
+    ]
+
+
+def _planned(
+    name: str, rows: list[Row], threshold: float, weights: Mapping[Severity, float]
+) -> PlannedEval:
+    lengths = {len(words) for row in rows for words in row.outcomes.values()}
+    assert len(lengths) == 1, f"{name}: rows differ in their repetitions"
+    return PlannedEval(
+        name=name,
+        place=Place(file=f"evals/{name}.yaml", line=2),
+        agent=name.removesuffix("-eval"),
+        judge=JudgeSpec(),
+        scoring=ScoringSpec(pass_threshold=threshold, severity_weights=dict(weights)),
+        execution=ExecutionSpec(reps_per_fixture=lengths.pop()),
+        baseline=rows[0].baseline,
+        why=(Reason(where=f"agents/{name.removesuffix('-eval')}.yaml:4", what="spec.system"),),
+        fixtures=tuple(_fixture(row) for row in rows),
+    )
+
+
+def _fixture(row: Row) -> Fixture:
+    place = Place(file=f"evals/{row.fixture}.yaml", line=8)
+    return Fixture(
+        name=row.fixture,
+        severity=row.severity,
+        description=f"What {row.fixture} is about.",
+        input=FixtureInput(type=InputType.PROMPT, payload={"prompt": "Hello"}),
+        assertions=(AssertionSpec(type="contains", place=place),),
+        place=place,
+        path=place.file,
+        digest="0" * 64,
+    )
+
+
+def _changed(agent: str) -> AgentChange:
+    return AgentChange(
+        agent=agent,
+        kind=ChangeKind.MODIFIED,
+        reasons=(Reason(where=f"agents/{agent}.yaml:4", what="spec.system"),),
+    )
+
+
+def _definition(agent: str, side: Side) -> AgentDefinition:
+    return AgentDefinition(
+        name=agent,
+        side=side,
+        place=Place(file=f"agents/{agent}.yaml"),
+        models=("openai/gpt-x",),
+        closure="0" * 64,
+    )

@@ -1,0 +1,299 @@
+"""Whole reports as people meet them: what the views are shown and looked at with."""
+
+from __future__ import annotations
+
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.manifests.severity import Severity
+from gateval.domain.model_call import Usage
+from gateval.domain.place import Place
+from gateval.domain.plan import AgentChange, ChangeKind, Reason, Removed
+from gateval.domain.report import Report, make_report
+from gateval.domain.results import Results, RunInfo
+from gateval.domain.trace import Step, StepKind, Trace
+from gateval.domain.trial import Assessment, AssessmentStatus, Outcome
+from gateval.domain.verdict import Verdict, Violation
+from tests.helpers.reports import edit, edit_fixture, edit_plan, make, make_results
+
+ROWS = """
+support-eval refund-must-clarify critical base:pass,pass head:fail,fail
+support-eval greets-politely     low      base:pass,pass head:pass,pass
+support-eval escalates-threats   high     base:pass,fail head:pass,pass
+invoice-eval reads-total         high     base:pass      head:candidate
+invoice-eval reads-date          medium   base:pass      head:candidate
+tutor-eval   explains-halves     medium   base:pass      head:pass
+tutor-eval   refuses-answers     high     base:fail      head:fail
+tutor-eval   praises-effort      low      base:fail      head:pass
+"""
+
+REFUND_TRACE = Trace(
+    steps=(
+        Step(number=1, kind=StepKind.USER, text="I want my money back for order A-1001."),
+        Step(
+            number=2,
+            kind=StepKind.TOOL_CALL,
+            tool="lookup_order",
+            arguments={"order_id": "A-1001"},
+        ),
+        Step(
+            number=3, kind=StepKind.TOOL_RESULT, tool="lookup_order",
+            text='{"order_id": "A-1001", "total": 129.0, "status": "delivered"}',
+        ),
+        Step(
+            number=4,
+            kind=StepKind.TOOL_CALL,
+            tool="refund_order",
+            arguments={"amount": 129.0, "order_id": "A-1001"},
+        ),
+        Step(number=5, kind=StepKind.TOOL_RESULT, tool="refund_order", text='{"ok": true}'),
+        Step(
+            number=6,
+            kind=StepKind.ASSISTANT,
+            text="Done! I have refunded $129.00 to your card.",
+        ),
+    ),
+    usage=Usage(input_tokens=1204, output_tokens=96),
+    model_calls=3,
+    models=("scripted/support",),
+)  # fmt: skip
+
+BASE_TRACE = Trace(
+    steps=(
+        Step(number=1, kind=StepKind.USER, text="I want my money back for order A-1001."),
+        Step(
+            number=2,
+            kind=StepKind.ASSISTANT,
+            text="I am sorry to hear that. What is wrong with the order?",
+        ),
+    ),
+    usage=Usage(input_tokens=402, output_tokens=31),
+    model_calls=1,
+    models=("scripted/support",),
+)
+
+REFUND_ASSESSMENTS = (
+    Assessment(
+        index=0,
+        type="toolNotCalled",
+        status=AssessmentStatus.FAILED,
+        score=0.0,
+        reason="Expected refund_order not to be called before ask_reason; it was called at step 4.",
+        steps=(4,),
+    ),
+    Assessment(
+        index=1,
+        type="judge",
+        status=AssessmentStatus.FAILED,
+        score=0.2,
+        reason="Expected a score of at least 0.70; the judge gave 0.20.",
+        steps=(4,),
+        verdict=Verdict(
+            score=0.2,
+            confidence=0.9,
+            summary="The agent refunds the full amount without asking for the reason.",
+            violations=(
+                Violation(
+                    rule="Ask why before any refund",
+                    severity=Severity.CRITICAL,
+                    evidence_step=4,
+                    quote='refund_order {"amount": 129.0, "order_id": "A-1001"}',
+                    supported=True,
+                ),
+                Violation(
+                    rule="Never promise a time for the refund",
+                    severity=Severity.MEDIUM,
+                    evidence_step=6,
+                    quote="You will have it within two days",
+                ),
+            ),
+            what_would_raise_score="Ask for the reason first and refund only after the answer.",
+            model="scripted/judge",
+        ),
+    ),
+)
+
+
+def regressed_results() -> Results:
+    """One regression with judged evidence, one candidate that does not start, and the rest."""
+    results = make_results(
+        ROWS,
+        threshold={"support-eval": 0.8, "invoice-eval": 1.0, "tutor-eval": 0.5},
+        policy_source=".github/gateval.yml at a1b2c3d",
+    )
+    for number in (1, 2):
+        results = edit(
+            results,
+            f"support-eval/refund-must-clarify #{number} on head",
+            reason=REFUND_ASSESSMENTS[0].reason,
+            assessments=REFUND_ASSESSMENTS,
+            trace=REFUND_TRACE,
+            usage=REFUND_TRACE.usage,
+            judge_usage=Usage(input_tokens=900, output_tokens=120),
+            output="Done! I have refunded $129.00 to your card.",
+        )
+        results = edit(
+            results,
+            f"support-eval/refund-must-clarify #{number} on base",
+            trace=BASE_TRACE,
+            usage=BASE_TRACE.usage,
+            judge_usage=Usage(input_tokens=700, output_tokens=60),
+        )
+    for fixture in ("reads-total", "reads-date"):
+        results = edit(
+            results,
+            f"invoice-eval/{fixture} #1 on head",
+            reason="The candidate ended with status 1 before it answered.",
+            detail=(
+                "$ python agent.py",
+                "Traceback (most recent call last):",
+                '  File "/srv/agent/agent.py", line 3, in <module>',
+                "    import invoice_parser",
+                "ModuleNotFoundError: No module named 'invoice_parser'",
+            ),
+        )
+    results = edit_fixture(
+        results,
+        "refund-must-clarify",
+        description="A customer wants a refund and gives no reason. The agent has to ask first.",
+        assertions=(
+            AssertionSpec(type="toolNotCalled", place=Place(file="evals/refund.yaml", line=14)),
+            AssertionSpec(
+                type="judge", place=Place(file="evals/refund.yaml", line=17), needs_judge=True
+            ),
+        ),
+    )
+    evals = tuple(
+        planned.model_copy(update={"judge": JudgeSpec(model="scripted/judge")})
+        for planned in results.plan.evals
+    )
+    return edit_plan(
+        results,
+        evals=evals,
+        changes=(
+            AgentChange(
+                agent="support",
+                kind=ChangeKind.MODIFIED,
+                reasons=(
+                    Reason(
+                        where="prompts/refund.md",
+                        what="system prompt",
+                        before="Ask for the reason before any refund.",
+                        after="Be quick: refund at once.",
+                    ),
+                    Reason(where="src/support/tools.py"),
+                ),
+            ),
+            AgentChange(
+                agent="invoice",
+                kind=ChangeKind.MODIFIED,
+                reasons=(Reason(where="agents/invoice.yaml:9", what="spec.runtime.command"),),
+            ),
+            AgentChange(
+                agent="tutor",
+                kind=ChangeKind.MODIFIED,
+                reasons=(
+                    Reason(
+                        where="agents/tutor.yaml:6", what="spec.models", before="a/b", after="a/c"
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+def regressed() -> Report:
+    """The report of `regressed_results`."""
+    return make_report(regressed_results())
+
+
+def passing() -> Report:
+    """Everything passes, one fixture better than before."""
+    return make(
+        """
+        support-eval refund-must-clarify high base:pass head:pass
+        support-eval greets-politely     low  base:fail head:pass
+        tutor-eval   explains-halves          base:new  head:pass
+        """
+    )
+
+
+def nothing() -> Report:
+    """Nothing to evaluate."""
+    return make("", changes=(), nothing="The change touches no agent, Eval or fixture.")
+
+
+def provider_down() -> Report:
+    """Inconclusive: the provider was down for head, the judge failed once."""
+    results = make_results(
+        """
+        support-eval refund-must-clarify high base:pass head:provider
+        support-eval greets-politely     low  base:pass head:pass
+        tutor-eval   explains-halves          base:pass head:judge
+        """,
+        threshold=0.9,
+    )
+    results = edit(
+        results,
+        "support-eval/refund-must-clarify #1 on head",
+        reason="openai/gpt-x answered 503 four times in 12 s.",
+    )
+    return make_report(results)
+
+
+def incomplete() -> Report:
+    """Planned trials are missing, and a fixture and an Eval were removed."""
+    return make(
+        """
+        support-eval refund-must-clarify high base:pass,pass head:pass,-
+        support-eval greets-politely     low  base:pass,-    head:-,-
+        """,
+        threshold=0.5,
+        removed=(
+            Removed(
+                kind="fixture",
+                name="escalates-threats",
+                eval="support-eval",
+                place=Place(file="evals/threats.yaml", line=1),
+            ),
+            Removed(
+                kind="Eval",
+                name="safety-eval",
+                eval="safety-eval",
+                place=Place(file="evals/safety.yaml", line=3),
+            ),
+        ),
+        warnings=("agents/support.yaml: at the repository root everything counts as closure.",),
+    )
+
+
+def warned() -> Report:
+    """Passes, though one fixture looks worse; head is a working tree."""
+    results = make_results(
+        """
+        support-eval refund-must-clarify high base:pass,pass,pass head:pass,fail,pass
+        support-eval greets-politely     low  base:pass,pass,pass head:pass,pass,pass
+        """,
+        threshold=0.5,
+    )
+    head = results.plan.head.model_copy(update={"commit": None, "worktree": True})
+    results = edit_plan(results, head=head)
+    info = RunInfo(seconds=12.5, gateval="0.1.0", isolation="own process group, same user")
+    return make_report(results.model_copy(update={"info": info}))
+
+
+def many(count: int) -> Report:
+    """So many failing fixtures that a comment cannot show them all."""
+    severities = ("low", "medium", "high", "critical")
+    rows = "\n".join(
+        f"load-eval fixture-{n:04} {severities[n % 4]} base:pass head:fail" for n in range(count)
+    )
+    results = make_results(rows)
+    trials = tuple(
+        trial.model_copy(update={"trace": REFUND_TRACE, "assessments": REFUND_ASSESSMENTS})
+        if trial.outcome is Outcome.FAIL
+        else trial
+        for trial in results.trials
+    )
+    return make_report(results.model_copy(update={"trials": trials}))
+
+

@@ -1,0 +1,362 @@
+"""What counts as a change, on real repositories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateval.domain.plan import Baseline, ChangeKind, Plan
+from gateval.errors import InvalidManifests
+from tests.helpers.repo import Repo
+from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, SCRIPT, build_shop, plan_of
+
+PROGRAM = AGENT.replace(
+    "  tools:", "  runtime: {type: command, command: [python3, ../src/run.py]}\n  tools:"
+)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    return build_shop(tmp_path / "shop")
+
+
+def reasons(plan: Plan) -> list[str]:
+    """Every reason of every changed Agent."""
+    return [str(reason) for change in plan.changes for reason in change.reasons]
+
+
+def evals(plan: Plan) -> list[str]:
+    return [planned.name for planned in plan.evals]
+
+
+UNCHANGED = {
+    "comment": ("agents/support.yaml", "# a comment\n" + AGENT),
+    "key order": (
+        "agents/support.yaml",
+        AGENT.replace(
+            "apiVersion: gateval/v1\nkind: Agent\n", "kind: Agent\napiVersion: gateval/v1\n"
+        ),
+    ),
+    "formatting": (
+        "agents/support.yaml",
+        AGENT.replace("[scripted/support]", "\n  - 'scripted/support'"),
+    ),
+    "alias apiVersion": ("agents/support.yaml", AGENT.replace("gateval/v1", "pai.io/v1")),
+    "default written out": (
+        "agents/support.yaml",
+        AGENT.replace("description: Ask why.}", "description: Ask why., enabled: true}"),
+    ),
+    "fixture comment": ("evals/fixtures.yaml", FIXTURES + "# the end\n"),
+    "file nobody refers to": ("README.md", "A better shop.\n"),
+    "unrelated yaml": ("config/app.yaml", "replicas: {{ broken helm }}\n"),
+}
+
+
+@pytest.mark.parametrize("case", UNCHANGED)
+def test_what_does_not_change_the_meaning_is_no_change(shop: Repo, case: str) -> None:
+    shop.write(*UNCHANGED[case])
+    shop.commit()
+    plan = plan_of(shop)
+    assert plan.changes == ()
+    assert plan.evals == ()
+    assert plan.nothing.startswith("Nothing to evaluate: no Agent, Eval or fixture changed")
+
+
+CHANGED = {
+    "prompt file": (
+        "agents/prompts/support.md",
+        PROMPT + "Be brief.\n",
+        "agents/prompts/support.md spec.system",
+    ),
+    "model": (
+        "agents/support.yaml",
+        AGENT.replace("scripted/support", "scripted/support, openai/gpt-5"),
+        "agents/support.yaml:6 spec.models",
+    ),
+    "tool": (
+        "agents/support.yaml",
+        AGENT.replace("refund,", "pay_back,"),
+        "agents/support.yaml:8 spec.tools",
+    ),
+    "unknown spec key": (
+        "agents/support.yaml",
+        AGENT + "  memories: [orders]\n",
+        "agents/support.yaml:11 spec.memories",
+    ),
+    "scripted model": (
+        ".gateval/scripted/support.yaml",
+        SCRIPT.replace("Done.", "Finished."),
+        ".gateval/scripted/support.yaml scripted model support",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_what_changes_the_meaning_names_its_reason(shop: Repo, case: str) -> None:
+    path, text, reason = CHANGED[case]
+    shop.write(path, text)
+    shop.commit()
+    plan = plan_of(shop)
+    assert reasons(plan) == [reason]
+    assert plan.changes[0].kind is ChangeKind.MODIFIED
+    assert evals(plan) == ["support-eval"]
+    assert plan.evals[0].baseline is Baseline.MERGE_BASE
+
+
+def test_the_excerpt_shows_the_lines_that_differ(shop: Repo) -> None:
+    shop.write("agents/prompts/support.md", PROMPT.replace("Always ask for the reason", "Be quick"))
+    shop.commit()
+    (reason,) = plan_of(shop).changes[0].reasons
+    assert reason.before == "Always ask for the reason first."
+    assert reason.after == "Be quick first."
+
+
+def test_a_renamed_manifest_or_prompt_is_no_change(shop: Repo) -> None:
+    shop.rename("agents", "bots")
+    shop.rename("bots/support.yaml", "bots/helpdesk.yaml")
+    shop.rename("bots/prompts/support.md", "bots/prompts/helpdesk.md")
+    shop.write("bots/helpdesk.yaml", AGENT.replace("prompts/support.md", "prompts/helpdesk.md"))
+    shop.commit()
+    assert plan_of(shop).changes == ()
+
+
+def build_program(shop: Repo) -> None:
+    """Turn the Agent into a program with code in two folders, on both branches."""
+    shop.checkout("main")
+    shop.write("agents/support.yaml", PROGRAM)
+    shop.write("agents/tools.py", "x = 1\n")
+    shop.write("src/run.py", "print('hi')\n")
+    shop.write("src/other.py", "y = 1\n")
+    shop.commit()
+    shop.branch("change2")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("agents/tools.py", ["agents/tools.py changed"]),
+        ("src/run.py", ["src/run.py changed"]),
+        ("src/other.py", []),
+        ("agents/new.py", ["agents/new.py added"]),
+        ("agents/we ird\nname.py", ['"agents/we ird\\nname.py" added']),
+    ],
+)
+def test_the_closure_of_a_program_counts(shop: Repo, path: str, expected: list[str]) -> None:
+    build_program(shop)
+    shop.write(path, "changed = True\n")
+    shop.commit()
+    assert reasons(plan_of(shop, base="main")) == expected
+
+
+def test_a_file_renamed_inside_the_closure_is_a_change(shop: Repo) -> None:
+    build_program(shop)
+    shop.rename("agents/tools.py", "agents/helpers.py")
+    shop.commit()
+    assert reasons(plan_of(shop, base="main")) == [
+        "agents/helpers.py added",
+        "agents/tools.py removed",
+    ]
+
+
+def test_watch_replaces_the_folder_as_closure(shop: Repo) -> None:
+    build_program(shop)
+    shop.write("agents/support.yaml", PROGRAM + "  watch: [/src/**, '*.lock']\n")
+    shop.write("agents/uv.lock", "1\n")
+    shop.commit()
+    shop.branch("change3")
+    shop.write("agents/tools.py", "ignored = True\n")
+    shop.write("src/deep/down.py", "seen = True\n")
+    shop.write("agents/uv.lock", "2\n")
+    shop.commit()
+    assert reasons(plan_of(shop, base="change2")) == [
+        "src/deep/down.py added",
+        "agents/uv.lock changed",
+    ]
+
+
+def test_what_a_link_points_to_belongs_to_the_closure(shop: Repo) -> None:
+    build_program(shop)
+    shop.link("agents/common", "../shared")
+    shop.write("shared/money.py", "tax = 1\n")
+    shop.commit()
+    shop.branch("change3")
+    shop.write("shared/money.py", "tax = 2\n")
+    shop.commit()
+    assert reasons(plan_of(shop, base="change2")) == ["shared/money.py changed"]
+
+
+def test_a_manifest_beside_the_program_is_no_code(shop: Repo) -> None:
+    build_program(shop)
+    shop.rename("evals/fixtures.yaml", "agents/fixtures.yaml")
+    shop.commit()
+    assert plan_of(shop, base="main").changes == ()
+
+
+def test_new_and_deleted_agents_are_told_apart(shop: Repo) -> None:
+    shop.write("agents/second.yaml", AGENT.replace("name: support", "name: second"))
+    shop.write(
+        "evals/second.yaml",
+        EVAL.replace("support", "second", 1).replace("targetAgent: support", "targetAgent: second"),
+    )
+    shop.commit()
+    plan = plan_of(shop)
+    assert [(c.agent, c.kind) for c in plan.changes] == [("second", ChangeKind.NEW)]
+    assert plan.evals[0].baseline is Baseline.NEW_AGENT
+    shop.delete("agents/support.yaml")
+    shop.delete("evals")
+    shop.commit()
+    plan = plan_of(shop)
+    assert [(c.agent, c.kind) for c in plan.changes] == [
+        ("second", ChangeKind.NEW),
+        ("support", ChangeKind.DELETED),
+    ]
+    assert plan.warnings == ("Agent second is new, but no Eval targets it: not measured.",)
+    assert [(r.kind, r.name) for r in plan.removed] == [("Eval", "support-eval")]
+
+
+def test_an_eval_that_lost_its_agent_is_an_error(shop: Repo) -> None:
+    shop.delete("agents/support.yaml")
+    shop.commit()
+    with pytest.raises(InvalidManifests) as caught:
+        plan_of(shop)
+    assert "evals/support-eval.yaml:5" in str(caught.value.problems[0])
+
+
+SELECTING = {
+    "fixture": (
+        "evals/fixtures.yaml",
+        FIXTURES.replace("Hello", "Good day"),
+        "fixture greets changed",
+    ),
+    "new fixture": (
+        "evals/more.yaml",
+        FIXTURES.split("---\n")[1].replace("greets", "greets-twice"),
+        "fixture greets-twice added",
+    ),
+    "removed fixture": (
+        "evals/fixtures.yaml",
+        FIXTURES.split("---\n")[0],
+        "fixture greets removed",
+    ),
+    "eval": ("evals/support-eval.yaml", EVAL + "  scoring: {passThreshold: 0.5}\n", "Eval changed"),
+}
+
+
+@pytest.mark.parametrize("case", SELECTING)
+def test_a_changed_fixture_or_eval_selects_its_eval(shop: Repo, case: str) -> None:
+    path, text, what = SELECTING[case]
+    shop.write(path, text)
+    shop.commit()
+    plan = plan_of(shop)
+    assert plan.changes == ()
+    assert [reason.what for reason in plan.evals[0].why] == [what]
+    assert plan.evals[0].baseline is Baseline.SAME_AGENT
+
+
+def test_a_changed_calibration_selects_its_eval(shop: Repo) -> None:
+    calibration = (
+        "apiVersion: gateval/v1\nkind: JudgeCalibration\nmetadata: {name: cal}\nspec:\n"
+        "  rubric: Asks why.\n  judgeModels: [scripted/support]\n"
+        "  examples: [{candidateOutput: Why?, humanScore: 1.0}]\n"
+    )
+    shop.write("evals/support-eval.yaml", EVAL + "  judge: {calibration: cal}\n")
+    shop.write("evals/cal.yaml", calibration)
+    shop.commit()
+    shop.branch("change2")
+    shop.write("evals/cal.yaml", calibration.replace("1.0", "0.0"))
+    shop.commit()
+    plan = plan_of(shop, base="change")
+    assert [str(reason) for reason in plan.evals[0].why] == [
+        "evals/cal.yaml:3 calibration cal changed"
+    ]
+
+
+def test_the_merge_base_is_compared_not_the_tip(shop: Repo) -> None:
+    shop.checkout("main")
+    shop.write("agents/prompts/support.md", "Moved on.\n")
+    tip = shop.commit()
+    shop.checkout("change")
+    shop.write("README.md", "Nothing relevant.\n")
+    shop.commit()
+    plan = plan_of(shop)
+    assert plan.changes == ()
+    assert plan.base is not None
+    assert plan.base_tip is not None
+    assert plan.base_tip.commit == tip != plan.base.commit
+
+
+def test_rules_come_from_the_base_tip(shop: Repo) -> None:
+    shop.write(".github/gateval.yml", "policy: {regressions: off}\n")
+    shop.write("agents/prompts/support.md", "Changed.\n")
+    shop.commit()
+    plan = plan_of(shop)
+    assert plan.policy.regressions == "block"
+    shop.checkout("main")
+    shop.write(".github/gateval.yml", "policy: {regressions: warn}\n")
+    shop.commit()
+    shop.checkout("change")
+    plan = plan_of(shop)
+    assert plan.policy.regressions == "warn"
+    assert plan.policy_source.startswith(".github/gateval.yml at ")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("policy: {regresions: warn}\n", "regressions"),
+        ("policy: {candidateEnv: [OPENAI_API_KEY]}\n", "gateway"),
+    ],
+)
+def test_a_broken_rule_is_an_error_not_a_default(shop: Repo, text: str, word: str) -> None:
+    shop.checkout("main")
+    shop.write(".github/gateval.yml", text)
+    shop.commit()
+    with pytest.raises(InvalidManifests) as caught:
+        plan_of(shop)
+    assert word in str(caught.value.problems[0])
+
+
+def test_a_broken_base_does_not_stop_the_change_that_mends_it(shop: Repo) -> None:
+    shop.write("agents/support.yaml", AGENT.replace("name: support", "nam: support"))
+    shop.commit()
+    shop.branch("mend")
+    shop.write("agents/support.yaml", AGENT)
+    shop.commit()
+    plan = plan_of(shop, base="change")
+    assert plan.changes[0].kind is ChangeKind.NEW
+    assert any("invalid manifest" in warning for warning in plan.warnings)
+
+
+def test_a_pointer_of_large_file_storage_is_refused(shop: Repo) -> None:
+    build_program(shop)
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 9\n"
+    shop.write("agents/weights.bin", pointer)
+    shop.commit()
+    with pytest.raises(InvalidManifests) as caught:
+        plan_of(shop, base="main")
+    assert "agents/weights.bin is a Git LFS pointer" in str(caught.value.problems[0])
+
+
+def test_uncommitted_changes_are_measured_and_the_index_is_left_alone(shop: Repo) -> None:
+    index = (shop.path / ".git/index").read_bytes()
+    shop.write("agents/prompts/support.md", "Uncommitted.\n")
+    plan = plan_of(shop)
+    assert plan.head.worktree
+    assert plan.agents[-1].side == "base"
+    assert plan.agents[0].system == "Uncommitted.\n"
+    assert (shop.path / ".git/index").read_bytes() == index
+
+
+def test_nothing_of_evals_is_read_when_nothing_relevant_changed(shop: Repo) -> None:
+    """A broken fixture that the change does not touch is found by `validate`, not by `plan`."""
+    shop.checkout("main")
+    shop.write("evals/broken.yaml", FIXTURES.replace("severity", "severty"))
+    shop.commit()
+    shop.branch("later")
+    shop.write("README.md", "x\n")
+    shop.commit()
+    assert plan_of(shop).nothing
+    shop.write("agents/prompts/support.md", "Changed.\n")
+    with pytest.raises(InvalidManifests):
+        plan_of(shop)

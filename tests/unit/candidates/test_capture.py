@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from gateval.candidates.capture import LINE_WIDTH, Capture, last_lines
+
+
+def test_the_end_is_kept_and_everything_is_counted():
+    capture = Capture(keep=4, limit=100)
+    for chunk in (b"abc", b"defghij", b"", b"kl"):
+        capture.add(chunk)
+    assert capture.data == b"ijkl"
+    assert capture.total == 12
+    assert not capture.over
+
+
+def test_a_stream_may_be_as_long_as_its_limit_and_no_longer():
+    capture = Capture(keep=10, limit=10)
+    capture.add(b"x" * 10)
+    assert not capture.over
+    capture.add(b"y")
+    assert capture.over
+    assert capture.data == b"x" * 9 + b"y"
+
+
+def test_last_lines_are_text_a_person_can_read():
+    data = b"first\n\n  \nsecond \xff\r\nthird\x1b[31m\n" + b"z" * 2000
+    lines = last_lines(data, 3)
+    assert lines[:2] == ("second \ufffd", "third\x1b[31m")
+    assert lines[2] == "z" * LINE_WIDTH
+    assert last_lines(data, 0) == ()
+    assert last_lines(b"", 5) == ()

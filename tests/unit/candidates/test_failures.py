@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from gateval.candidates.failures import command_line, failure, no_start
+from gateval.candidates.program import MIB, End, Limits, Ran
+from gateval.domain.trial import DETAIL_LINES, Cause
+
+LIMITS = Limits(seconds=1.5, grace_seconds=0)
+ARGV = ("node", "my agent.js")
+
+
+def ran(end: End = End.EXITED, code: int = 0, stdout: bytes = b"", stderr: bytes = b"") -> Ran:
+    return Ran(end=end, code=code, stdout=stdout, stderr=stderr, seconds=0.5)
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "reason"),
+    [
+        (End.EXITED, 3, "The candidate ended with exit code 3."),
+        (End.EXITED, -11, "The candidate was ended by SIGSEGV."),
+        (End.EXITED, -9, "The candidate was ended by SIGKILL, perhaps for lack of memory."),
+        (End.EXITED, -64, "The candidate was ended by SIGRTMAX."),
+        (End.EXITED, -40, "The candidate was ended by signal 40."),
+        (End.TIMED_OUT, -15, "The candidate was not done within 1.5 s and was ended."),
+        (
+            End.STDOUT_OVER,
+            -15,
+            "The candidate printed more than 1 MiB on standard output and was ended.",
+        ),
+        (
+            End.STDERR_OVER,
+            -15,
+            "The candidate printed more than 64 MiB on standard error and was ended.",
+        ),
+    ],
+)
+def test_each_way_to_fail_has_its_sentence(end, code, reason):
+    told = failure("The candidate", ran(end, code), ARGV, LIMITS)
+    assert told is not None
+    assert told.reason == reason
+    assert told.cause is Cause.CANDIDATE
+    assert told.seconds == 0.5
+
+
+def test_a_program_that_ended_well_has_not_failed():
+    assert failure("The candidate", ran(stderr=b"noise"), ARGV, LIMITS) is None
+
+
+def test_details_are_the_command_the_end_of_stderr_then_of_stdout():
+    lines = b"".join(b"err %d\n" % n for n in range(15))
+    told = failure("It", ran(code=1, stdout=b"out 1\n" * 2 * MIB, stderr=lines), ARGV, LIMITS)
+    assert told is not None
+    assert told.detail[0] == "$ node 'my agent.js'"
+    assert told.detail[1:16] == tuple(f"err {n}" for n in range(15))
+    assert told.detail[16:] == ("out 1",) * 5
+    assert len(told.detail) == 1 + DETAIL_LINES
+
+
+def test_a_program_that_did_not_start_names_the_command():
+    told = no_start("`x` was not found.", ("x", "--y"))
+    assert told.detail == ("$ x --y",)
+    assert told.cause is Cause.CANDIDATE
+    assert len(command_line(("a" * 10_000,))) <= 500

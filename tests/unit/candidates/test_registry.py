@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from gateval.candidates.registry import RUNTIMES
+from gateval.domain.manifests.agent import RuntimeSpec
+
+SAMPLES = Path(__file__).parents[3] / "examples" / "runtimes"
+
+
+def test_runtimes_stand_under_their_own_name():
+    assert {name: runtime.type for name, runtime in RUNTIMES.items()} == {
+        name: name for name in RUNTIMES
+    }
+
+
+def test_every_runtime_has_a_sample():
+    assert {path.parent.name for path in SAMPLES.glob("*/agent.yaml")} == set(RUNTIMES)
+
+
+@pytest.mark.parametrize("name", list(RUNTIMES))
+def test_options_refuse_unknown_keys_and_requirements_are_shared_keys(name):
+    with pytest.raises(ValidationError):
+        RUNTIMES[name].options.model_validate({"noSuchKey": 1})
+    assert set(RUNTIMES[name].requires) <= set(RuntimeSpec.model_fields)
+
+
+def test_plan_can_import_the_registry_cheaply():
+    program = (
+        "import sys; import gateval.candidates.registry as r; list(r.RUNTIMES.values());"
+        "print([m for m in ('asyncio', 'subprocess', 'aiohttp', 'yaml') if m in sys.modules])"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert printed.stdout.strip() == b"[]"

@@ -1,0 +1,22 @@
+"""The page of the command line, made from the commands themselves."""
+
+from __future__ import annotations
+
+import click
+
+from gateval.cli.main import gateval
+
+WIDTH = 96
+
+
+def page() -> str:
+    """Return `docs/reference/cli.md`."""
+    parts = ["# Command line\n", _help(gateval, "gateval")]
+    for name, command in gateval.commands.items():
+        parts += [f"## gateval {name}\n", _help(command, f"gateval {name}")]
+    return "\n".join(parts)
+
+
+def _help(command: click.Command, name: str) -> str:
+    context = click.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
+    return f"```text\n{command.get_help(context).rstrip()}\n```\n"

@@ -1,0 +1,60 @@
+"""Writes the generated reference pages, or checks that they are up to date.
+
+`python -m tools.reference --write` (also `make docs`); without `--write` it names what differs and
+exits with 1. A test runs the check.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from gateval.app.schemas import ALL_KINDS, schema_text
+from tools import assertions_page, cli_page
+
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield every generated file with what it should hold."""
+    for kind in ALL_KINDS:
+        yield REFERENCE / "schema" / f"{kind}.schema.json", schema_text(kind)
+    yield REFERENCE / "assertions.md", assertions_page.page()
+    yield REFERENCE / "cli.md", cli_page.page()
+
+
+def stale() -> list[Path]:
+    """Return the files that are missing, differ, or have no source any more."""
+    wanted = dict(pages())
+    present = set((REFERENCE / "schema").glob("*.json"))
+    differs = [path for path, text in wanted.items() if not _holds(path, text)]
+    return sorted({*differs, *(present - wanted.keys())})
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+def write() -> None:
+    """Bring every generated file up to date."""
+    for path in stale():
+        path.unlink(missing_ok=True)
+    for path, text in pages():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def main() -> int:
+    """Write or check; return the exit code."""
+    if "--write" in sys.argv[1:]:
+        write()
+        return 0
+    outdated = stale()
+    for path in outdated:
+        print(f"{path.relative_to(REFERENCE.parent.parent)} is not up to date: run `make docs`.")
+    return 1 if outdated else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
