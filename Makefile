@@ -20,7 +20,7 @@ lint: $(VENV)/dev.stamp
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-timing
+	@$(BIN)/lint-imports
 
 docs schemas: $(VENV)/dev.stamp
 	@$(BIN)/python -m tools.reference --write

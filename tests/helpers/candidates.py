@@ -13,7 +13,6 @@ from pathlib import Path
 
 import yaml
 from pydantic import JsonValue
-from tests.helpers.scripted_calls import ScriptedCalls
 
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.allowlist import MARKER, candidate_environment
@@ -27,6 +26,7 @@ from gateval.domain.trial import Side, TrialKey
 from gateval.errors import RepositoryError
 from gateval.events import Event
 from gateval.ports import ModelCalls
+from tests.helpers.scripted_calls import ScriptedCalls
 
 
 @dataclass
@@ -135,6 +135,11 @@ def no_survivors(run: str, seconds: float = 3.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def open_files() -> int:
+    """How many files this process has open."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 def python_agent(

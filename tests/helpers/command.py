@@ -48,15 +48,15 @@ def start_gateval(repo: Repo, *arguments: str, **extra: str) -> subprocess.Popen
     )
 
 
-def marked_processes(marker: str = "GATEVAL_CANDIDATE=") -> list[str]:
-    """The process ids whose environment holds the marker of candidates."""
+def candidate_processes(folder: Path) -> list[str]:
+    """The process ids of candidates whose private folders lie below `folder`."""
     found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
             try:
-                content = (folder / "environ").read_bytes()
+                content = (process / "environ").read_bytes()
             except OSError:
                 continue
-            if marker.encode() in content and int(folder.name) != os.getpid():
-                found.append(folder.name)
+            if b"GATEVAL_CANDIDATE=" in content and os.fsencode(folder) in content:
+                found.append(process.name)
     return found

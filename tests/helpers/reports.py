@@ -72,9 +72,7 @@ def make_results(
     """Return the results that the rows describe; further keywords set fields of the plan."""
     parsed = [Row(line) for line in rows.splitlines() if line.strip()]
     names = list(dict.fromkeys(row.eval for row in parsed))
-    thresholds = (
-        threshold if isinstance(threshold, Mapping) else dict.fromkeys(names, threshold)
-    )
+    thresholds = threshold if isinstance(threshold, Mapping) else dict.fromkeys(names, threshold)
     evals = tuple(
         _planned(name, [r for r in parsed if r.eval == name], thresholds[name], weights or {})
         for name in names
@@ -160,9 +158,7 @@ def _assessment(word: str) -> Assessment:
 
 def _trials(row: Row) -> list[Trial]:
     return [
-        make_trial(
-            TrialKey(eval=row.eval, fixture=row.fixture, side=side, repetition=number), word
-        )
+        make_trial(TrialKey(eval=row.eval, fixture=row.fixture, side=side, repetition=number), word)
         for side, words in row.outcomes.items()
         for number, word in enumerate(words, start=1)
         if word != "-"

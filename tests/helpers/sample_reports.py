@@ -295,5 +295,3 @@ def many(count: int) -> Report:
         for trial in results.trials
     )
     return make_report(results.model_copy(update={"trials": trials}))
-
-

@@ -149,6 +149,11 @@ class ModelServer:
         """The base URL as OpenAI's format wants it."""
         return f"{self.url}/v1"
 
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._connections)
+
     def _answer(self, call: Call) -> Answer:
         if self._keep_calls:
             self.calls.append(call)

@@ -27,8 +27,8 @@ def main() -> None:
 
 
 def look_up(number: str, steps: list[dict[str, object]]) -> str:
-    call = {"type": "tool_call", "tool": "find_parcel", "arguments": {"number": number}, "id": "1"}
-    steps.append(call)
+    asked = {"number": number}
+    steps.append({"type": "tool_call", "tool": "find_parcel", "arguments": asked, "id": "1"})
     found = PARCELS.get(number)
     result = found or "unknown number"
     steps.append({"type": "tool_result", "tool": "find_parcel", "text": result, "id": "1"})

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from gateval.adapters.folders import entered_folder, opened_folder, replace_file
 from gateval.domain.place import show_path
 from gateval.errors import UsageError
 from gateval.ports import Clock
@@ -18,8 +19,6 @@ from gateval.ports import Clock
 PARENTS = (".gateval", "results")
 _IGNORE = b"*\n"
 _ATTEMPTS = 100
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class ResultsFolder:
@@ -36,8 +35,8 @@ class ResultsFolder:
         refuses.
         """
         target = self.path / name
-        with _explained(target), _opened(self.path) as folder:
-            _replace(folder, name, content)
+        with _explained(target), opened_folder(self.path) as folder:
+            replace_file(folder, name, content)
         return target
 
 
@@ -70,9 +69,9 @@ def create_results_folder(
     parent = repository.joinpath(*PARENTS)
     with (
         _explained(parent),
-        _opened(repository) as root,
-        _entered(root, PARENTS[0]) as upper,
-        _entered(upper, PARENTS[1]) as results,
+        opened_folder(repository) as root,
+        entered_folder(root, PARENTS[0]) as upper,
+        entered_folder(upper, PARENTS[1]) as results,
     ):
         _hide(results)
         run = _new_run(results, clock, token)
@@ -106,47 +105,13 @@ def _hide(results: int) -> None:
     try:
         found = os.stat(".gitignore", dir_fd=results, follow_symlinks=False)
     except FileNotFoundError:
-        _replace(results, ".gitignore", _IGNORE)
+        replace_file(results, ".gitignore", _IGNORE)
     else:
         if not stat.S_ISREG(found.st_mode):
             raise UsageError(
                 "`.gateval/results/.gitignore` is no regular file, so git would not heed it.",
                 hint="Remove it; Gateval writes its own.",
             )
-
-
-def _replace(folder: int, name: str, content: bytes) -> None:
-    """Write a new file under a passing name, then give it its own: rename follows no link."""
-    passing = f".{name}.{os.urandom(4).hex()}"
-    file = os.open(passing, _NEW_FILE, 0o644, dir_fd=folder)
-    try:
-        with os.fdopen(file, "wb") as stream:
-            stream.write(content)
-        os.rename(passing, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
-        os.unlink(passing, dir_fd=folder)
-        raise
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield folder
-    finally:
-        os.close(folder)
-
-
-@contextmanager
-def _entered(parent: int, name: str) -> Iterator[int]:
-    """Open the folder `name` in an open folder, made if need be; a link is an `OSError`."""
-    with suppress(FileExistsError):
-        os.mkdir(name, dir_fd=parent)
-    folder = os.open(name, _FOLDER, dir_fd=parent)
-    try:
-        yield folder
-    finally:
-        os.close(folder)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from gateval.domain.place import show_path
 from gateval.domain.trial import Trial
 from gateval.errors import EvaluationError, StageFileError
 
-SIZE_LIMIT = 256 * 1024 * 1024
+SIZE_LIMIT = 512 * 1024 * 1024
 """Bytes of a log that is read back."""
 
 _PIECE = 64 * 1024
@@ -78,21 +78,22 @@ def read_trials(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[Trial, ...]:
     shown = show_path(str(path))
     try:
         with path.open("rb") as file:
-            content = file.read(limit + 1)
+            if os.fstat(file.fileno()).st_size > limit:
+                raise StageFileError(f"The trial log {shown} has more than {limit:,} bytes.")
+            whole = (line for line in file if line.endswith(b"\n"))
+            return tuple(_trial(line, shown, number) for number, line in enumerate(whole, start=1))
     except OSError as error:
         raise StageFileError(f"Cannot read the trials in {shown}: {error.strerror}.") from error
-    if len(content) > limit:
-        raise StageFileError(f"The trial log {shown} has more than {limit:,} bytes.")
-    trials: list[Trial] = []
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
-        try:
-            trials.append(Trial.model_validate_json(line))
-        except ValidationError as error:
-            raise StageFileError(
-                f"{shown}:{number} is not a trial: {error.errors()[0]['msg']}.",
-                hint="The log was changed, or another version of Gateval wrote it.",
-            ) from error
-    return tuple(trials)
+
+
+def _trial(line: bytes, shown: str, number: int) -> Trial:
+    try:
+        return Trial.model_validate_json(line)
+    except ValidationError as error:
+        raise StageFileError(
+            f"{shown}:{number} is not a trial: {error.errors(include_input=False)[0]['msg']}.",
+            hint="The log was changed, or another version of Gateval wrote it.",
+        ) from error
 
 
 def _whole_lines(file: int) -> int:

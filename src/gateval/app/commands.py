@@ -11,17 +11,18 @@ from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import create_results_folder
 from gateval.app.evaluate import evaluate, refuse_missing_keys
+from gateval.app.names import PLAN_FILE
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
-from gateval.app.stored import PLAN_FILE, read_limited
+from gateval.app.stored import read_limited
+from gateval.app.views import all_views
 from gateval.domain.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import find_head
 from gateval.pipeline.run import report_on
 from gateval.publish.local import publish_local
-from gateval.render.stage import STAGE_LIMIT, dump, load_plan
-from gateval.render.terminal import render_summary
+from gateval.render.stage import SIZE_LIMIT, dump, load_plan
 from gateval.settings import Settings, read_settings
 
 
@@ -55,7 +56,7 @@ def run_evals(
 def run_plan_file(environ: dict[str, str], plan_file: str, *, results: Path | None) -> int:
     """Run a plan that was written before, `-` for standard input."""
     settings = read_settings(environ)
-    plan = load_plan(read_limited(plan_file, STAGE_LIMIT))
+    plan = load_plan(read_limited(plan_file, SIZE_LIMIT))
     return carry_out(plan, open_repository(Path.cwd()), settings, results)
 
 
@@ -69,8 +70,9 @@ def carry_out(
     with show_progress(sys.stderr, plain=settings.plain) as listen:
         evaluation = evaluate(plan, repository, settings, folder, listen)
     report = report_on(evaluation.results)
-    publish_local(report, folder)
-    sys.stdout.write(render_summary(report))
+    views = all_views(report)
+    publish_local(views, folder)
+    sys.stdout.write(views["summary"])
     print(f"Results: {folder.path}", file=sys.stderr)
     if evaluation.interrupted:
         print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)

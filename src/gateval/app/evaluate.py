@@ -14,7 +14,7 @@ from gateval import __version__
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
-from gateval.app.stored import TRIALS_FILE
+from gateval.app.names import TRIALS_FILE
 from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import Surroundings
 from gateval.candidates.team import Candidates

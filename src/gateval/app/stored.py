@@ -8,14 +8,13 @@ from pathlib import Path
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.trial_log import read_trials
+from gateval.app.names import PLAN_FILE, TRIALS_FILE
+from gateval.app.views import VIEWS, all_views
 from gateval.domain.results import Results, RunInfo
 from gateval.errors import StageFileError
 from gateval.pipeline.run import report_on, results_of
-from gateval.publish.local import RESULTS_FILE, VIEWS, publish_local
-from gateval.render.stage import STAGE_LIMIT, load_plan, load_results
-
-PLAN_FILE = "plan.v1.json"
-TRIALS_FILE = "trials.jsonl"
+from gateval.publish.local import RESULTS_FILE, publish_local
+from gateval.render.stage import SIZE_LIMIT, load_plan, load_results
 
 
 def report_results(stored: Path, *, view: str, output: Path | None) -> int:
@@ -23,7 +22,7 @@ def report_results(stored: Path, *, view: str, output: Path | None) -> int:
     report = report_on(read_results(stored))
     if output is not None:
         folder = create_results_folder(output, SystemClock(), chosen=output)
-        publish_local(report, folder)
+        publish_local(all_views(report), folder)
         print(f"Results: {folder.path}", file=sys.stderr)
     else:
         sys.stdout.write(VIEWS[view](report))
@@ -37,10 +36,10 @@ def read_results(stored: Path) -> Results:
     put together, and what is missing makes it incomplete. Raises `StageFileError`.
     """
     if not stored.is_dir():
-        return load_results(read_limited(str(stored), STAGE_LIMIT))
+        return load_results(read_limited(str(stored), SIZE_LIMIT))
     if (stored / RESULTS_FILE).exists():
-        return load_results(read_limited(str(stored / RESULTS_FILE), STAGE_LIMIT))
-    plan = load_plan(read_limited(str(stored / PLAN_FILE), STAGE_LIMIT))
+        return load_results(read_limited(str(stored / RESULTS_FILE), SIZE_LIMIT))
+    plan = load_plan(read_limited(str(stored / PLAN_FILE), SIZE_LIMIT))
     log = stored / TRIALS_FILE
     trials = read_trials(log) if log.exists() else ()
     return results_of(plan, trials, RunInfo(run=stored.name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 
 from pydantic import ValidationError
 
@@ -22,7 +23,12 @@ _Assessed = tuple[Assessment, Usage | None]
 
 
 async def assess(
-    fixture: Fixture, answer: Answer, judge: Judge | None, judge_spec: JudgeSpec
+    fixture: Fixture,
+    answer: Answer,
+    judge: Judge | None,
+    judge_spec: JudgeSpec,
+    *,
+    known: Mapping[str, type[Assertion]] = ASSERTIONS,
 ) -> tuple[tuple[Assessment, ...], Usage]:
     """Return one assessment per assertion, in the fixture's order, and the judge's tokens.
 
@@ -31,7 +37,10 @@ async def assess(
     """
     evidence = Evidence.of(fixture.input, answer)
     found = await asyncio.gather(
-        *(_assess_one(spec, evidence, judge, judge_spec) for spec in fixture.assertions)
+        *(
+            _assess_one(spec, known.get(spec.type), evidence, judge, judge_spec)
+            for spec in fixture.assertions
+        )
     )
     assessments = tuple(
         assessment.model_copy(update={"index": index})
@@ -42,10 +51,14 @@ async def assess(
 
 
 async def _assess_one(
-    spec: AssertionSpec, evidence: Evidence, judge: Judge | None, judge_spec: JudgeSpec
+    spec: AssertionSpec,
+    kind: type[Assertion] | None,
+    evidence: Evidence,
+    judge: Judge | None,
+    judge_spec: JudgeSpec,
 ) -> _Assessed:
     try:
-        assertion = _assertion(spec)
+        assertion = _assertion(spec, kind)
         if isinstance(assertion, JudgedAssertion) and judge is not None:
             return await assertion.assess_with(evidence, judge, judge_spec)
         return assertion.assess(evidence), None
@@ -58,13 +71,12 @@ async def _assess_one(
         return _error(spec, Cause.GATE, f"`{spec.type}` broke with {what}; please report it"), None
 
 
-def _assertion(spec: AssertionSpec) -> Assertion:
+def _assertion(spec: AssertionSpec, kind: type[Assertion] | None) -> Assertion:
     """Read the options as strictly as when the manifest was read: a plan comes from outside."""
-    known = ASSERTIONS.get(spec.type)
-    if known is None:
+    if kind is None:
         raise NotMeasured(Cause.GATE, f"there is no assertion type `{shorten(spec.type, 60)}`")
     try:
-        return known.model_validate_json(
+        return kind.model_validate_json(
             json.dumps(spec.options), strict=True, by_alias=True, by_name=False
         )
     except ValidationError as error:
@@ -79,6 +91,11 @@ def _error(spec: AssertionSpec, cause: Cause, message: str) -> Assessment:
     return Assessment(
         type=spec.type,
         status=AssessmentStatus.ERROR,
-        reason=shorten(message, 1000),
+        reason=_sentence(message),
         cause=cause,
     )
+
+
+def _sentence(message: str) -> str:
+    line = shorten(message, 1000).rstrip(".")
+    return f"{line[:1].upper()}{line[1:]}."

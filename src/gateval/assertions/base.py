@@ -36,7 +36,7 @@ class Assertion(Spec, ABC):
     def result(
         self, *, met: bool, expected: str, saw: str, steps: Sequence[int] = ()
     ) -> Assessment:
-        """Return the assessment with the sentence "expected …, saw …" and the steps it rests on.
+        """Return the assessment with the sentence "Expected …, saw …." and the steps it rests on.
 
         `expected` and `saw` are parts of a sentence; what strangers wrote in them is shortened.
         """
@@ -44,7 +44,7 @@ class Assertion(Spec, ABC):
             type=self.type,
             status=AssessmentStatus.PASSED if met else AssessmentStatus.FAILED,
             score=1.0 if met else 0.0,
-            reason=f"expected {expected}, saw {saw}",
+            reason=f"Expected {expected}, saw {saw}.",
             steps=tuple(sorted(set(steps))),
         )
 

@@ -22,7 +22,7 @@ class Contains(Assertion):
     type: ClassVar[str] = "contains"
 
     value: str = Field(min_length=1, description="The text to find.")
-    field: FieldPath | None = None
+    field: FieldPath = None
     ignore_case: bool = Field(default=False, description="Whether upper and lower case are alike.")
 
     def assess(self, evidence: Evidence) -> Assessment:

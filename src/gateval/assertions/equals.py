@@ -25,7 +25,7 @@ class Equals(Assertion):
     type: ClassVar[str] = "equals"
 
     value: JsonValue = Field(description="A text, or any JSON value.")
-    field: FieldPath | None = None
+    field: FieldPath = None
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""

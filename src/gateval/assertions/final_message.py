@@ -12,7 +12,7 @@ from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.judging.neutral import shorten
 
 FieldPath = Annotated[
-    str,
+    str | None,
     Field(
         pattern=r"^[^.]+(\.[^.]+)*$",
         max_length=500,

@@ -26,7 +26,7 @@ class JsonSchema(Assertion):
     type: ClassVar[str] = "jsonSchema"
 
     schema_: JsonObject = Field(alias="schema", description="The JSON Schema.")
-    field: FieldPath | None = None
+    field: FieldPath = None
 
     @field_validator("schema_")
     @classmethod

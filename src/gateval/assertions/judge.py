@@ -55,15 +55,15 @@ class JudgeAssertion(JudgedAssertion):
         passed = verdict.score >= self.min_score
         score: float | None = verdict.score
         cause = None
-        summary = f"{verdict.score:g}: {shorten(verdict.summary)}"
+        summary = f'{verdict.score:g}: "{shorten(verdict.summary)}"'
         if passed or proven:
             status = AssessmentStatus.PASSED if passed else AssessmentStatus.FAILED
-            reason = f"expected a judge's score of at least {self.min_score:g}, saw {summary}"
+            reason = f"Expected a judge's score of at least {self.min_score:g}, saw {summary}."
         else:
             status, cause, score = AssessmentStatus.ERROR, Cause.JUDGE, None
             reason = (
-                f"the judge's score is below {self.min_score:g} but {_unproven(verdict)}, so it "
-                f"does not count; it said {summary}"
+                f"The judge's score is below {self.min_score:g} but {_unproven(verdict)}, so it "
+                f"does not count; the judge said {summary}."
             )
         return Assessment(
             type=self.type,

@@ -26,8 +26,6 @@ def compiled(pattern: str) -> Any:
     options.max_mem = _MEMORY_LIMIT
     try:
         return re2.compile(pattern, options)
-    except UnicodeEncodeError:
-        raise ValueError("the pattern holds half of a surrogate pair") from None
     except re2.error as error:
         why = error.args[0]
         shown = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)

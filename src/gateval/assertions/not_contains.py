@@ -23,7 +23,7 @@ class NotContains(Assertion):
     type: ClassVar[str] = "notContains"
 
     value: str = Field(min_length=1, description="The text that must not be there.")
-    field: FieldPath | None = None
+    field: FieldPath = None
     ignore_case: bool = Field(default=False, description="Whether upper and lower case are alike.")
 
     def assess(self, evidence: Evidence) -> Assessment:

@@ -25,7 +25,7 @@ class Regex(Assertion):
     type: ClassVar[str] = "regex"
 
     pattern: str = Field(min_length=1, max_length=1000, description="The pattern to search for.")
-    field: FieldPath | None = None
+    field: FieldPath = None
 
     @field_validator("pattern")
     @classmethod

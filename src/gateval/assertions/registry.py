@@ -1,37 +1,57 @@
-"""Every assertion, by its name in YAML."""
+"""Every assertion, by its name in YAML. An entry's module is imported when it is first asked for.
+
+Creating a dozen pydantic classes takes 8 ms, and `gateval plan`, which mostly needs none of them,
+reads this registry on every start.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+import functools
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from gateval.assertions.base import Assertion
-from gateval.assertions.contains import Contains
-from gateval.assertions.cost import Cost
-from gateval.assertions.equals import Equals
-from gateval.assertions.json_schema import JsonSchema
-from gateval.assertions.judge import JudgeAssertion
-from gateval.assertions.latency import Latency
-from gateval.assertions.not_contains import NotContains
-from gateval.assertions.regex import Regex
-from gateval.assertions.tool_arguments import ToolArguments
-from gateval.assertions.tool_called import ToolCalled
-from gateval.assertions.tool_not_called import ToolNotCalled
-from gateval.assertions.tool_sequence import ToolSequence
+if TYPE_CHECKING:
+    from gateval.assertions.base import Assertion
 
-_ALL: tuple[type[Assertion], ...] = (
-    ToolCalled,
-    ToolNotCalled,
-    ToolSequence,
-    ToolArguments,
-    Contains,
-    NotContains,
-    Regex,
-    Equals,
-    JsonSchema,
-    Cost,
-    Latency,
-    JudgeAssertion,
-)
+_ENTRIES: Final = {
+    "toolCalled": "tool_called.ToolCalled",
+    "toolNotCalled": "tool_not_called.ToolNotCalled",
+    "toolSequence": "tool_sequence.ToolSequence",
+    "toolArguments": "tool_arguments.ToolArguments",
+    "contains": "contains.Contains",
+    "notContains": "not_contains.NotContains",
+    "regex": "regex.Regex",
+    "equals": "equals.Equals",
+    "jsonSchema": "json_schema.JsonSchema",
+    "cost": "cost.Cost",
+    "latency": "latency.Latency",
+    "judge": "judge.JudgeAssertion",
+}
 
-ASSERTIONS: Mapping[str, type[Assertion]] = MappingProxyType({one.type: one for one in _ALL})
+JUDGED: Final = frozenset({"judge"})
+"""The types with `needs_judge`, known without importing any; a test compares the two."""
+
+
+class _Registry(Mapping[str, "type[Assertion]"]):
+    def __getitem__(self, name: str) -> type[Assertion]:
+        return _load(_ENTRIES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_ENTRIES)
+
+    def __len__(self) -> int:
+        return len(_ENTRIES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _ENTRIES
+
+
+ASSERTIONS: Mapping[str, type[Assertion]] = _Registry()
+
+
+@functools.cache
+def _load(entry: str) -> type[Assertion]:
+    module, _, name = entry.partition(".")
+    loaded: type[Assertion] = getattr(import_module(f"gateval.assertions.{module}"), name)
+    return loaded

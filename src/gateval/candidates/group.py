@@ -8,12 +8,11 @@ import errno
 import os
 import signal
 import subprocess
-from pathlib import Path
 
 from gateval.candidates.program import NotStarted, Program
 from gateval.domain.trial import Cause
 
-GONE_SECONDS = 0.5
+GONE_SECONDS = 0.2
 REAP_SECONDS = 1.0
 
 _SHORTAGES = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
@@ -46,28 +45,32 @@ def start_group(program: Program) -> subprocess.Popen[bytes]:
 
 
 def _not_started(program: Program, error: OSError) -> NotStarted:
-    command = program.argv[0]
     if error.errno in _SHORTAGES:
         said = os.strerror(error.errno or 0)
         return NotStarted(f"The gate could not start another process ({said}).", Cause.GATE)
-    if isinstance(error, FileNotFoundError):
-        if "/" in command and (Path(program.cwd) / command).exists():
-            reason = (
+    return NotStarted(_at_fault(program, error), Cause.CANDIDATE)
+
+
+def _at_fault(program: Program, error: OSError) -> str:
+    command = program.argv[0]
+    if not command:
+        return "The first word of the command is empty; it has to name a program."
+    if error.errno == errno.ENOEXEC:
+        return f"`{command}` is no program. Begin it with a `#!` line that names its interpreter."
+    if "/" in command and isinstance(error, PermissionError):
+        return f"`{command}` may not be executed. Make it executable in git (mode 100755)."
+    if "/" in command and (program.cwd / command).exists():
+        if isinstance(error, FileNotFoundError):
+            return (
                 f"`{command}` was not started: the program that its first line (`#!`) names is "
                 "not there. Install it, or name the interpreter in runtime.command."
             )
-        else:
-            reason = (
-                f"`{command}` was not found. Install it where the gate runs, or let runtime.setup "
-                "install it."
-            )
-    elif isinstance(error, PermissionError):
-        reason = f"`{command}` may not be executed. Make it executable in git (mode 100755)."
-    elif error.errno == errno.ENOEXEC:
-        reason = f"`{command}` is no program. Begin it with a `#!` line that names its interpreter."
-    else:
-        reason = f"`{command}` was not started: {error.strerror or error}."
-    return NotStarted(reason, Cause.CANDIDATE)
+    elif isinstance(error, FileNotFoundError | PermissionError):  # PATH may hold closed folders
+        return (
+            f"`{command}` was not found. It has to be installed where the gate runs, or by "
+            "runtime.setup."
+        )
+    return f"`{command}` was not started: {error.strerror or error}."
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:

@@ -73,21 +73,28 @@ def _finite(digits: str) -> float:
 
 def _check(value: JsonValue) -> None:
     """Refuse lone surrogates and deep nesting, without recursion."""
-    level = [value]
-    for _ in range(DEPTH_LIMIT + 1):
-        below: list[JsonValue] = []
-        for item in level:
-            if isinstance(item, str):
-                _check_text(item)
-            elif isinstance(item, list):
-                below.extend(item)
-            elif isinstance(item, dict):
-                below.extend(item)
-                below.extend(item.values())
-        if not below:
+    level = _containers([value])
+    for _ in range(DEPTH_LIMIT):
+        if not level:
             return
-        level = below
-    raise NotStrictJson(_TOO_DEEP)
+        level = [
+            inner
+            for outer in level
+            for inner in _containers([*outer, *outer.values()] if isinstance(outer, dict) else outer)
+        ]
+    if level:
+        raise NotStrictJson(_TOO_DEEP)
+
+
+def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[JsonValue]]:
+    """Check the texts among `values` and return what holds more of them."""
+    found: list[dict[str, JsonValue] | list[JsonValue]] = []
+    for value in values:
+        if isinstance(value, str):
+            _check_text(value)
+        elif isinstance(value, dict | list):
+            found.append(value)
+    return found
 
 
 def _check_text(text: str) -> None:

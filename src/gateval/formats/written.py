@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from pydantic import ConfigDict, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from gateval.domain.base import Name, Spec, digest
 from gateval.domain.manifests.agent import Agent
@@ -26,16 +26,17 @@ Manifest: TypeAlias = Agent | Eval | Fixture | Calibration
 
 
 class Metadata(Spec):
-    """Who the manifest is. The namespace and the annotations are read over."""
+    """Who the manifest is. Namespace and annotations are left alone."""
 
-    name: Name
-    """The name others call it by; one per kind in the whole repository."""
-    namespace: str | None = None
-    """Left alone: all manifests of a repository share one room of names."""
-    labels: dict[str, str] = {}
-    """What selectors look for."""
-    annotations: dict[str, str] = {}
-    """Left alone."""
+    name: Name = Field(
+        description="The name others call it by; one per kind in the whole repository."
+    )
+    namespace: str | None = Field(
+        default=None,
+        description="Left alone: within a repository, a name is taken once.",
+    )
+    labels: dict[str, str] = Field(default={}, description="What selectors look for.")
+    annotations: dict[str, str] = Field(default={}, description="Left alone.")
 
 
 class OpenMetadata(Metadata):
@@ -47,8 +48,9 @@ class OpenMetadata(Metadata):
 class Written(Spec):
     """A manifest as written. Each kind adds `kind`, its `metadata` if that differs, and `spec`."""
 
-    api_version: Literal["gateval/v1", "pai.io/v1"]
-    """Which generation of manifests this is; both are read alike."""
+    api_version: Literal["gateval/v1", "pai.io/v1"] = Field(
+        description="Which generation of manifests this is; both are read alike."
+    )
     metadata: Metadata
 
 

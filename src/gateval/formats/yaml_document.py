@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -53,11 +52,7 @@ class Document:
 
     def place(self, path: DocumentPath = ()) -> Place:
         """Return where the value at `path` begins, or the nearest value around it that exists."""
-        marks = self.marks
-        for step in path:
-            if not isinstance(marks, Branch) or step not in marks.entries:
-                break
-            marks = marks.entries[step]
+        marks = self._marks_at(path)
         return mark_place(self.file, marks.mark if isinstance(marks, Branch) else marks)
 
     def key_place(self, path: DocumentPath) -> Place:
@@ -72,10 +67,10 @@ class Document:
 
     def key_places(self, path: DocumentPath, *, depth: int) -> dict[str, Place]:
         """Return the key places of all within `depth` levels below `path`, by written path."""
-        return {
-            write_path(below): self.key_place(below)
-            for below in _below(self.data_at(path), path, depth)
-        }
+        marks = self._marks_at(path)
+        found: dict[str, Place] = {}
+        _collect(self.file, marks, write_path(path), depth, found)
+        return found
 
     def data_at(self, path: DocumentPath) -> JsonValue:
         """Return the value at `path`, or None when there is none."""
@@ -83,6 +78,14 @@ class Document:
         for step in path:
             _, value = look_up(value, step)
         return value
+
+    def _marks_at(self, path: DocumentPath) -> Marks:
+        marks = self.marks
+        for step in path:
+            if not isinstance(marks, Branch) or step not in marks.entries:
+                break
+            marks = marks.entries[step]
+        return marks
 
 
 def look_up(value: JsonValue, step: str | int) -> tuple[bool, JsonValue]:
@@ -103,21 +106,21 @@ def mark_place(file: str, mark: Position) -> Place:
 
 def write_path(path: DocumentPath) -> str:
     """Return a path as people read it: `spec.assertions[2].tool`, `labels["app/name"]`."""
-    written = ""
-    for step in path:
-        if isinstance(step, int):
-            written += f"[{step}]"
-        elif _BARE_KEY.fullmatch(step):
-            written += f".{step}" if written else step
-        else:
-            written += f"[{quote(step)}]"
-    return written
+    return "".join(write_step(step) for step in path).removeprefix(".")
 
 
-def _below(value: JsonValue, path: DocumentPath, depth: int) -> Iterator[DocumentPath]:
-    if depth == 0 or not isinstance(value, dict | list):
+def write_step(step: str | int) -> str:
+    """Return one step of a path: `.tool`, `[2]`, `["app/name"]`."""
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if _BARE_KEY.fullmatch(step) else f"[{quote(step)}]"
+
+
+def _collect(file: str, marks: Marks, prefix: str, depth: int, found: dict[str, Place]) -> None:
+    if depth == 0 or not isinstance(marks, Branch):
         return
-    entries = value.items() if isinstance(value, dict) else enumerate(value)
-    for step, entry in entries:
-        yield (*path, step)
-        yield from _below(entry, (*path, step), depth - 1)
+    for step, entry in marks.entries.items():
+        where = prefix + write_step(step)
+        mark = marks.keys.get(step) or (entry.mark if isinstance(entry, Branch) else entry)
+        found[where] = mark_place(file, mark)
+        _collect(file, entry, where, depth - 1, found)

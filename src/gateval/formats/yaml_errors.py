@@ -17,6 +17,9 @@ _SENTENCES = {
         'A key cannot stand here. Put the text in quotes if its ": " belongs to it, and check the '
         "indentation."
     ),
+    "block sequence entries are not allowed in this context": (
+        'A "- " list cannot begin here. Begin it on the line below its key.'
+    ),
     "did not find expected key": (
         "A key is expected here. Check the indentation and the quotes in the lines before."
     ),
@@ -25,10 +28,11 @@ _SENTENCES = {
     ),
     "did not find expected ',' or ']'": 'The list in "[ ]" is not closed before this.',
     "did not find expected ',' or '}'": 'The mapping in "{ }" is not closed before this.',
-    "could not find expected ':'": (
-        'A ": " is missing before this, so the text before it is no key.'
+    "found a tab character that violates indentation": (
+        "A tab cannot stand here. Indent with spaces."
     ),
-    "found unexpected end of stream": "The file ends inside a quoted text.",
+    "could not find expected ':'": 'This is no key: a ": " is missing after it.',
+    "found unexpected end of stream": "The quotes that open here are never closed.",
     "found invalid Unicode character escape code": "This escape stands for no character.",
     "found unknown escape character": (
         'This escape is not known. In single quotes a "\\" needs no escape.'
@@ -36,6 +40,10 @@ _SENTENCES = {
     "found undefined tag handle": "This tag is not known here. Remove it.",
     "found incompatible YAML document": "Only YAML 1.1 and 1.2 can be read. Remove the %YAML line.",
 }
+
+
+_ABOUT_THE_START = {"could not find expected ':'", "found unexpected end of stream"}
+"""Problems that are better shown where the text in question begins than where it failed."""
 
 
 def place_of(file: str, before: str) -> Place:
@@ -49,7 +57,9 @@ def place_of(file: str, before: str) -> Place:
 
 def syntax_error(file: str, data: bytes, error: MarkedYAMLError) -> Problem:
     """Return what is wrong where the parser stopped."""
-    mark = error.problem_mark or error.context_mark
+    mark = error.problem_mark
+    if mark is None or error.problem in _ABOUT_THE_START:
+        mark = error.context_mark or mark
     place = Place(file=file) if mark is None else mark_place(file, mark)
     return Problem(place=place, message=_sentence(error, _character_at(data, place)))
 

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from gateval.domain.report import Report
-from gateval.render.comment import render_comment
-from gateval.render.junit import render_junit
-from gateval.render.stage import dump
-from gateval.render.terminal import render_summary
-
 RESULTS_FILE = "results.v1.json"
-
-VIEWS: Mapping[str, Callable[[Report], str]] = {
-    "results": lambda report: dump(report.results),
-    "comment": render_comment,
-    "junit": render_junit,
-    "summary": render_summary,
-    "decision": lambda report: dump(report.decision),
-}
-"""Every view of a report, by the name that `gateval report --format` gives it."""
 
 FILES = {
     "results": RESULTS_FILE,
@@ -40,7 +25,7 @@ class Folder(Protocol):
         """Write one file and return its path."""
 
 
-def publish_local(report: Report, folder: Folder) -> None:
-    """Write every view of the report into the folder."""
+def publish_local(views: Mapping[str, str], folder: Folder) -> None:
+    """Write the text of every view, by its name in `FILES`, into the folder."""
     for view, name in FILES.items():
-        folder.write(name, VIEWS[view](report).encode())
+        folder.write(name, views[view].encode())

@@ -41,7 +41,10 @@ def environment() -> jinja2.Environment:
 
 
 def _filter(sink: Callable[[str, int], Safe]) -> Callable[[object, int], Safe]:
-    return lambda value, limit=200: sink(str(value), limit)
+    def sanitise(value: object, limit: int) -> Safe:
+        return sink(str(value), limit)
+
+    return sanitise
 
 
 def fill(template: str, **values: object) -> str:

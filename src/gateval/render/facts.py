@@ -109,3 +109,18 @@ def worst_first(facts: Iterable[FixtureFacts]) -> Sequence[FixtureFacts]:
 def standing(facts: Iterable[FixtureFacts], *which: Standing) -> Sequence[FixtureFacts]:
     """Return the fixtures of these standings, worst first."""
     return worst_first(f for f in facts if f.standing in which)
+
+
+class SilentAgent(NamedTuple):
+    """An Agent that does not answer on head, with the fixtures on which base does."""
+
+    agent: str
+    facts: Sequence[FixtureFacts]
+
+
+def silent_agents(facts: Iterable[FixtureFacts]) -> Sequence[SilentAgent]:
+    """Return the Agents that no longer answer, with their fixtures worst first."""
+    found: dict[str, list[FixtureFacts]] = {}
+    for fact in standing(facts, Standing.SILENT):
+        found.setdefault(fact.planned.agent, []).append(fact)
+    return [SilentAgent(agent, mine) for agent, mine in found.items()]

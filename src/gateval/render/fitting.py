@@ -77,9 +77,7 @@ def _fill(part: Part[T], room: float) -> tuple[str, int]:
     return part.opening + body + part.closing, left
 
 
-def _take(
-    items: Sequence[T], render: Callable[[T], str], room: float, joint: int
-) -> Sequence[str]:
+def _take(items: Sequence[T], render: Callable[[T], str], room: float, joint: int) -> Sequence[str]:
     taken = []
     for item in items:
         piece = render(item)

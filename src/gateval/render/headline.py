@@ -30,15 +30,14 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     for reason in blocking:
         by_code.setdefault(reason.code, []).append(reason)
     said = []
-    if silent := by_code.get(ReasonCode.NO_ANSWER):
-        agents = dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent)
-        verb = "does" if len(agents) == 1 else "do"
-        said.append(f"{listing(list(agents), 3)} {verb} not answer any more")
     if regressed := by_code.get(ReasonCode.REGRESSION):
-        verb = "passes on base and fails" if len(regressed) == 1 else "pass on base and fail"
-        said.append(f"{_names(regressed, 'fixture')} {verb} on head")
+        verb = "fails" if len(regressed) == 1 else "fail"
+        said.append(f"{_names(regressed, 'fixture')} passed before and {verb} now")
+    if silent := by_code.get(ReasonCode.NO_ANSWER):
+        agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
+        said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
     if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
-        verb = "scores below its threshold" if len(below) == 1 else "score below their thresholds"
+        verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
         said.append(f"{_names(below, 'eval')} {verb}")
     return said
 
@@ -46,7 +45,7 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
 def _names(reasons: Sequence[DecisionReason], field: str) -> str:
     """Name up to two of them, count more."""
     names = [reason.fixture if field == "fixture" else reason.eval for reason in reasons]
-    if len(names) <= 2:  # noqa: PLR2004 - three names would not fit a headline
+    if len(names) <= 2:
         return " and ".join(names)
     return count(len(names), field if field == "fixture" else "Eval")
 
@@ -70,9 +69,7 @@ def _passed(report: Report) -> str:
         return report.results.plan.nothing.rstrip(".")
     evals = len(report.comparison.evals)
     said = [
-        "the Eval meets its threshold"
-        if evals == 1
-        else f"all {evals:,} Evals meet their thresholds"
+        "1 Eval meets its threshold" if evals == 1 else f"{evals:,} Evals meet their thresholds"
     ]
     warned = Counter(reason.code for reason in report.decision.reasons)
     if regressed := warned[ReasonCode.REGRESSION]:

@@ -13,15 +13,10 @@ import re
 BREAK = "\N{ZERO WIDTH SPACE}"
 """Hardened text holds none, so every one that a reader meets is ours."""
 
-_PHRASES = "|".join(
-    (
-        r"bors(?=\s+[rdtc])",
-        r"ok\s+to\s+test\b",
-        r"(?:re)?test\s+this\s+please\b",
-        r"add\s+to\s+(?:white|allow)list\b",
-        r"recheck\b",
-        r"(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)(?=:?\s+\S*(?:\#|GH-|/issues/|/pull/))",
-    )
+_PHRASES = (
+    r"bors(?=\s+[rdtc])|ok\s+to\s+test\b|(?:re)?test\s+this\s+please\b|recheck\b"
+    r"|add\s+to\s+(?:white|allow)list\b"
+    r"|(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)(?=:?\s+\S*(?:\#|GH-|/issues/|/pull/))"
 )
 
 _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.model_call import Usage
+from gateval.domain.plan import Plan, PlannedEval
 from gateval.domain.report import Report
 from gateval.domain.trial import Side, Trial
 
@@ -78,16 +79,30 @@ def _was_judged(trial: Trial, judged: set[tuple[str, str]]) -> bool:
     return (trial.key.eval, trial.key.fixture) in judged and bool(trial.assessments)
 
 
-def models_used(report: Report) -> tuple[str, ...]:
-    """Return the models that answered as agents, and the judges of Evals that have one, sorted."""
-    plan = report.results.plan
-    names = {name for trial in report.results.trials if trial.trace for name in trial.trace.models}
+def judge_questions(planned: PlannedEval) -> int:
+    """Return the judge calls of an Eval when every trial is answered and no verdict repaired."""
+    asked = sum(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
+    return asked * planned.execution.reps_per_fixture * len(planned.sides)
+
+
+def models_needed(plan: Plan) -> tuple[str, ...]:
+    """Return the models that the planned agents declare first, and their judges, sorted."""
+    names: set[str] = set()
     for planned in plan.evals:
-        definition = plan.agent(planned.agent, Side.HEAD)
-        names.update(definition.models[:1] if definition else ())
-        if any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions):
+        for side in planned.sides:
+            definition = plan.agent(planned.agent, side)
+            names.update(definition.models[:1] if definition else ())
+        if judge_questions(planned):
             names.add(planned.judge.model or "")
     return tuple(sorted(names - {""}))
+
+
+def models_used(report: Report) -> tuple[str, ...]:
+    """Return the models needed and those that answered, e.g. fallbacks, sorted."""
+    answered = {
+        name for trial in report.results.trials if trial.trace for name in trial.trace.models
+    }
+    return tuple(sorted(answered.union(models_needed(report.results.plan))))
 
 
 def scripted_models(report: Report) -> tuple[str, ...]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.comparison import EvalComparison
-from gateval.domain.decision import Decision, GateVerdict, ReasonCode, show_score
-from gateval.domain.plan import Baseline, Revision
+from gateval.domain.comparison import EvalComparison, FixtureComparison
+from gateval.domain.decision import Decision, GateVerdict, ReasonCode, show_passes, show_score
+from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
+from gateval.domain.plan import Baseline, Plan, Removed
 from gateval.domain.scoring import EvalScore
-from gateval.domain.trial import Cause, Side
+from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Side
+from gateval.domain.verdict import Violation
 
 MINUS = "\N{MINUS SIGN}"
 
 ICONS = {
     GateVerdict.PASS: "\N{WHITE HEAVY CHECK MARK}",
     GateVerdict.FAIL: "\N{CROSS MARK}",
-    GateVerdict.INCOMPLETE: "\N{WHITE QUESTION MARK ORNAMENT}",
-    GateVerdict.INCONCLUSIVE: "\N{WHITE QUESTION MARK ORNAMENT}",
+    GateVerdict.INCOMPLETE: "\N{BLACK QUESTION MARK ORNAMENT}",
+    GateVerdict.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
 }
 
 _BLOCKED = {
@@ -44,9 +46,11 @@ def listing(names: Sequence[str], most: int = 5) -> str:
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
 
 
-def revision(found: Revision) -> str:
-    """Return how people call a revision."""
-    return "the working tree, uncommitted changes included" if found.worktree else found.short
+def revisions(plan: Plan) -> str:
+    """Return what is compared with what."""
+    tree = "the working tree, uncommitted changes included"
+    head = tree if plan.head.worktree else plan.head.short
+    return f"head: {head}; base: {plan.base.short if plan.base else 'not compared'}"
 
 
 def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
@@ -83,6 +87,22 @@ def delta(compared: EvalComparison) -> str:
     return f"{'+' if rounded > 0 else MINUS}{abs(rounded):.2f}"
 
 
+def passes(compared: FixtureComparison) -> str:
+    """Return how many repetitions passed on base and on head."""
+    head = f"head {show_passes(compared.head)}"
+    return head if compared.base is None else f"base {show_passes(compared.base)}, {head}"
+
+
+def what_happened(assessment: Assessment) -> str:
+    """Return how an assessment ended and at which steps, e.g. `failed at step 4`."""
+    if assessment.status is AssessmentStatus.ERROR:
+        return "could not be evaluated"
+    if assessment.status is AssessmentStatus.PASSED or not assessment.steps:
+        return str(assessment.status)
+    noun = "step" if len(assessment.steps) == 1 else "steps"
+    return f"failed at {noun} {listing([str(step) for step in assessment.steps])}"
+
+
 def fixtures_passed(of: EvalScore) -> str:
     """Return how many fixtures passed every repetition, of how many, and how many are unknown."""
     passed = sum(fixture.all_passed for fixture in of.fixtures)
@@ -93,20 +113,20 @@ def fixtures_passed(of: EvalScore) -> str:
 
 def next_step(cause: Cause | None, side: Side) -> str:
     """Return what to do about trials that were not measured."""
-    if side is Side.BASE:
-        return "This is base's fault, not the change's; without it these cannot be compared."
+    if side is Side.BASE and cause is Cause.CANDIDATE:
+        return "Base itself gives no answer here, so these fixtures cannot be compared."
     return _NEXT_STEP[cause]
 
 
 _NEXT_STEP = {
-    Cause.CANDIDATE: "Run the command below in the agent's folder and see why it gives no answer.",
+    Cause.CANDIDATE: "Find out why it gives no answer; an agent that does not answer never passes.",
     Cause.PROVIDER: "This says nothing about the agent. Run the gate again once the provider "
     "answers; if it refused the key, renew the key.",
     Cause.JUDGE: "This says nothing about the agent. Run the gate again; if it stays so, make the "
     "rubric clearer or take another judge model.",
     Cause.GATE: "The trial needs something that is not there, as the reason says. Provide it, or "
     "change the assertion that asks for it.",
-    None: "The run ended before they began. Run the gate again.",
+    None: "Run the gate again.",
 }
 
 GAP_TITLES = {
@@ -114,5 +134,28 @@ GAP_TITLES = {
     Cause.PROVIDER: "the model provider was down or refused the call",
     Cause.JUDGE: "the judge gave no usable verdict",
     Cause.GATE: "something that the trial needs was not there",
-    None: "the trials never ran",
+    None: "planned, but never ran",
 }
+
+
+def evidence_mark(violation: Violation) -> str:
+    """Return whether code found the quote where the judge says it stands."""
+    if violation.supported:
+        return f"Quote found in step {violation.evidence_step}"
+    if violation.defect:
+        return f"{violation.defect.rstrip('.')}; does not count"
+    return f"Quote not found in step {violation.evidence_step}; does not count"
+
+
+def regressed_title(policy: Policy) -> str:
+    """Return the heading over regressions, which says so when they do not block."""
+    if policy.regressions is RegressionPolicy.BLOCK:
+        return "Regressed"
+    return "Regressed, which the policy lets pass"
+
+
+def removed_sentence(removed: Removed) -> str:
+    """Return what head no longer evaluates, and where it stood."""
+    place = f"{removed.place.file}:{removed.place.line}"
+    of = f" of {removed.eval}" if removed.kind == "fixture" else ""
+    return f"{removed.kind} {removed.name}{of}, which stood at {place}"

@@ -121,5 +121,5 @@ def test_a_chosen_folder_is_taken_as_it_is(repo: Repo, tmp_path: Path) -> None:
 
 
 def test_a_chosen_folder_that_cannot_be_made_is_refused(repo: Repo) -> None:
-    with pytest.raises(UsageError, match="cannot be written to /dev/null/results|no folder"):
+    with pytest.raises(UsageError, match="/dev/null/results"):
         create_results_folder(repo.path, CLOCK, chosen=Path(os.devnull) / "results")

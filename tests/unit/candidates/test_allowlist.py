@@ -32,13 +32,13 @@ RUNNER = {
 }
 
 
-def test_only_harmless_variables_pass_by_default():
+def test_only_harmless_variables_pass_by_default() -> None:
     assert set(candidate_environment(RUNNER)) == {
         "PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE",
     }  # fmt: skip
 
 
-def test_the_policy_may_name_more():
+def test_the_policy_may_name_more() -> None:
     passed = candidate_environment(RUNNER, ["WEATHER_API_KEY", "GITHUB_SHA", "NOT_SET"])
     assert passed["WEATHER_API_KEY"] == "weather"
     assert passed["GITHUB_SHA"] == "abc"
@@ -76,7 +76,7 @@ def test_the_policy_may_name_more():
         "PATH\n",
     ],
 )
-def test_what_would_leak_is_refused_even_when_named(name):
+def test_what_would_leak_is_refused_even_when_named(name: str) -> None:
     assert refusal(name)
     assert candidate_environment({name: "canary"}, [name]) == {}
 
@@ -86,18 +86,19 @@ def test_what_would_leak_is_refused_even_when_named(name):
     ["WEATHER_API_KEY", "OPENAI_MAX_TOKENS", "OPENAI_MODEL", "GOOGLE_MAPS_API_KEY", "RUNNER_OS",
      "GITHUB_SHA", "DATABASE_URL", "HFOO_TOKEN", "COMPANY_TOKEN"],
 )  # fmt: skip
-def test_what_belongs_to_the_agent_may_be_named(name):
+def test_what_belongs_to_the_agent_may_be_named(name: str) -> None:
     assert refusal(name) is None
 
 
-def test_each_refused_name_gets_a_sentence_that_says_what_to_do():
+def test_each_refused_name_gets_a_sentence_that_says_what_to_do() -> None:
     told = refusals(["WEATHER_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN"])
     assert [sentence.partition(" ")[0] for sentence in told] == ["OPENAI_API_KEY", "GITHUB_TOKEN"]
     assert all("remove the name" in sentence for sentence in told)
 
 
 def _instance(**changes: dict[str, str]) -> dict[str, str]:
-    given = {"environ": {}, "literals": {}, "door": {}} | changes
+    nothing: dict[str, dict[str, str]] = {"environ": {}, "literals": {}, "door": {}}
+    given = nothing | changes
     return instance_environment(
         given["environ"],
         literals=given["literals"],
@@ -108,14 +109,14 @@ def _instance(**changes: dict[str, str]) -> dict[str, str]:
     )
 
 
-def test_an_instance_gets_what_it_needs_even_from_an_empty_environment():
+def test_an_instance_gets_what_it_needs_even_from_an_empty_environment() -> None:
     env = _instance()
     assert env["PATH"]
     assert (env["HOME"], env["TMPDIR"]) == ("/private/home", "/private/tmp")
     assert env[MARKER] == "bot-cand-1"
 
 
-def test_the_door_wins_over_literals_and_literals_over_what_was_passed():
+def test_the_door_wins_over_literals_and_literals_over_what_was_passed() -> None:
     env = _instance(
         environ={"LANG": "de_DE.UTF-8", "TZ": "UTC"},
         literals={"LANG": "C", "OPENAI_BASE_URL": "http://evil", "HOME": "/root", MARKER: "hidden"},
@@ -128,5 +129,5 @@ def test_the_door_wins_over_literals_and_literals_over_what_was_passed():
     assert env[MARKER] == "bot-cand-1"
 
 
-def test_a_key_that_slipped_through_is_stopped_at_the_last_moment():
+def test_a_key_that_slipped_through_is_stopped_at_the_last_moment() -> None:
     assert "OPENAI_API_KEY" not in _instance(environ={"OPENAI_API_KEY": "sk-canary"})

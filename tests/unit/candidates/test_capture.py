@@ -3,7 +3,7 @@ from __future__ import annotations
 from gateval.candidates.capture import LINE_WIDTH, Capture, last_lines
 
 
-def test_the_end_is_kept_and_everything_is_counted():
+def test_the_end_is_kept_and_everything_is_counted() -> None:
     capture = Capture(keep=4, limit=100)
     for chunk in (b"abc", b"defghij", b"", b"kl"):
         capture.add(chunk)
@@ -12,16 +12,17 @@ def test_the_end_is_kept_and_everything_is_counted():
     assert not capture.over
 
 
-def test_a_stream_may_be_as_long_as_its_limit_and_no_longer():
-    capture = Capture(keep=10, limit=10)
-    capture.add(b"x" * 10)
-    assert not capture.over
-    capture.add(b"y")
-    assert capture.over
-    assert capture.data == b"x" * 9 + b"y"
+def test_a_stream_may_be_as_long_as_its_limit_and_no_longer() -> None:
+    full, over = Capture(keep=10, limit=10), Capture(keep=10, limit=10)
+    full.add(b"x" * 10)
+    assert not full.over
+    over.add(b"x" * 10)
+    over.add(b"y")
+    assert over.over
+    assert over.data == b"x" * 9 + b"y"
 
 
-def test_last_lines_are_text_a_person_can_read():
+def test_last_lines_are_text_a_person_can_read() -> None:
     data = b"first\n\n  \nsecond \xff\r\nthird\x1b[31m\n" + b"z" * 2000
     lines = last_lines(data, 3)
     assert lines[:2] == ("second \ufffd", "third\x1b[31m")

@@ -21,7 +21,7 @@ def answer(**document: object) -> bytes:
     return json.dumps(document).encode()
 
 
-def test_the_question_holds_the_input_and_nothing_else():
+def test_the_question_holds_the_input_and_nothing_else() -> None:
     asked = FixtureInput(type=InputType.SLACK, payload={"text": "où?", "channel": "#a"})
     written = write_question(asked)
     assert written.endswith(b"\n")
@@ -33,7 +33,7 @@ def test_the_question_holds_the_input_and_nothing_else():
     }
 
 
-def test_a_payload_that_no_utf8_can_hold_can_still_be_asked():
+def test_a_payload_that_no_utf8_can_hold_can_still_be_asked() -> None:
     asked = FixtureInput(type=InputType.PROMPT, payload={"prompt": "half \ud800 pair"})
     assert json.loads(write_question(asked))["prompt"].startswith("half ")
 
@@ -60,7 +60,7 @@ def test_a_payload_that_no_utf8_can_hold_can_still_be_asked():
         (b'{"output":' + b"[" * 100_000, '{"output":' + "[" * 100_000),
     ],
 )
-def test_what_counts_as_the_output(printed, output):
+def test_what_counts_as_the_output(printed: bytes, output: str) -> None:
     assert read_answer(printed).output == output
 
 
@@ -95,13 +95,13 @@ def test_what_counts_as_the_output(printed, output):
         (answer(output="x", usage={"input_tokens": True}), "`usage.input_tokens`"),
     ],
 )
-def test_an_answer_that_cannot_be_used_says_why(printed, part):
-    with pytest.raises(ClaimError, match="(?s).*") as caught:
+def test_an_answer_that_cannot_be_used_says_why(printed: bytes, part: str) -> None:
+    with pytest.raises(ClaimError) as caught:
         read_answer(printed)
     assert part in str(caught.value)
 
 
-def test_claimed_steps_are_numbered_and_kept_in_order():
+def test_claimed_steps_are_numbered_and_kept_in_order() -> None:
     trace = _trace(
         answer(
             output="done",
@@ -141,12 +141,12 @@ def test_claimed_steps_are_numbered_and_kept_in_order():
         ({}, Usage()),
     ],
 )
-def test_claimed_usage(usage, read):
+def test_claimed_usage(usage: dict[str, int], read: Usage) -> None:
     assert read_answer(answer(output="x", usage=usage)).usage == read
     assert _trace(answer(output="x", usage=usage, trace=[])).usage == read
 
 
-def test_without_a_claim_nothing_is_known():
+def test_without_a_claim_nothing_is_known() -> None:
     said = read_answer(b"just text")
     assert said.trace is None
     assert said.usage == Usage()

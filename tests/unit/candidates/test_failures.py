@@ -35,7 +35,7 @@ def ran(end: End = End.EXITED, code: int = 0, stdout: bytes = b"", stderr: bytes
         ),
     ],
 )
-def test_each_way_to_fail_has_its_sentence(end, code, reason):
+def test_each_way_to_fail_has_its_sentence(end: End, code: int, reason: str) -> None:
     told = failure("The candidate", ran(end, code), ARGV, LIMITS)
     assert told is not None
     assert told.reason == reason
@@ -43,11 +43,11 @@ def test_each_way_to_fail_has_its_sentence(end, code, reason):
     assert told.seconds == 0.5
 
 
-def test_a_program_that_ended_well_has_not_failed():
+def test_a_program_that_ended_well_has_not_failed() -> None:
     assert failure("The candidate", ran(stderr=b"noise"), ARGV, LIMITS) is None
 
 
-def test_details_are_the_command_the_end_of_stderr_then_of_stdout():
+def test_details_are_the_command_the_end_of_stderr_then_of_stdout() -> None:
     lines = b"".join(b"err %d\n" % n for n in range(15))
     told = failure("It", ran(code=1, stdout=b"out 1\n" * 2 * MIB, stderr=lines), ARGV, LIMITS)
     assert told is not None
@@ -57,7 +57,7 @@ def test_details_are_the_command_the_end_of_stderr_then_of_stdout():
     assert len(told.detail) == 1 + DETAIL_LINES
 
 
-def test_a_program_that_did_not_start_names_the_command():
+def test_a_program_that_did_not_start_names_the_command() -> None:
     told = no_start("`x` was not found.", ("x", "--y"))
     assert told.detail == ("$ x --y",)
     assert told.cause is Cause.CANDIDATE

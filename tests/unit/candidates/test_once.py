@@ -21,7 +21,7 @@ class Work:
         return result
 
 
-def test_many_who_wait_get_the_result_of_one():
+def test_many_who_wait_get_the_result_of_one() -> None:
     async def main() -> None:
         once: Once[str] = Once()
         work = Work("done", "again")
@@ -32,7 +32,7 @@ def test_many_who_wait_get_the_result_of_one():
     asyncio.run(main())
 
 
-def test_none_is_a_result_too():
+def test_none_is_a_result_too() -> None:
     async def main() -> None:
         once: Once[None] = Once()
         runs = []
@@ -47,7 +47,7 @@ def test_none_is_a_result_too():
     asyncio.run(main())
 
 
-def test_work_that_raises_or_is_cancelled_is_not_remembered():
+def test_work_that_raises_or_is_cancelled_is_not_remembered() -> None:
     async def main() -> None:
         once: Once[str] = Once()
         work = Work(OSError("full"), "done")

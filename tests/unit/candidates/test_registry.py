@@ -13,24 +13,24 @@ from gateval.domain.manifests.agent import RuntimeSpec
 SAMPLES = Path(__file__).parents[3] / "examples" / "runtimes"
 
 
-def test_runtimes_stand_under_their_own_name():
+def test_runtimes_stand_under_their_own_name() -> None:
     assert {name: runtime.type for name, runtime in RUNTIMES.items()} == {
         name: name for name in RUNTIMES
     }
 
 
-def test_every_runtime_has_a_sample():
+def test_every_runtime_has_a_sample() -> None:
     assert {path.parent.name for path in SAMPLES.glob("*/agent.yaml")} == set(RUNTIMES)
 
 
 @pytest.mark.parametrize("name", list(RUNTIMES))
-def test_options_refuse_unknown_keys_and_requirements_are_shared_keys(name):
+def test_options_refuse_unknown_keys_and_requirements_are_shared_keys(name: str) -> None:
     with pytest.raises(ValidationError):
         RUNTIMES[name].options.model_validate({"noSuchKey": 1})
     assert set(RUNTIMES[name].requires) <= set(RuntimeSpec.model_fields)
 
 
-def test_plan_can_import_the_registry_cheaply():
+def test_plan_can_import_the_registry_cheaply() -> None:
     program = (
         "import sys; import gateval.candidates.registry as r; list(r.RUNTIMES.values());"
         "print([m for m in ('asyncio', 'subprocess', 'aiohttp', 'yaml') if m in sys.modules])"

@@ -84,20 +84,20 @@ CASES: list[tuple[str, list[ToolReplay], list[Call], list[str]]] = [
 @pytest.mark.parametrize(
     ("entries", "calls", "texts"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
 )
-def test_replay(entries, calls, texts):
+def test_replay(entries: list[ToolReplay], calls: list[Call], texts: list[str]) -> None:
     assert play(entries, calls) == texts
 
 
-def test_a_shadow_tool_is_never_replayed():
+def test_a_shadow_tool_is_never_replayed() -> None:
     assert play([entry("pay", "paid")], [("pay", {})], shadow=("pay",)) == [SHADOW]
 
 
-def test_an_error_is_told_apart_from_a_result():
+def test_an_error_is_told_apart_from_a_result() -> None:
     replay = Replay((entry("pay", error="card declined"),), ())
     assert replay.answer("pay", {}) == ToolAnswer("card declined", is_error=True)
 
 
-def test_trials_do_not_share_their_count():
+def test_trials_do_not_share_their_count() -> None:
     entries = (entry("find", "one"), entry("find", "two"))
     for _ in range(2):
         assert Replay(entries, ()).answer("find", {}).text == "one"

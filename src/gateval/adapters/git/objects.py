@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gateval.adapters.git.explain import FULL_CONTENT
-from gateval.adapters.git.run import Git, GitProcess
+from gateval.adapters.git.process import GitProcess
+from gateval.adapters.git.run import Git
 from gateval.errors import RepositoryError
 
 _PIECE = 1024 * 1024

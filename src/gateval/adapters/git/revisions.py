@@ -9,7 +9,7 @@ from gateval.adapters.git.explain import FULL_CONTENT, FULL_HISTORY
 from gateval.adapters.git.run import Git
 from gateval.domain.place import show_path
 from gateval.domain.plan import Revision
-from gateval.errors import RepositoryError
+from gateval.errors import RepositoryError, UsageError
 
 _FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -36,14 +36,14 @@ def resolve(git: Git, name: str) -> Revision:
 
 
 def check_name(name: str) -> None:
-    """Raise `RepositoryError` for a name that git could take for something else."""
+    """Raise `UsageError` for a name that git could take for something else."""
     if not name or name.startswith("-") or _CONTROL.search(name):
-        raise RepositoryError(
+        raise UsageError(
             f"{show_path(name) or 'An empty name'} cannot be the name of a revision.",
             hint="Name a branch, a tag or a commit.",
         )
     if not name.isascii() and any(0xD800 <= ord(char) <= 0xDFFF for char in name):
-        raise RepositoryError(f"The revision name {show_path(name)} is not valid UTF-8.")
+        raise UsageError(f"The revision name {show_path(name)} is not valid UTF-8.")
 
 
 def merge_base(git: Git, one: str, other: str) -> str | None:

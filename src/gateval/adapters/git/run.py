@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple
 
 from gateval.adapters.git.environment import clean_environment, global_options
 from gateval.adapters.git.explain import explain
+from gateval.adapters.git.process import GitProcess
 from gateval.domain.place import show_path
 from gateval.errors import RepositoryError
 
@@ -21,8 +21,6 @@ TIMEOUT_SECONDS = 300.0
 OUTPUT_LIMIT = 128 * 1024 * 1024
 """Bytes read of one answer. A forged tree can list billions of files in a few objects."""
 
-_PIECE = 1024 * 1024
-
 
 class Answer(NamedTuple):
     """What a git process gave: exit code, standard output, standard error."""
@@ -30,63 +28,6 @@ class Answer(NamedTuple):
     code: int
     out: bytes
     err: bytes
-
-
-class GitProcess:
-    """A git at work. `out` is its standard output; end it with `close` whatever happens."""
-
-    def __init__(
-        self, process: subprocess.Popen[bytes], errors: IO[bytes], command: str, timeout: float
-    ) -> None:
-        self.out = cast("IO[bytes]", process.stdout)
-        self._process = process
-        self._errors = errors
-        self._command = command
-        self._timeout = timeout
-        self._expired = False
-        self._timer = threading.Timer(timeout, self._expire)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def read(self, limit: int) -> bytes:
-        """Return all output; raises `RepositoryError` beyond `limit` bytes."""
-        pieces: list[bytes] = []
-        total = 0
-        while piece := self.out.read(_PIECE):
-            pieces.append(piece)
-            total += len(piece)
-            if total > limit:
-                raise RepositoryError(
-                    f"`git {self._command}` answers with more than {limit:,} bytes.",
-                    hint="This repository is larger than Gateval can look at.",
-                )
-        return b"".join(pieces)
-
-    def finish(self) -> tuple[int, bytes]:
-        """Wait for the end; return exit code and standard error."""
-        code = self._process.wait()
-        if self._expired and code < 0:
-            raise RepositoryError(
-                f"`git {self._command}` did not end within {self._timeout:g} seconds."
-            )
-        self._errors.seek(0)
-        return code, self._errors.read(_PIECE)
-
-    def failure(self) -> RepositoryError:
-        """The reason why the output ended too early."""
-        _, err = self.finish()
-        return explain(self._command, err)
-
-    def close(self) -> None:
-        """End the process if it still runs, and free what it held."""
-        self._timer.cancel()
-        self._process.kill()
-        self.out.close()
-        self._process.wait()
-
-    def _expire(self) -> None:
-        self._expired = True
-        self._process.kill()
 
 
 class Git:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gateval.adapters.git.explain import explain
 from gateval.adapters.git.run import Git
 from gateval.domain.plan import Revision
+from gateval.errors import RepositoryError
 
 WORKTREE = "WORKTREE"
 """What a snapshot of the working tree is called instead of a revision's name."""
@@ -51,8 +51,7 @@ def take(git: Git, git_folder: Path) -> Revision:
     """
     with TemporaryDirectory(prefix="gateval-index-") as folder:
         index = Path(folder) / "index"
-        with suppress(FileNotFoundError):
-            shutil.copy2(git_folder / "index", index)
+        _copy(git_folder / "index", index)
         env = {"GIT_INDEX_FILE": str(index)}
         added = git.run("add", "--all", "--ignore-errors", accept=(0, 1), env=env, config=_CONFIG)
         if any(_EMPTY_EMBEDDED not in line for line in _ERROR.findall(added.err)):
@@ -60,3 +59,15 @@ def take(git: Git, git_folder: Path) -> Revision:
         # Objects may be absent from a partial clone, and nothing here needs to open them.
         written = git.run("write-tree", "--missing-ok", env=env, config=_CONFIG)
     return Revision(name=WORKTREE, commit=None, tree=written.out.decode().strip(), worktree=True)
+
+
+def _copy(index: Path, target: Path) -> None:
+    """Copy the index with its time stamp; before the first `git add` there is none."""
+    try:
+        shutil.copy2(index, target)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RepositoryError(
+            f"The repository's index cannot be copied: {error.strerror}."
+        ) from error

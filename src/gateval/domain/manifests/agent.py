@@ -13,9 +13,13 @@ MODEL_RUNTIME = "model"
 
 
 class SystemFile(Spec):
-    """A system prompt that stands in a file. `file` is relative to the manifest's folder."""
+    """A system prompt that stands in a file."""
 
-    file: str = Field(min_length=1)
+    file: str = Field(
+        min_length=1,
+        description="Path of the file, relative to the manifest's folder; with a leading `/`, to "
+        "the repository root.",
+    )
 
 
 class AgentTool(Spec):
@@ -23,11 +27,13 @@ class AgentTool(Spec):
 
     model_config = ConfigDict(extra="allow")
 
-    name: str | None = None
-    type: str | None = None
-    description: str = ""
-    input_schema: JsonObject | None = None
-    enabled: bool = True
+    name: str | None = Field(default=None, description="The name that the model calls.")
+    type: str | None = Field(default=None, description="Names the tool where `name` is absent.")
+    description: str = Field(default="", description="What the model is told about the tool.")
+    input_schema: JsonObject | None = Field(
+        default=None, description="JSON Schema of the tool's arguments, an object."
+    )
+    enabled: bool = Field(default=True, description="Whether the model is offered the tool.")
 
     @property
     def tool_name(self) -> str:
@@ -41,11 +47,23 @@ class RuntimeSpec(Spec):
     `options` was checked by the runtime's own model when the manifest was read.
     """
 
-    type: str = MODEL_RUNTIME
-    cwd: str | None = None
-    setup: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
-    env: dict[str, str] = {}
+    type: str = Field(default=MODEL_RUNTIME, description="Which runtime starts the agent.")
+    cwd: str | None = Field(
+        default=None,
+        description="The agent's working directory, relative to the manifest's folder (default) "
+        "or, with a leading `/`, to the repository root.",
+    )
+    setup: tuple[str, ...] = Field(
+        default=(),
+        description="A program and its arguments, run once before the first trial: installs what "
+        "the agent needs.",
+    )
+    command: tuple[str, ...] = Field(
+        default=(), description="The program that is the agent, and its arguments."
+    )
+    env: dict[str, str] = Field(
+        default={}, description="Environment variables with literal values; no secrets."
+    )
     options: JsonObject = {}
 
 
@@ -54,11 +72,24 @@ class AgentSpec(Spec):
 
     model_config = ConfigDict(extra="allow")
 
-    models: tuple[str, ...] = ()
-    system: str | SystemFile | None = None
-    tools: tuple[AgentTool, ...] = ()
-    runtime: RuntimeSpec | None = None
-    watch: tuple[str, ...] | None = None
+    models: tuple[str, ...] = Field(
+        default=(),
+        description="Models as `provider/model-id`; the first is asked, the others if it fails.",
+    )
+    system: str | SystemFile | None = Field(
+        default=None, description="The system prompt: text, or the file it stands in."
+    )
+    tools: tuple[AgentTool, ...] = Field(default=(), description="The tools of the agent.")
+    runtime: RuntimeSpec | None = Field(
+        default=None,
+        description="How to start the agent. Without it, the gate itself runs models, system "
+        "prompt and tools.",
+    )
+    watch: tuple[str, ...] | None = Field(
+        default=None,
+        description="Patterns of the files whose change changes the agent, relative to the "
+        "manifest's folder. Default: for a program everything under `cwd`, else nothing.",
+    )
 
 
 class Agent(Value):

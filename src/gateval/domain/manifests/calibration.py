@@ -11,14 +11,16 @@ from gateval.domain.place import Place
 
 
 class CalibrationExample(Spec):
-    """One labelled example; `human_score` in [0, 1]."""
+    """One labelled example."""
 
-    trace_ref: str | None = None
-    input: JsonValue = None
-    candidate_output: str
-    human_score: float = Field(ge=0, le=1)
-    human_label: str | None = None
-    disagreement_reason: str | None = None
+    trace_ref: str | None = Field(default=None, description="The trace it was taken from.")
+    input: JsonValue = Field(default=None, description="What the agent was asked.")
+    candidate_output: str = Field(description="What the agent answered.")
+    human_score: float = Field(ge=0, le=1, description="The score in [0, 1] that a person gave.")
+    human_label: str | None = Field(default=None, description="Why, in that person's words.")
+    disagreement_reason: str | None = Field(
+        default=None, description="Why judge and person disagreed, where that was settled."
+    )
 
 
 class Calibration(Value):

@@ -14,23 +14,42 @@ from gateval.domain.place import Place
 class FixtureSelector(Spec):
     """Selects fixtures that carry all of these labels."""
 
-    match_labels: dict[str, str] = Field(min_length=1)
+    match_labels: dict[str, str] = Field(
+        min_length=1, description="Labels that a fixture must carry, each with this value."
+    )
 
 
 class JudgeSpec(Spec):
-    """The judge of an Eval. `model` is `provider/model-id`."""
+    """The judge of an Eval."""
 
-    model: ModelName | None = None
-    temperature: float = Field(default=0.0, ge=0, le=2)
-    calibration: Name | None = None
-    min_agreement: float | None = Field(default=None, ge=-1, le=1)
+    model: ModelName | None = Field(
+        default=None, description="The model that judges, as `provider/model-id`."
+    )
+    temperature: float = Field(
+        default=0.0, ge=0, le=2, description="Sampling temperature of the judge."
+    )
+    calibration: Name | None = Field(
+        default=None, description="The JudgeCalibration that this judge is measured against."
+    )
+    min_agreement: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="Cohen's kappa that the judge should reach in its calibration. Not enforced yet.",
+    )
 
 
 class ScoringSpec(Spec):
-    """`pass_threshold` in [0, 1]; `severity_weights` replaces single default weights."""
+    """How an Eval's score is made of its fixtures, and which score is enough."""
 
-    pass_threshold: float = Field(default=1.0, ge=0, le=1)
-    severity_weights: dict[Severity, Annotated[float, Field(gt=0)]] = {}
+    pass_threshold: float = Field(
+        default=1.0, ge=0, le=1, description="The score in [0, 1] that the Eval must reach."
+    )
+    severity_weights: dict[Severity, Annotated[float, Field(gt=0)]] = Field(
+        default={},
+        description="Weights of fixtures by severity, in place of low 0.5, medium 1, high 2, "
+        "critical 4.",
+    )
 
     def weight(self, severity: Severity) -> float:
         """The weight of a fixture of this severity."""
@@ -38,11 +57,18 @@ class ScoringSpec(Spec):
 
 
 class ExecutionSpec(Spec):
-    """How trials run. `timeout_seconds` bounds one candidate's answer; set-up is not counted."""
+    """How trials run."""
 
-    parallel: int = Field(default=4, ge=1, le=1000)
-    timeout_seconds: float = Field(default=300, gt=0, le=86_400)
-    reps_per_fixture: int = Field(default=1, ge=1, le=1000)
+    parallel: int = Field(default=4, ge=1, le=1000, description="Trials side by side.")
+    timeout_seconds: float = Field(
+        default=300,
+        gt=0,
+        le=86_400,
+        description="Seconds for one answer of the agent; set-up is not counted.",
+    )
+    reps_per_fixture: int = Field(
+        default=1, ge=1, le=1000, description="How often each fixture runs."
+    )
 
 
 class Eval(Value):

@@ -33,8 +33,11 @@ class InputType(StrEnum):
 class FixtureInput(Spec):
     """The input of one fixture."""
 
-    type: InputType
-    payload: JsonObject
+    type: InputType = Field(description="Where the input would come from.")
+    payload: JsonObject = Field(
+        description="What comes in. The agent's prompt is `prompt` or `text` in it if that is "
+        "text, else all of it as JSON."
+    )
 
     @property
     def prompt(self) -> str:
@@ -70,18 +73,20 @@ class ToolReplay(Spec):
     further calls. With `error`, the tool fails with that text.
     """
 
-    tool: str = Field(min_length=1)
-    arguments: JsonObject | None = None
-    result: JsonValue = None
-    error: str | None = None
+    tool: str = Field(min_length=1, description="The tool whose calls are answered.")
+    arguments: JsonObject | None = Field(
+        default=None, description="Answer only calls with exactly these arguments."
+    )
+    result: JsonValue = Field(default=None, description="What the tool answers.")
+    error: str | None = Field(default=None, description="The text that the tool fails with.")
 
 
 class Origin(Spec):
     """Where a promoted fixture came from."""
 
-    trace_id: str | None = None
-    promoted_at: str | None = None
-    promoted_by: str | None = None
+    trace_id: str | None = Field(default=None, description="The trace it was taken from.")
+    promoted_at: str | None = Field(default=None, description="When it was taken, in quotes.")
+    promoted_by: str | None = Field(default=None, description="Who took it.")
 
 
 class Fixture(Value):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from gateval.domain.base import Spec
 
 GATE_CONFIG_PATH = ".github/gateval.yml"
@@ -28,15 +30,25 @@ class InconclusivePolicy(StrEnum):
 
 
 class Policy(Spec):
-    """How the decision is made. `candidate_env` names variables that candidates may see."""
+    """How the decision is made."""
 
-    regressions: RegressionPolicy = RegressionPolicy.BLOCK
-    inconclusive: InconclusivePolicy = InconclusivePolicy.BLOCK
-    candidate_env: tuple[str, ...] = ()
+    regressions: RegressionPolicy = Field(
+        default=RegressionPolicy.BLOCK, description="What a deterministic break does."
+    )
+    inconclusive: InconclusivePolicy = Field(
+        default=InconclusivePolicy.BLOCK, description="What errors of the judge do."
+    )
+    candidate_env: tuple[str, ...] = Field(
+        default=(), description="Names of the gate's variables that candidates may see."
+    )
 
 
 class GateConfig(Spec):
-    """The whole file. `manifests`: path patterns that narrow where manifests are looked for."""
+    """The gate config: what the gate looks at and how strict it is."""
 
-    manifests: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of the files that are looked at for manifests; all YAML files, if "
+        "absent.",
+    )
     policy: Policy = Policy()

@@ -11,47 +11,54 @@ SCRIPTED_PROVIDER = "scripted"
 
 
 class When(Spec):
-    """Conditions of a rule; all that are given must hold. Texts match as substrings.
+    """Conditions of a rule; all that are given must hold. Texts match as substrings."""
 
-    `user`: the last user message; `tool`: the last message, which must be a tool result;
-    `system`: the system prompt; `turn`: how many assistant messages came before, plus 1;
-    `model`: the model id asked for.
-    """
-
-    user: str | None = None
-    tool: str | None = None
-    system: str | None = None
-    turn: int | None = Field(default=None, ge=1)
-    model: str | None = None
+    user: str | None = Field(default=None, description="Part of the last user message.")
+    tool: str | None = Field(
+        default=None, description="Part of the last message, which must be a tool result."
+    )
+    system: str | None = Field(default=None, description="Part of the system prompt.")
+    turn: int | None = Field(
+        default=None, ge=1, description="How many assistant messages came before, plus 1."
+    )
+    model: str | None = Field(default=None, description="The whole model id asked for.")
 
 
 class ScriptedToolCall(Spec):
     """A tool call that the scripted model makes."""
 
-    name: str = Field(min_length=1)
-    arguments: JsonObject = {}
+    name: str = Field(min_length=1, description="The tool.")
+    arguments: JsonObject = Field(default={}, description="Its arguments.")
 
 
 class ScriptedRule(Spec):
-    """When it applies, and what the model then says.
+    """When it applies, and what the model then says."""
 
-    `probability` in (0, 1]: the rule applies only in that share of cases, drawn from the script's
-    seed and the conversation, so a rerun draws the same.
-    """
-
-    when: When = When()
-    reply: str = ""
-    tool_calls: tuple[ScriptedToolCall, ...] = ()
-    probability: float = Field(default=1.0, gt=0, le=1)
-    latency_seconds: float = Field(default=0.0, ge=0, le=600)
+    when: When = Field(default=When(), description="When the rule applies; always, if absent.")
+    reply: str = Field(default="", description="What the model says.")
+    tool_calls: tuple[ScriptedToolCall, ...] = Field(
+        default=(), description="The tools that the model calls."
+    )
+    probability: float = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="The share of cases in which the rule applies, drawn from the seed and the "
+        "conversation, so that a rerun draws the same.",
+    )
+    latency_seconds: float = Field(
+        default=0.0, ge=0, le=600, description="Seconds that the answer takes."
+    )
 
 
 class ScriptedSpec(Spec):
-    """The whole file. The first rule that applies answers."""
+    """A scripted model: rules that answer like a model. The first rule that applies answers."""
 
-    description: str = ""
-    seed: int = 0
-    rules: tuple[ScriptedRule, ...] = Field(min_length=1)
+    description: str = Field(default="", description="What the script is for.")
+    seed: int = Field(default=0, description="Where `probability` begins to draw.")
+    rules: tuple[ScriptedRule, ...] = Field(
+        min_length=1, description="The rules, in the order in which they are tried."
+    )
 
 
 class ScriptedModel(Value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from gateval.domain.base import Name, Spec
 from gateval.domain.manifests.evaluation import (
@@ -22,19 +22,24 @@ from gateval.formats.written import Kind, Read, Source, Written, canonical, mean
 class EvalBody(Spec):
     """`spec` of an Eval."""
 
-    target_agent: Name
-    """The Agent under test."""
-    fixture_selector: FixtureSelector | None = None
-    """Takes in every fixture with these labels, now and later."""
-    fixtures: tuple[Name, ...] = ()
-    """Fixtures by name, in addition to those that the selector finds."""
+    target_agent: Name = Field(description="The Agent under test.")
+    fixture_selector: FixtureSelector | None = Field(
+        default=None, description="Takes in every fixture with these labels, now and later."
+    )
+    fixtures: tuple[Name, ...] = Field(
+        default=(), description="Fixtures by name, in addition to those that the selector finds."
+    )
     judge: JudgeSpec = JudgeSpec()
     scoring: ScoringSpec = ScoringSpec()
     execution: ExecutionSpec = ExecutionSpec()
-    schedule: Annotated[str, AfterValidator(check_cron)] | None = None
-    """When to run besides pull requests: a cron expression of five fields, in UTC."""
-    sealed: bool = False
-    """Keeps the inputs and rubrics of this Eval out of what the pull request's author sees."""
+    schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
+        default=None,
+        description="Cron expression of five fields, in UTC, for whoever runs Evals by the clock.",
+    )
+    sealed: bool = Field(
+        default=False,
+        description="Reserved: read and kept, without effect yet.",
+    )
 
 
 class EvalDocument(Written):

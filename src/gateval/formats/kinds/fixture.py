@@ -25,35 +25,48 @@ from gateval.formats.written import Kind, Read, Source, Written, canonical, mean
 class AssertionCommon(Spec):
     """The keys that every assertion has."""
 
-    type: str
-    """Which assertion this is."""
-    weight: float = Field(default=1.0, gt=0)
-    """How much it counts in its fixture's score."""
-    severity: Severity | None = None
-    """How much it matters inside its fixture; the fixture's severity if absent."""
-    axis: str | None = None
-    """The quality it measures, for grouping in reports."""
+    type: str = Field(description="Which assertion this is.")
+    weight: float = Field(
+        default=1.0, gt=0, description="How much it counts in its fixture's score."
+    )
+    severity: Severity | None = Field(
+        default=None,
+        description="How much it matters inside its fixture; the fixture's severity if absent.",
+    )
+    axis: str | None = Field(
+        default=None, description="The quality it measures, for grouping in reports."
+    )
 
 
 class FixtureBody(Spec):
     """`spec` of an EvalFixture."""
 
-    target_agent: Name | None = None
-    """The Agent that this fixture is meant for; an Eval of another Agent cannot select it."""
-    kind: FixtureKind = FixtureKind.GOLDEN
-    """What the fixture documents; the gate treats all three alike."""
-    severity: Severity = Severity.MEDIUM
-    """How much this fixture weighs in the Eval's score."""
-    description: str = ""
-    """What it is about, in a sentence; reports show it."""
+    target_agent: Name | None = Field(
+        default=None,
+        description="The Agent this fixture is meant for: no other Agent's Eval can select it.",
+    )
+    kind: FixtureKind = Field(
+        default=FixtureKind.GOLDEN,
+        description="What the fixture documents; the gate treats all three alike.",
+    )
+    severity: Severity = Field(
+        default=Severity.MEDIUM, description="How much this fixture weighs in the Eval's score."
+    )
+    description: str = Field(
+        default="", description="What it is about, in a sentence; reports show it."
+    )
     origin: Origin | None = None
     input: FixtureInput
-    assertions: tuple[JsonObject, ...] = Field(min_length=1)
-    """What must hold; all of them, for the fixture to pass."""
-    tool_replay: tuple[ToolReplay, ...] = ()
-    """Recorded answers of tools, given instead of calling them."""
-    shadow_tools: tuple[str, ...] = ()
-    """Tools whose calls are only recorded and answered with `{"shadow": true}`."""
+    assertions: tuple[JsonObject, ...] = Field(
+        min_length=1, description="What must hold; all of them, for the fixture to pass."
+    )
+    tool_replay: tuple[ToolReplay, ...] = Field(
+        default=(), description="Recorded answers of tools, given instead of calling them."
+    )
+    shadow_tools: tuple[str, ...] = Field(
+        default=(),
+        description='Tools whose calls are only recorded and answered with `{"shadow": true}`.',
+    )
 
 
 class FixtureDocument(Written):

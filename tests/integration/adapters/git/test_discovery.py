@@ -67,7 +67,7 @@ def test_a_folder_without_repository_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RepositoryError, match="There is no folder .*/nowhere"):
+    with pytest.raises(RepositoryError, match=r"There is no folder .*/nowhere"):
         open_repository(tmp_path / "nowhere")
 
 

@@ -2,17 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.git import GitRepository
 from gateval.domain.plan import Revision
 from gateval.domain.tree import Entry
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.repo import Repo
-
-
-@pytest.fixture
-def found(repo: Repo) -> GitRepository:
-    return open_repository(repo.path, repo.env)
 
 
 def test_a_tree_lists_everything_with_mode_and_id(repo: Repo, found: GitRepository) -> None:

@@ -5,14 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.git import GitRepository
 from gateval.errors import RepositoryError
 from tests.helpers.repo import Repo
-
-
-@pytest.fixture
-def found(repo: Repo) -> GitRepository:
-    return open_repository(repo.path, repo.env)
 
 
 def files(repo: Repo, tree: str) -> dict[str, bytes]:

@@ -1,0 +1,53 @@
+"""Work in folders that a pull request may have prepared: no symbolic link is ever followed.
+
+Folders are held open, so that nobody can put a link in their place between two steps. Everything
+raises `OSError` where the system says no.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def replace_file(folder: int, name: str, content: bytes) -> None:
+    """Write the file `name` in an open folder, such that readers see the old or the new one whole.
+
+    It is written under a passing name and then renamed, which replaces a link and follows none.
+    """
+    passing = f".{name}.{os.urandom(4).hex()}"
+    file = os.open(passing, _NEW_FILE, 0o644, dir_fd=folder)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(content)
+        os.rename(passing, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        os.unlink(passing, dir_fd=folder)
+        raise
+
+
+@contextmanager
+def opened_folder(path: Path) -> Iterator[int]:
+    """Open a folder and give its descriptor."""
+    folder = os.open(path, _FOLDER)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def entered_folder(parent: int, name: str) -> Iterator[int]:
+    """Open the folder `name` in an open folder, made if need be; a link is `NotADirectoryError`."""
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=parent)
+    folder = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        yield folder
+    finally:
+        os.close(folder)

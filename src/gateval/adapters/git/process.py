@@ -1,0 +1,69 @@
+"""One git process under way: its output within limits, its end, and why it failed."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from typing import IO, cast
+
+from gateval.adapters.git.explain import explain
+from gateval.errors import RepositoryError
+
+_PIECE = 1024 * 1024
+
+
+class GitProcess:
+    """A git at work. `out` is its standard output; end it with `close` whatever happens."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], errors: IO[bytes], command: str, timeout: float
+    ) -> None:
+        self.out = cast("IO[bytes]", process.stdout)
+        self._process = process
+        self._errors = errors
+        self._command = command
+        self._timeout = timeout
+        self._expired = False
+        self._timer = threading.Timer(timeout, self._expire)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def read(self, limit: int) -> bytes:
+        """Return all output; raises `RepositoryError` beyond `limit` bytes."""
+        pieces: list[bytes] = []
+        total = 0
+        while piece := self.out.read(_PIECE):
+            pieces.append(piece)
+            total += len(piece)
+            if total > limit:
+                raise RepositoryError(
+                    f"`git {self._command}` answers with more than {limit:,} bytes.",
+                    hint="This repository is larger than Gateval can look at.",
+                )
+        return b"".join(pieces)
+
+    def finish(self) -> tuple[int, bytes]:
+        """Wait for the end; return exit code and standard error."""
+        code = self._process.wait()
+        if self._expired and code < 0:
+            raise RepositoryError(
+                f"`git {self._command}` did not end within {self._timeout:g} seconds."
+            )
+        self._errors.seek(0)
+        return code, self._errors.read(_PIECE)
+
+    def failure(self) -> RepositoryError:
+        """The reason why the output ended too early."""
+        _, err = self.finish()
+        return explain(self._command, err)
+
+    def close(self) -> None:
+        """End the process if it still runs, and free what it held."""
+        self._timer.cancel()
+        self._process.kill()
+        self.out.close()
+        self._process.wait()
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._process.kill()

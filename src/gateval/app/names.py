@@ -1,0 +1,4 @@
+"""Names of the files that a run leaves beside its views."""
+
+PLAN_FILE = "plan.v1.json"
+TRIALS_FILE = "trials.jsonl"

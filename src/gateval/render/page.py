@@ -1,0 +1,82 @@
+"""A page of text for a terminal or a log. Whatever is put on it is sanitised here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import StringIO
+
+from gateval.render.sanitize import plain, plain_line
+from gateval.render.triggers import defuse_log
+
+LINE_LIMIT = 600
+"""Characters shown of one line before it is cut."""
+
+_CELL_LIMIT = 80
+
+
+class Page:
+    """Collects lines and tables and lays them out for a width in columns."""
+
+    def __init__(self, width: int, *, color: bool) -> None:
+        from rich.console import Console
+
+        self._file = StringIO()
+        self._console = Console(
+            file=self._file,
+            width=width,
+            color_system="standard" if color else None,
+            force_terminal=color,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            _environ={},
+        )
+
+    def heading(self, text: str, style: str = "bold") -> None:
+        """Begin a section with an empty line and a title."""
+        self._console.print()
+        self.line(text, style=style)
+
+    def line(self, text: str, *, indent: int = 0, style: str = "") -> None:
+        """Add one paragraph; its wrapped lines keep the indentation."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        shown = Text(plain_line(text, LINE_LIMIT), style=style, overflow="fold")
+        self._console.print(Padding(shown, (0, 0, 0, indent), expand=False))
+
+    def verbatim(self, lines: Sequence[str], *, indent: int) -> None:
+        """Add lines as they stand, dimmed, their own indentation kept."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        for line in lines:
+            shown = " ".join(plain(line, LINE_LIMIT).split("\n"))
+            text = Text(shown or " ", style="dim", overflow="fold")
+            self._console.print(Padding(text, (0, 0, 0, indent), expand=False))
+
+    def command(self, text: str) -> None:
+        """Add a line that people copy: it is never wrapped."""
+        from rich.text import Text
+
+        self._console.print(Text(f"  {plain_line(text, LINE_LIMIT)}"), soft_wrap=True)
+
+    def table(self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> None:
+        """Add a table; each row has its cells and a style for the last one."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+        for name in header:
+            table.add_column(Text(name, style="bold"), overflow="fold")
+        for cells, style in rows:
+            shown = [Text(plain_line(cell, _CELL_LIMIT)) for cell in cells]
+            shown[-1].stylize(style)
+            table.add_row(*shown)
+        self._console.print()
+        self._console.print(table)
+
+    def text(self) -> str:
+        """Return the page; no line of it is a command for a CI runner, however it was wrapped."""
+        lines = [line.rstrip() for line in self._file.getvalue().strip("\n").split("\n")]
+        return defuse_log("\n".join(lines)) + "\n"

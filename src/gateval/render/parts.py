@@ -1,0 +1,143 @@
+"""The parts of the comment between its first line and its last, and how much room each may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gateval.domain.comparison import Change
+from gateval.domain.decision import PRECEDENCE
+from gateval.domain.report import Report
+from gateval.render import sections
+from gateval.render.facts import (
+    FixtureFacts,
+    Standing,
+    gather,
+    silent_agents,
+    standing,
+    worst_first,
+)
+from gateval.render.fitting import Part
+from gateval.render.fixture_section import fixture, fixture_line
+from gateval.render.gaps import find_gaps
+from gateval.render.usage import models_used, usage_by_agent
+from gateval.render.wording import eval_verdict, listing, passes, regressed_title, removed_sentence
+
+_FIXTURES_IN_FULL = 12
+
+
+def comment_parts(report: Report) -> list[Part[Any]]:
+    """Return the parts that have anything to show, in the order in which they are shown."""
+    facts = gather(report)
+    parts = (
+        _table(report),
+        *_worse(report, facts),
+        *_missing(report, facts),
+        *_folded(report, facts),
+        _tokens(report),
+    )
+    return [part for part in parts if part.items]
+
+
+def _table(report: Report) -> Part[Any]:
+    decision = report.decision
+    evals = sorted(
+        report.comparison.evals,
+        key=lambda compared: PRECEDENCE.index(eval_verdict(decision, compared.eval)[0]),
+    )
+    return Part(
+        "Eval",
+        "| Agent | Eval | Score | Base | Δ | Threshold | Fixtures | Verdict |\n"
+        "|---|---|--:|--:|--:|--:|--:|---|\n",
+        evals,
+        lambda compared: sections.row(compared, decision),
+        joint="\n",
+        weight=4,
+    )
+
+
+def _worse(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
+    regressed = regressed_title(report.results.plan.policy)
+    return [
+        _fixtures("regressed fixture", regressed, standing(facts, Standing.REGRESSED), 10),
+        Part(
+            "silent agent",
+            "### Does not answer any more\n\n",
+            silent_agents(facts),
+            sections.silent,
+            weight=5,
+        ),
+        _fixtures("suspect", "Looks worse, not certain", standing(facts, Standing.SUSPECT), 4),
+        _fixtures("failing fixture", "Failing", standing(facts, Standing.FAILING), 8),
+    ]
+
+
+def _missing(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
+    plan = report.results.plan
+    removed = [removed_sentence(entry) for entry in plan.removed]
+    return [
+        Part("gap", "### Not measured\n\n", find_gaps(facts), sections.gap, joint="\n", weight=4),
+        _list("removed entry", "No longer evaluated", removed),
+        _list("warning", "Warnings", plan.warnings),
+    ]
+
+
+def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
+    plan = report.results.plan
+    improved = worst_first(f for f in facts if f.compared.change is Change.IMPROVED)
+    passing = [
+        f"{fact.planned.name}/{fact.fixture.name}: {passes(fact.compared)}"
+        for fact in standing(facts, Standing.PASSING)
+    ]
+    why = [f"{e.name}: {listing([str(reason) for reason in e.why], 4)}" for e in plan.evals]
+    return [
+        _fold("changed agent", "What changed in each agent", plan.changes, sections.change, 3),
+        _fold("reason", "Why each Eval runs", why, sections.bullet, 1),
+        _fold("improved fixture", "Improved", improved, fixture_line, 2),
+        _fold("passing fixture", "Passing", passing, sections.bullet, 2),
+    ]
+
+
+def _tokens(report: Report) -> Part[Any]:
+    models = sections.bullet(f"Models: {', '.join(models_used(report)) or 'unknown'}")
+    return Part(
+        "agent's token count",
+        "<details><summary>Tokens and models</summary>\n\n"
+        f"{models}\n\n| Agent | Head | Base | Judge |\n|---|---|---|---|\n",
+        usage_by_agent(report),
+        sections.usage,
+        closing="\n\n</details>",
+        joint="\n",
+    )
+
+
+def _fixtures(
+    noun: str, title: str, facts: Sequence[FixtureFacts], weight: float
+) -> Part[FixtureFacts]:
+    return Part(
+        noun,
+        f"### {title}\n\n",
+        facts,
+        fixture,
+        fixture_line,
+        most=_FIXTURES_IN_FULL,
+        weight=weight,
+    )
+
+
+def _list(noun: str, title: str, items: Sequence[str]) -> Part[str]:
+    return Part(noun, f"### {title}\n\n", items, sections.bullet, joint="\n", weight=2)
+
+
+def _fold(
+    noun: str, title: str, items: Sequence[Any], render: Callable[[Any], str], weight: float
+) -> Part[Any]:
+    return Part(
+        noun,
+        f"<details><summary>{title} ({len(items):,})</summary>\n\n",
+        items,
+        render,
+        closing="\n\n</details>",
+        joint="\n",
+        weight=weight,
+    )

@@ -1,0 +1,95 @@
+"""Stage files: plan, results and decision as versioned JSON, written and read back.
+
+They cross trust borders: what is read was perhaps written by someone else. So nothing unknown,
+ambiguous or oversized is accepted, and every refusal says what is wrong. Pure: bytes in, values
+out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NoReturn, TypeVar
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import ErrorDetails, PydanticSerializationError
+
+from gateval.domain.base import Value
+from gateval.domain.plan import Plan
+from gateval.domain.results import Results
+from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.errors import StageFileError
+from gateval.render.sanitize import plain_line
+
+SIZE_LIMIT = 64 * 1024 * 1024
+"""Bytes of a stage file."""
+
+_PROBLEMS_SHOWN = 5
+
+V = TypeVar("V", bound=Value)
+
+
+def dump(value: Value) -> str:
+    """Return a value as indented JSON with a newline at the end; equal values, equal text.
+
+    What JSON cannot hold is replaced: a lone surrogate by U+FFFD, `NaN` by null.
+    """
+    try:
+        return value.model_dump_json(indent=2) + "\n"
+    except PydanticSerializationError:
+        text = json.dumps(value.model_dump(mode="json"), ensure_ascii=False)
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        finite = json.loads(whole, parse_constant=lambda _: None)
+        return json.dumps(finite, indent=2, ensure_ascii=False) + "\n"
+
+
+def load_plan(data: bytes) -> Plan:
+    """Read a plan; raise `StageFileError`."""
+    return _load(data, Plan, "plan.v1")
+
+
+def load_results(data: bytes) -> Results:
+    """Read results; raise `StageFileError`."""
+    return _load(data, Results, "results.v1")
+
+
+def _load(data: bytes, kind: type[V], version: str) -> V:
+    content = _parse(data, version)
+    found = content.get("version")
+    if found != version:
+        said = f'version "{found}"' if isinstance(found, str) else "no version"
+        _refuse(f"The file has {said}; this Gateval reads {version}.")
+    try:
+        return kind.model_validate(content, by_alias=False, by_name=True)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        shown = " ".join(_sentence(problem) for problem in problems[:_PROBLEMS_SHOWN])
+        more = len(problems) - _PROBLEMS_SHOWN
+        _refuse(f"The file is no valid {version}. {shown}" + (f" And {more} more." * (more > 0)))
+
+
+def _parse(data: bytes, version: str) -> dict[str, JsonValue]:
+    """Return the JSON object in `data`, refusing whatever two readers could read differently."""
+    if len(data) > SIZE_LIMIT:
+        _refuse(f"The file has {len(data):,} bytes; {version} may have {SIZE_LIMIT:,}.")
+    try:
+        content = read_json(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        _refuse(f"The file is not UTF-8: byte {error.start + 1} is wrong.")
+    except NotStrictJson as error:
+        _refuse(f"The file cannot be read as JSON: {error}.")
+    if not isinstance(content, dict):
+        _refuse(f"The file holds no JSON object, so it is no {version}.")
+    return content
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"Unknown field {where}."
+    return f"{where or 'As a whole'}: {problem['msg']}."
+
+
+def _refuse(message: str) -> NoReturn:
+    raise StageFileError(
+        plain_line(message, 1000), hint="Make the file again with this version of Gateval."
+    )

@@ -1,0 +1,68 @@
+"""The documents agree with the code and with each other."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gateval.cli.main import gateval
+from tests.helpers.command import ROOT
+from tools.reference import stale
+
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(#[^)]*)?\)")
+
+
+def documents() -> list[Path]:
+    """Every markdown file that git tracks or would track."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    names = [name for name in listed.stdout.decode().split("\0") if name]
+    return [path for name in names if (path := ROOT / name).exists()]
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    assert [str(path) for path in stale()] == [], "run `make docs`"
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target, _ in LINK.findall(path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), f"{path}: {target}"
+
+
+def test_every_path_named_in_the_architecture_exists() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    source = ROOT / "src/gateval"
+    for name in re.findall(r"`([a-z_]+(?:/[a-z_]*)?(?:\.py)?/?)`", text):
+        if "/" in name or name.endswith(".py"):
+            known = (
+                (source / name).exists()
+                or (ROOT / name).exists()
+                or (ROOT / "docs" / name).exists()
+            )
+            assert known, name
+
+
+def test_the_readme_leads_with_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"```sh\n(.*?)```", readme, re.DOTALL)
+    assert first is not None
+    assert [line.split("#")[0].strip() for line in first[1].strip().splitlines()] == [
+        "make demo",
+        "make test",
+    ]
+    for command in re.findall(r"^gateval (\w+)", readme, re.MULTILINE):
+        assert command in gateval.commands, command
+
+
+def test_every_command_is_in_the_reference() -> None:
+    page = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
+    for name in gateval.commands:
+        assert f"## gateval {name}" in page

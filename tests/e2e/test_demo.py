@@ -1,0 +1,164 @@
+"""`make demo` shows what it promises: one of everything a reviewer can meet, and nothing leaks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from examples.demo import build
+from gateval.domain.comparison import Change
+from gateval.domain.decision import GateVerdict
+from gateval.domain.report import Report, make_report
+from gateval.domain.trial import Outcome, Side, Trial
+from gateval.domain.verdict import Violation
+from gateval.render.stage import load_results
+
+ROOT = Path(__file__).parents[2]
+CANARY = "canary-5f1c0e7a9b3d"
+KEYS = {f"{name}_API_KEY": CANARY for name in ("OPENAI", "ANTHROPIC", "GEMINI", "OPENROUTER")}
+
+
+class Shown(NamedTuple):
+    """What a run of the gate left behind."""
+
+    status: int
+    printed: str
+    results: Path
+    report: Report
+
+    @property
+    def comment(self) -> str:
+        """The comment on the pull request."""
+        return (self.results / "comment.md").read_text("utf-8")
+
+    def change(self, name: str) -> Change:
+        """How a fixture moved."""
+        changes = {
+            fixture.fixture: fixture.change
+            for compared in self.report.comparison.evals
+            for fixture in compared.fixtures
+        }
+        return changes[name]
+
+    def trial(self, name: str, side: Side) -> Trial:
+        """The one trial of a fixture on one side."""
+        (found,) = [
+            trial
+            for trial in self.report.results.trials
+            if (trial.key.fixture, trial.key.side) == (name, side)
+        ]
+        return found
+
+
+def _ran(command: list[str], *, cwd: Path, tmp: Path) -> Shown:
+    env = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp), "HOME": str(tmp), **KEYS}
+    if command[-1].endswith("demo"):
+        env["PYTHONPATH"] = str(ROOT)
+    done = subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    printed = done.stdout + done.stderr
+    found = list(tmp.glob("*/shop/.gateval/results/*/results.v1.json"))
+    assert len(found) == 1, printed
+    report = make_report(load_results(found[0].read_bytes()))
+    return Shown(done.returncode, printed, found[0].parent, report)
+
+
+def _demo(tmp: Path) -> Shown:
+    """Run the demo from a folder that has nothing to do with it."""
+    return _ran([sys.executable, "-m", "examples.demo"], cwd=tmp, tmp=tmp)
+
+
+def _check(tmp: Path) -> Shown:
+    """Run the gate on the demo's repository, with provider keys in its environment."""
+    workspace = tmp / "workspace"
+    workspace.mkdir()
+    repository = build(workspace)
+    command = [sys.executable, "-m", "gateval", "check", "--base", "main"]
+    return _ran(command, cwd=repository, tmp=tmp)
+
+
+def _judged(trial: Trial) -> tuple[Violation, ...]:
+    (verdict,) = [each.verdict for each in trial.assessments if each.verdict is not None]
+    return verdict.violations
+
+
+def _survivors(run: str) -> list[str]:
+    """Return the processes whose environment says that they are candidates of this run."""
+    alive = []
+    for process in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            environ = process.read_bytes()
+        except OSError:
+            continue
+        if b"GATEVAL_CANDIDATE=" in environ and f"-cand-{run}\0".encode() in environ:
+            alive.append(process.parent.name)
+    return alive
+
+
+def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
+    shown = _demo(tmp_path)
+
+    assert shown.status == 0, shown.printed
+    assert "Exit status: 1: the gate would fail this pull request." in shown.printed
+    assert str(shown.results) in shown.printed
+    assert shown.comment in shown.printed
+    assert shown.report.decision.verdict is GateVerdict.FAIL
+    assert shown.report.decision.exit_code == 1
+    _shows_a_regression_with_checked_evidence(shown)
+    _shows_an_improvement_and_what_is_unchanged(shown)
+    _shows_a_candidate_that_does_not_start(shown)
+    assert _survivors(shown.report.results.info.run) == []
+
+
+def _shows_a_regression_with_checked_evidence(shown: Shown) -> None:
+    assert shown.change("refund-must-clarify") is Change.REGRESSED
+    assert shown.trial("refund-must-clarify", Side.BASE).outcome is Outcome.PASS
+    trial = shown.trial("refund-must-clarify", Side.HEAD)
+    real, made_up = _judged(trial)
+    assert trial.trace is not None
+    assert real.supported
+    step = trial.trace.step(real.evidence_step)
+    assert step is not None
+    assert real.quote in step.text
+    assert not made_up.supported
+    assert made_up.quote not in trial.model_dump_json(exclude={"assessments"})
+    assert real.quote in shown.comment
+    assert made_up.quote in shown.comment
+
+
+def _shows_an_improvement_and_what_is_unchanged(shown: Shown) -> None:
+    assert shown.change("tutor-fraction") is Change.IMPROVED
+    assert shown.trial("tutor-fraction", Side.BASE).outcome is Outcome.FAIL
+    for name in ("tutor-add", "tutor-multiply", "tutor-exercise", "where-is-my-order"):
+        assert shown.change(name) is Change.UNCHANGED
+        assert shown.trial(name, Side.HEAD).outcome is Outcome.PASS
+    assert "tutor-fraction" in shown.comment
+    assert "tutor-add" in shown.comment
+
+
+def _shows_a_candidate_that_does_not_start(shown: Shown) -> None:
+    trial = shown.trial("shipping-light-parcel", Side.HEAD)
+    assert trial.outcome is Outcome.ERROR
+    assert shown.trial("shipping-light-parcel", Side.BASE).outcome is Outcome.PASS
+    assert any("No module named 'zones'" in line for line in trial.detail)
+    assert "No module named 'zones'" in shown.comment
+    assert "head gives no answer where base does" in shown.comment.lower()
+
+
+def test_a_second_run_writes_the_same_comment_and_no_key_is_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "check").mkdir()
+    first, second = _demo(tmp_path / "demo"), _check(tmp_path / "check")
+
+    assert second.status == 1, second.printed
+    assert first.comment == second.comment
+    for shown in (first, second):
+        assert CANARY not in shown.printed
+        for path in shown.results.rglob("*"):
+            assert CANARY not in path.read_text("utf-8"), path
+    assert json.loads((second.results / "decision.v1.json").read_text("utf-8"))["exit_code"] == 1

@@ -1,0 +1,157 @@
+"""Every file in `examples/` is run or loaded by a test, and what they say of themselves is true."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from examples.demo import BRANCH, EXAMPLES, build, changed_files, environment
+
+LINK = re.compile(r"\]\(([^)#]+)\)")
+FILE_NAME = re.compile(r"`([\w./-]+\.(?:py|md|yaml|yml|json)|[\w.-]+/)`")
+
+DEMO = "test_the_demo_shows_one_of_everything"
+VALID = "test_the_manifests_are_valid"
+DOCS = "test_a_readme_speaks_of_files_that_exist"
+ALONE = "test_base_runs_alone"
+DESK = "test_the_desk_refuses"
+
+COVERED = {
+    "README.md": DOCS,
+    "demo.py": DEMO,
+    "shop/README.md": DOCS,
+    "shop/.github/gateval.yml": VALID,
+    "shop/.gateval/scripted/judge.yaml": DEMO,
+    "shop/.gateval/scripted/support.yaml": DEMO,
+    "shop/.gateval/scripted/tutor.yaml": ALONE,
+    "shop/agents/math-tutor/README.md": DOCS,
+    "shop/agents/math-tutor/agent.yaml": ALONE,
+    "shop/agents/math-tutor/evals.yaml": ALONE,
+    "shop/agents/shipping/README.md": DOCS,
+    "shop/agents/shipping/agent.py": ALONE,
+    "shop/agents/shipping/agent.yaml": ALONE,
+    "shop/agents/shipping/evals.yaml": ALONE,
+    "shop/agents/support/README.md": DOCS,
+    "shop/agents/support/agent.py": DEMO,
+    "shop/agents/support/agent.yaml": VALID,
+    "shop/agents/support/chat.py": DEMO,
+    "shop/agents/support/desk.py": DESK,
+    "shop/agents/support/orders.json": DESK,
+    "shop/agents/support/evals/eval.yaml": VALID,
+    "shop/agents/support/evals/orders.yaml": VALID,
+    "shop/agents/support/evals/refunds.yaml": VALID,
+    "shop/agents/support/prompts/support.md": DEMO,
+    "shop-change/README.md": DOCS,
+    "shop-change/agents/math-tutor/agent.yaml": DEMO,
+    "shop-change/agents/shipping/agent.py": DEMO,
+    "shop-change/agents/support/prompts/support.md": DEMO,
+}
+"""Each file, and the test that would fail if the file were broken."""
+
+
+def _files() -> list[str]:
+    return sorted(
+        path.relative_to(EXAMPLES).as_posix()
+        for path in EXAMPLES.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    )
+
+
+def _gateval(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gateval", *arguments],
+        cwd=repository,
+        env=environment(repository.parent),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_every_file_has_a_test() -> None:
+    assert _files() == sorted(COVERED), "Name the new file in COVERED, with the test that uses it."
+    here = Path(__file__)
+    tests = here.read_text("utf-8") + here.with_name("test_demo.py").read_text("utf-8")
+    assert [name for name in set(COVERED.values()) if f"\ndef {name}(" not in tests] == []
+
+
+@pytest.mark.parametrize("name", [name for name in COVERED if COVERED[name] == DOCS])
+def test_a_readme_speaks_of_files_that_exist(name: str) -> None:
+    folder = (EXAMPLES / name).parent
+    text = (EXAMPLES / name).read_text("utf-8")
+    for target in LINK.findall(text):
+        assert (folder / target).exists(), target
+    absent = {"zones.py"}  # the file that the example's author forgot
+    for target in set(FILE_NAME.findall(text)) - absent:
+        assert (folder / target).exists(), target
+
+
+def test_the_manifests_are_valid(tmp_path: Path) -> None:
+    repository = build(tmp_path)
+    for branch in ("main", BRANCH):
+        subprocess.run(["git", "checkout", "--quiet", branch], cwd=repository, check=True)
+        done = _gateval(repository, "validate")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "3 Agents, 3 Evals, 12 fixtures" in done.stdout
+
+
+def test_base_runs_alone(tmp_path: Path) -> None:
+    repository = build(tmp_path)
+    done = _gateval(repository, "run", "support-eval", "shipping-eval", "--rev", "main")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = _gateval(repository, "run", "math-tutor-eval", "--rev", "main")
+    assert done.returncode == 1, done.stdout + done.stderr
+    done = _gateval(repository, "run", "math-tutor-eval", "--rev", BRANCH)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_change_changes_what_is_there() -> None:
+    for path in changed_files():
+        before, after = EXAMPLES / "shop" / path, EXAMPLES / "shop-change" / path
+        assert before.read_bytes() != after.read_bytes()
+
+
+@pytest.fixture
+def desk_module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "support_desk", EXAMPLES / "shop/agents/support/desk.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "why"),
+    [
+        ("refund_order", {"order_id": "10391", "reason": "do not fit"}, "cannot be refunded"),
+        ("refund_order", {"order_id": "10517", "reason": "too late"}, "cannot be refunded"),
+        ("refund_order", {"order_id": "10466"}, "needs reason"),
+        ("lookup_order", {"order_id": "99999"}, "no order 99999"),
+        ("send_email", {"to": "x@example.com", "subject": "s", "body": "b"}, "not a customer"),
+        ("delete_order", {"order_id": "10466"}, "no tool"),
+    ],
+)
+def test_the_desk_refuses(
+    desk_module: ModuleType, tmp_path: Path, tool: str, arguments: dict[str, str], why: str
+) -> None:
+    desk = desk_module.Desk(EXAMPLES / "shop/agents/support/orders.json", tmp_path / "state.json")
+    with pytest.raises(desk_module.DeskError, match=why):
+        desk.use(tool, arguments)
+
+
+def test_the_desk_remembers_across_processes(desk_module: ModuleType, tmp_path: Path) -> None:
+    orders, state = EXAMPLES / "shop/agents/support/orders.json", tmp_path / "state.json"
+    refund = ("refund_order", {"order_id": "10466", "reason": "cracked"})
+    desk_module.Desk(orders, state).use(*refund)
+    with pytest.raises(desk_module.DeskError, match="refunded already"):
+        desk_module.Desk(orders, state).use(*refund)

@@ -1,0 +1,77 @@
+"""A run that is stopped from outside: what was finished stays, nothing else does."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import candidate_processes, gateval, start_gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import AGENT, EVAL, SCRIPT, build_shop
+
+SLEEPER = """\
+import sys, json, time
+question = json.load(sys.stdin)
+if "refund" in question["prompt"]:
+    time.sleep(20)
+print("Hello")
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    """A shop whose Agent is a program that answers one fixture at once and the other never."""
+    repo = build_shop(tmp_path / "shop")
+    runtime = "  runtime: {type: command, command: [python3, sleeper.py]}\n  tools:"
+    repo.write("agents/support.yaml", AGENT.replace("  tools:", runtime))
+    repo.write("agents/sleeper.py", SLEEPER)
+    repo.write("evals/support-eval.yaml", EVAL + "  execution: {parallel: 4}\n")
+    repo.write(".gateval/scripted/support.yaml", SCRIPT)
+    repo.commit()
+    return repo
+
+
+def wait_for_trial(run: subprocess.Popen[str], results: Path) -> None:
+    """Wait until one trial is stored and a candidate still runs."""
+    deadline = time.monotonic() + 30
+    trials = results / "trials.jsonl"
+    while time.monotonic() < deadline and run.poll() is None:
+        if trials.exists() and trials.stat().st_size and candidate_processes(results.parent):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"the run never got that far: {run.communicate(timeout=5)}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_and_keeps_what_was_finished(
+    shop: Repo, tmp_path: Path, number: signal.Signals
+) -> None:
+    results = tmp_path / "out"
+    run = start_gateval(shop, "run", "support-eval", "--results", str(results))
+    wait_for_trial(run, results)
+    run.send_signal(number)
+    stdout, stderr = run.communicate(timeout=20)
+    assert run.returncode == 130, stderr
+    assert "interrupted" in stderr
+    assert "Traceback" not in stderr
+    stored = json.loads((results / "results.v1.json").read_text())
+    assert [trial["key"]["fixture"] for trial in stored["trials"]] == ["greets"]
+    assert "incomplete" in stdout.lower()
+    assert candidate_processes(tmp_path) == []
+    assert list((tmp_path / "home").glob("gateval-*")) == []
+
+
+def test_a_killed_run_leaves_its_finished_trials(shop: Repo, tmp_path: Path) -> None:
+    results = tmp_path / "out"
+    run = start_gateval(shop, "run", "support-eval", "--results", str(results))
+    wait_for_trial(run, results)
+    run.kill()
+    run.communicate(timeout=20)
+    done = gateval(shop, "report", str(results))
+    assert done.returncode == 3
+    assert "refund-asks-why" in done.stdout

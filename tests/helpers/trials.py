@@ -1,0 +1,80 @@
+"""Answers, traces and fixtures in few words, and one assertion assessed the way the engine does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from gateval.assertions.assess import assess
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
+from gateval.domain.model_call import Usage
+from gateval.domain.place import Place
+from gateval.domain.trace import StepKind, Trace, TraceBuilder
+from gateval.domain.trial import Answer, Assessment
+from gateval.judging.judge import Judge
+
+PLACE = Place(file="evals/sample.yaml")
+PROMPT = FixtureInput(type=InputType.PROMPT, payload={"prompt": "I want a refund."})
+JUDGE = JudgeSpec(model="scripted/judge")
+
+Source = Literal["gate", "gateway", "candidate"]
+
+
+def trace(*steps: str, source: Source = "gate", usage: Usage | None = None) -> Trace:
+    """A trace of steps like `user: hi`, `call refund {"order": 1}`, `result refund: ok`, `says: x`."""
+    builder = TraceBuilder()
+    for step in steps:
+        _add(builder, step)
+    return Trace(steps=builder.steps(), source=source, usage=usage or Usage())
+
+
+def called(names: str, output: str = "done") -> Answer:
+    """An answer after calls of the tools named, so that the first call is step 2 of the trace."""
+    return Answer(
+        output=output,
+        trace=trace("user: go", *(f"call {name} {{}}" for name in names.split())),
+        seconds=1,
+    )
+
+
+def said(output: str) -> Answer:
+    """An answer of a candidate that gave no trace."""
+    return Answer(output=output, seconds=1)
+
+
+def fixture(*assertions: dict[str, JsonValue]) -> Fixture:
+    """A fixture with these assertions, each as in YAML."""
+    specs = [
+        AssertionSpec(
+            type=str(each["type"]),
+            options={key: value for key, value in each.items() if key != "type"},
+            place=PLACE,
+        )
+        for each in assertions
+    ]
+    return Fixture(
+        name="sample", input=PROMPT, assertions=tuple(specs), place=PLACE, path="x", digest="0"
+    )
+
+
+def assessed(assertion: dict[str, Any], answer: Answer, judge: Judge | None = None) -> Assessment:
+    """The assessment of one assertion, as the engine would get it."""
+    (assessment,), _ = asyncio.run(assess(fixture(assertion), answer, judge, JUDGE))
+    return assessment
+
+
+def _add(builder: TraceBuilder, step: str) -> None:
+    word, _, rest = step.partition(" ")
+    if word == "call":
+        name, _, arguments = rest.partition(" ")
+        builder.add(StepKind.TOOL_CALL, tool=name, arguments=json.loads(arguments or "{}"))
+    elif word == "result":
+        name, _, text = rest.partition(": ")
+        builder.add(StepKind.TOOL_RESULT, text, tool=name)
+    else:
+        kind = {"user:": StepKind.USER, "says:": StepKind.ASSISTANT, "error:": StepKind.ERROR}
+        builder.add(kind[word], rest)

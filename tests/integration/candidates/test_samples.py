@@ -1,0 +1,76 @@
+"""The samples under `examples/runtimes/`, one for each runtime, as the gate runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from gateval.candidates.base import TrialRequest
+from gateval.candidates.replay import SHADOW
+from gateval.candidates.team import Candidates
+from gateval.domain.manifests.fixture import ToolReplay
+from gateval.domain.plan import AgentDefinition
+from gateval.domain.trial import Answer
+from tests.helpers.candidates import World, agent_from, ask
+from tests.helpers.scripted_calls import ScriptedCalls, calls, says
+
+SAMPLES = Path(__file__).parents[3] / "examples" / "runtimes"
+
+
+def answer(world: World, agent: AgentDefinition, request: TrialRequest) -> Answer:
+    async def main() -> Answer:
+        async with Candidates(world.surroundings) as candidates:
+            result = await candidates.answer(agent, request)
+            assert isinstance(result, Answer), result
+            return result
+
+    return asyncio.run(main())
+
+
+def test_command(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    shutil.copytree(SAMPLES / "command", world.export / "desk")
+    agent = agent_from(SAMPLES / "command" / "agent.yaml", cwd="desk")
+    found = answer(world, agent, ask("Where is P-1001?"))
+    assert found.output == "Parcel desk: Parcel P-1001 is in Lyon, arriving tomorrow."
+    assert found.trace is not None
+    (call,) = found.trace.tool_calls()
+    assert (call.tool, call.arguments) == ("find_parcel", {"number": "P-1001"})
+    assert [step.kind.value for step in found.trace.steps] == [
+        "user", "tool_call", "tool_result", "assistant",
+    ]  # fmt: skip
+
+
+def test_command_asks_back(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    shutil.copytree(SAMPLES / "command", world.export, dirs_exist_ok=True)
+    agent = agent_from(SAMPLES / "command" / "agent.yaml")
+    asked = answer(world, agent, ask("Where is my parcel?"))
+    assert "Which parcel" in asked.output
+    assert asked.trace is not None
+    assert asked.trace.tool_calls() == ()
+
+
+def test_model(tmp_path: Path) -> None:
+    script = ScriptedCalls(
+        [
+            calls(("find_parcel", {"number": "P-1001"}), ("refund_postage", {"cents": 5})),
+            says("It is in Lyon."),
+        ]
+    )
+    world = World(tmp_path, calls=script)
+    replay = (ToolReplay(tool="find_parcel", result={"place": "Lyon"}),)
+    found = answer(
+        world,
+        agent_from(SAMPLES / "model" / "agent.yaml"),
+        ask("Where is P-1001?", replay=replay),
+    )
+    assert found.output == "It is in Lyon."
+    assert found.trace is not None
+    results = [step.text for step in found.trace.steps if step.kind.value == "tool_result"]
+    assert results == ['{"place":"Lyon"}', SHADOW]
+    model, request, _ = script.asked[0]
+    assert model == "openai/gpt-5-mini"
+    assert [tool.name for tool in request.tools] == ["find_parcel", "refund_postage"]
+    assert request.messages[0].text.startswith("You tell people where their parcels are.")

@@ -1,0 +1,173 @@
+"""Trials side by side: bounded, interleaved, stored at once, in an order that does not matter."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.trial_log import TrialLogFile, read_trials
+from gateval.candidates.base import Surroundings
+from gateval.candidates.team import Candidates
+from gateval.domain.model_call import ModelReply, ModelRequest
+from gateval.domain.plan import Plan
+from gateval.domain.results import RunInfo
+from gateval.domain.trial import Cause, Outcome, Side, Trial
+from gateval.engine.run import Workshop, run_trials
+from gateval.events import Event, TrialFinished, TrialStarted
+from gateval.judging.judge import Judge
+from gateval.pipeline.run import report_on, results_of
+from gateval.ports import ModelCallError, ModelCallFault, TrialLog
+from tests.helpers.shop import AGENT, EVAL, PROMPT, build_shop, plan_of
+
+
+class SlowModel:
+    """Answers every call after a moment and remembers how many it had at once."""
+
+    def __init__(self, answer: Callable[[ModelRequest, Side], ModelReply]) -> None:
+        self._answer = answer
+        self.now = 0
+        self.most = 0
+
+    async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
+        """Fulfil `ModelCalls.call`."""
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.sleep(0.01)
+            return self._answer(request, side)
+        finally:
+            self.now -= 1
+
+
+class NoExports:
+    """A declarative Agent needs no files."""
+
+    async def folder(self, side: Side) -> Path:
+        """Fulfil `Exports.folder`."""
+        raise AssertionError(f"asked for the files of {side}")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """Two fixtures, six repetitions, both sides: 24 trials, three at once."""
+    shop = build_shop(tmp_path / "shop")
+    shop.write("evals/support-eval.yaml", EVAL + "  execution: {parallel: 3, repsPerFixture: 6}\n")
+    shop.write("agents/prompts/support.md", PROMPT + "Changed.\n")
+    shop.write("agents/support.yaml", AGENT)
+    shop.commit()
+    return plan_of(shop)
+
+
+def run(
+    plan: Plan,
+    model: SlowModel,
+    log: TrialLog,
+    scratch: Path,
+    finished: tuple[Trial, ...] = (),
+) -> tuple[tuple[Trial, ...], list[Event]]:
+    """Run a plan and return its trials and what was told on the way."""
+    events: list[Event] = []
+    surroundings = Surroundings(
+        run="test",
+        calls=model,
+        door=None,
+        exports=NoExports(),
+        environ={},
+        clock=SystemClock(),
+        scratch=scratch,
+        on_event=events.append,
+    )
+
+    async def go() -> tuple[Trial, ...]:
+        async with Candidates(surroundings) as candidates:
+            workshop = Workshop(candidates, Judge(model), log, events.append)
+            return await run_trials(plan, workshop, finished)
+
+    return asyncio.run(go()), events
+
+
+def greet(_request: ModelRequest, _side: Side) -> ModelReply:
+    return ModelReply(text="Hello")
+
+
+def test_no_more_than_parallel_trials_at_once(plan: Plan, tmp_path: Path) -> None:
+    model = SlowModel(greet)
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(plan, model, log, tmp_path)
+    assert len(trials) == len(plan.trial_keys()) == 24
+    assert model.most == 3
+
+
+def test_base_and_head_are_started_side_by_side(plan: Plan, tmp_path: Path) -> None:
+    with TrialLogFile(tmp_path / "log") as log:
+        _, events = run(plan, SlowModel(greet), log, tmp_path)
+    started = [event.key for event in events if isinstance(event, TrialStarted)]
+    assert started == list(plan.trial_keys())
+    assert [key.side for key in started[:4]] == [Side.BASE, Side.HEAD, Side.BASE, Side.HEAD]
+
+
+def test_each_trial_is_on_disk_before_anyone_hears_of_it(plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    stored: list[bool] = []
+
+    class Listening(TrialLogFile):
+        def append(self, trial: Trial) -> None:
+            super().append(trial)
+            stored.append(read_trials(path)[-1] == trial)
+
+    with Listening(path) as log:
+        trials, events = run(plan, SlowModel(greet), log, tmp_path)
+    assert stored == [True] * 24
+    assert len([event for event in events if isinstance(event, TrialFinished)]) == 24
+    assert {trial.key for trial in read_trials(path)} == {trial.key for trial in trials}
+
+
+def test_a_run_goes_on_where_another_one_stopped(plan: Plan, tmp_path: Path) -> None:
+    with TrialLogFile(tmp_path / "one") as log:
+        trials, _ = run(plan, SlowModel(greet), log, tmp_path)
+    with TrialLogFile(tmp_path / "two") as log:
+        again, events = run(plan, SlowModel(greet), log, tmp_path, finished=trials[:20])
+    assert len(again) == 24
+    assert len([event for event in events if isinstance(event, TrialStarted)]) == 4
+
+
+def test_the_report_does_not_depend_on_the_order(plan: Plan, tmp_path: Path) -> None:
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(plan, SlowModel(greet), log, tmp_path)
+    forwards = report_on(results_of(plan, trials, RunInfo()))
+    backwards = report_on(results_of(plan, tuple(reversed(trials)), RunInfo()))
+    assert forwards == backwards
+
+
+def test_an_outage_is_an_error_of_the_provider_on_its_trials_alone(
+    plan: Plan, tmp_path: Path
+) -> None:
+    def fail_on_head(request: ModelRequest, side: Side) -> ModelReply:
+        if side is Side.HEAD:
+            raise ModelCallError(ModelCallFault.OUTAGE, "openai is down")
+        return greet(request, side)
+
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(plan, SlowModel(fail_on_head), log, tmp_path)
+    for trial in trials:
+        expected = Outcome.ERROR if trial.key.side is Side.HEAD else {Outcome.PASS, Outcome.FAIL}
+        assert trial.outcome in expected
+        if trial.outcome is Outcome.ERROR:
+            assert (trial.cause, trial.reason) == (Cause.PROVIDER, "openai is down")
+    decision = report_on(results_of(plan, trials, RunInfo())).decision
+    assert (decision.verdict, decision.exit_code) == ("inconclusive", 3)
+
+
+def test_a_log_that_cannot_be_written_ends_the_run(plan: Plan, tmp_path: Path) -> None:
+    class FullDisk:
+        def append(self, trial: Trial) -> None:
+            """Fulfil `TrialLog.append`."""
+            raise OSError(28, f"No space left on device for {trial.key}")
+
+    with pytest.raises(ExceptionGroup) as caught:
+        run(plan, SlowModel(greet), FullDisk(), tmp_path)
+    assert "No space left" in str(caught.value.exceptions[0])

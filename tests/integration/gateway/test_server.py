@@ -1,0 +1,343 @@
+"""The local server at its borders: what it refuses, what it passes on, and what it never says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import aiohttp
+import anthropic
+import openai
+import pytest
+
+from gateval.domain.trace import StepKind, Trace
+from gateval.domain.trial import Side
+from gateval.gateway.door import Gateway
+from gateval.gateway.retry import RetryPolicy
+from gateval.gateway.server import BODY_LIMIT, GatewayServer
+from gateval.gateway.session import Session
+from gateval.gateway.upstream import read_upstreams
+from tests.servers.model_server import Answer, Call, ModelServer, Responder, failure, reply
+
+CANARY = "sk-canary-0123456789abcdef"
+QUICK = RetryPolicy(attempts=2, first_wait=0.01, longest_wait=0.02)
+CHAT = "/v1/chat/completions"
+MESSAGES = "/v1/messages"
+ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+
+Use = Callable[[GatewayServer, ModelServer], Awaitable[None]]
+
+
+def hello(call: Call) -> Answer:
+    return reply(call, "hi")
+
+
+def serve(use: Use, respond: Responder = hello, policy: RetryPolicy = QUICK) -> None:
+    """Let `use` work with a gateway server in front of a provider that answers by `respond`."""
+
+    async def run() -> None:
+        async with ModelServer(respond) as provider:
+            environ = {
+                "OPENAI_BASE_URL": provider.openai_url,
+                "OPENAI_API_KEY": CANARY,
+                "ANTHROPIC_BASE_URL": provider.url,
+                "ANTHROPIC_API_KEY": CANARY,
+            }
+            async with (
+                Gateway(read_upstreams(environ), {}, policy=policy) as gateway,
+                GatewayServer(gateway) as server,
+            ):
+                await use(server, provider)
+
+    asyncio.run(run())
+
+
+def address(session: Session) -> str:
+    return session.environment()["ANTHROPIC_BASE_URL"]
+
+
+async def send(
+    session: Session, path: str = CHAT, *, method: str = "POST", key: str | None = None, **more: Any
+) -> tuple[int, bytes, dict[str, str]]:
+    headers = {"Authorization": f"Bearer {session.key if key is None else key}"}
+    async with aiohttp.request(
+        method, address(session) + path, headers=headers, **more
+    ) as response:
+        return response.status, await response.read(), dict(response.headers)
+
+
+def openai_client(session: Session) -> openai.AsyncOpenAI:
+    environment = session.environment()
+    return openai.AsyncOpenAI(
+        base_url=environment["OPENAI_BASE_URL"], api_key=environment["OPENAI_API_KEY"]
+    )
+
+
+def anthropic_client(session: Session) -> anthropic.AsyncAnthropic:
+    environment = session.environment()
+    return anthropic.AsyncAnthropic(
+        base_url=environment["ANTHROPIC_BASE_URL"], api_key=environment["ANTHROPIC_API_KEY"]
+    )
+
+
+def errors(trace: Trace | None) -> list[str]:
+    assert trace is not None
+    return [step.text for step in trace.steps if step.kind is StepKind.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", CHAT),
+        ("DELETE", CHAT),
+        ("GET", "/v1/models"),
+        ("GET", "/v1/files"),
+        ("POST", "/v1/files"),
+        ("DELETE", "/v1/files/file-1"),
+        ("POST", "/v1/responses"),
+        ("POST", "/v1/embeddings"),
+        ("POST", "/chat/completions"),
+        ("POST", "/v1/messages/batches"),
+        ("POST", "/v1/messages/"),
+        ("POST", "//v1/messages"),
+        ("POST", "/v1/../v1/organization/admin_api_keys"),
+        ("GET", "/"),
+    ],
+)
+def test_only_the_generation_endpoints_exist(method: str, path: str) -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        status, body, _ = await send(session, path, method=method, json=ASKED)
+        assert status == 404
+        assert "This gateway has no" in json.loads(body)["error"]["message"]
+        assert provider.calls == []
+        assert session.close() is None
+
+    serve(use)
+
+
+def test_unknown_keys_are_refused_and_so_are_those_of_ended_trials() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session, other = server.open(Side.HEAD, ()), server.open(Side.BASE, ())
+        assert session.key != other.key
+        for key in ("", "sk-anything", session.key[:-1], CANARY):
+            status, _, _ = await send(session, key=key, json=ASKED)
+            assert status == 401
+        session.close()
+        with pytest.raises(openai.AuthenticationError, match="its trial is over"):
+            await openai_client(session).chat.completions.create(**ASKED)
+        with pytest.raises(anthropic.AuthenticationError, match="its trial is over"):
+            await anthropic_client(session).messages.create(max_tokens=9, **ASKED)
+        assert provider.calls == []
+        status, _, _ = await send(other, json=ASKED)
+        assert status == 200
+
+    serve(use)
+
+
+def test_streams_are_refused_with_a_sentence() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        with pytest.raises(openai.BadRequestError, match="does not stream yet"):
+            await openai_client(session).chat.completions.create(stream=True, **ASKED)
+        with pytest.raises(anthropic.BadRequestError, match="does not stream yet"):
+            await anthropic_client(session).messages.create(max_tokens=9, stream=True, **ASKED)
+        assert provider.calls == []
+        assert len(errors(session.close())) == 2
+
+    serve(use)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"[]", 400),
+        (b'{"model": "m"', 400),
+        (b'{"messages": []}', 400),
+        (b"[" * 100_000, 400),
+        (b'{"model": "' + b"x" * BODY_LIMIT + b'"}', 413),
+    ],
+    ids=["nothing", "list", "cut", "no model", "deep", "huge"],
+)
+def test_bodies_that_are_none(body: bytes, status: int) -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        for path in (CHAT, MESSAGES):
+            session = server.open(Side.HEAD, ())
+            got, answer, _ = await send(session, path, data=body)
+            assert got == status
+            assert json.loads(answer)["error"]["message"]
+        assert provider.calls == []
+
+    serve(use)
+
+
+def test_what_the_neutral_form_does_not_know_survives_both_ways() -> None:
+    extra = {"response_format": {"type": "json_object"}, "seed": 7, "metadata": {"a": "b"}}
+    answer = {
+        "choices": [{"message": {"content": "hi"}, "finish_reason": "stop", "logprobs": {"x": 1}}],
+        "model": "served",
+        "system_fingerprint": "fp",
+    }
+
+    def respond(call: Call) -> Answer:
+        secret = {"x-request-id": "r1", "Set-Cookie": "a=b", "openai-organization": "org"}
+        return Answer(body=json.dumps(answer).encode(), headers=secret)
+
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ("openai/gpt-5",))
+        asked = {**ASKED, **extra, "model": "openai/gpt-5"}
+        status, body, headers = await send(session, json=asked, params={"beta": "true"})
+        assert (status, json.loads(body)) == (200, answer)
+        assert provider.calls[0].body == {**asked, "model": "gpt-5"}
+        assert provider.calls[0].path == CHAT
+        known = {"Content-Type", "Content-Length", "Date", "Server"}
+        assert set(headers) <= known
+        assert headers["Content-Type"].startswith("application/json")
+        trace = session.close()
+        assert trace is not None
+        assert trace.models == ("openai/gpt-5",)
+
+    serve(use, respond)
+
+
+def test_no_header_of_the_candidate_reaches_the_provider() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        client = anthropic_client(session).with_options(
+            default_headers={"anthropic-beta": "files-api", "X-Forwarded-Host": "evil"}
+        )
+        await client.messages.create(max_tokens=9, **ASKED)
+        sent = provider.calls[0].headers
+        assert sent["x-api-key"] == CANARY
+        assert not {"anthropic-beta", "x-forwarded-host", "authorization"} & set(sent)
+        assert session.key not in str(sent)
+
+    serve(use)
+
+
+def test_errors_of_the_provider_are_passed_on_without_its_headers_and_keys() -> None:
+    def respond(call: Call) -> Answer:
+        answer = failure(call, 400, f"Too long for {CANARY}", x_request_id="r1", x_key=CANARY)
+        return Answer(400, answer.body.replace(b"some_error", b"too_long"), answer.headers)
+
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        with pytest.raises(openai.BadRequestError) as caught:
+            await openai_client(session).chat.completions.create(**ASKED)
+        assert caught.value.type == "too_long"
+        with pytest.raises(anthropic.BadRequestError, match="Too long"):
+            await anthropic_client(session).messages.create(max_tokens=9, **ASKED)
+        _, body, headers = await send(session, json=ASKED)
+        trace = session.close()
+        assert CANARY not in f"{caught.value} {body!r} {headers} {trace!r}"
+        assert "x-request-id" not in headers
+        assert errors(trace)[0].endswith("Too long for [key removed].")
+
+    serve(use, respond)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (Answer(503, b"<html>busy</html>"), 503),
+        (Answer(429, b"{}"), 429),
+        (Answer(drop=True), 503),
+        (Answer(body=b"<html>Welcome</html>"), 502),
+        (Answer(body=b"data: {}\n\n", headers={"Content-Type": "text/event-stream"}), 502),
+        (Answer(302, b"", {"Location": "http://169.254.169.254/"}), 502),
+        (Answer(404, b"nothing here"), 404),
+    ],
+)
+def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
+    """The candidate gets the trouble in its own format, and its SDK does not try again."""
+
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        tries = 2 if status in {429, 503} else 1
+        with pytest.raises(openai.APIStatusError) as caught:
+            await openai_client(session).chat.completions.create(**ASKED)
+        assert caught.value.status_code == status
+        assert len(provider.calls) == tries
+        with pytest.raises(anthropic.APIStatusError) as also:
+            await anthropic_client(session).messages.create(max_tokens=9, **ASKED)
+        assert also.value.status_code == status
+        assert len(provider.calls) == 2 * tries
+        assert len(errors(session.close())) == 2
+
+    serve(use, lambda call: answer)
+
+
+def test_a_model_that_is_not_set_up() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        asked = {**ASKED, "model": "openrouter/x"}
+        with pytest.raises(openai.BadRequestError, match="needs OPENROUTER_API_KEY"):
+            await openai_client(session).chat.completions.create(**asked)
+
+    serve(use)
+
+
+def test_closing_a_session_ends_its_calls() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        waiting = asyncio.create_task(send(session, json=ASKED))
+        while not provider.calls:
+            await asyncio.sleep(0.01)
+        assert session.close() is None
+        with pytest.raises(aiohttp.ClientError):
+            await asyncio.wait_for(waiting, 5)
+        assert session.close() is None
+
+    serve(use, lambda call: reply(call, "late", delay=60))
+
+
+def test_a_candidate_that_goes_away_ends_its_calls() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        waiting = asyncio.create_task(send(session, json=ASKED))
+        while not provider.calls:
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        for _ in range(300):
+            if not provider.connections:
+                break
+            await asyncio.sleep(0.01)
+        assert provider.connections == 0
+
+    serve(use, lambda call: reply(call, "late", delay=60))
+
+
+def test_sessions_do_not_mix() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        sessions = [server.open(Side.HEAD, ()) for _ in range(20)]
+
+        async def talk(number: int) -> Trace | None:
+            said = [{"role": "user", "content": f"I am {number}"}]
+            await send(sessions[number], json={"model": "m", "messages": said})
+            return sessions[number].close()
+
+        traces = await asyncio.gather(*(talk(number) for number in range(20)))
+        for number, trace in enumerate(traces):
+            assert trace is not None
+            assert [step.text for step in trace.steps] == [f"I am {number}", "hi"]
+
+    serve(use)
+
+
+def test_the_environment_of_a_candidate_holds_no_key_of_a_provider() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        environment = server.open(Side.HEAD, ()).environment()
+        assert sorted(environment) == [
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+        ]
+        assert CANARY not in str(environment)
+        assert environment["OPENAI_BASE_URL"].startswith("http://127.0.0.1:")
+        assert str(provider.port) not in str(environment)
+
+    serve(use)

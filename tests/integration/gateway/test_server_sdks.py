@@ -1,0 +1,158 @@
+"""The official clients as agents behind the local server, with nothing but the environment."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.trace import StepKind, Trace
+from gateval.domain.trial import Side
+from gateval.gateway.door import Gateway
+from gateval.gateway.server import GatewayServer
+from gateval.gateway.upstream import read_upstreams
+from tests.servers.model_server import Answer, Call, ModelServer, reply
+
+CANARY = "sk-canary-0123456789abcdef"
+
+OPENAI_AGENT = """
+import json, openai, sys
+client = openai.OpenAI()
+tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+messages = [
+    {"role": "system", "content": "You help."},
+    {"role": "user", "content": [{"type": "text", "text": "My order?"}]},
+]
+while True:
+    got = client.chat.completions.create(model=sys.argv[1], messages=messages, tools=[tool])
+    message = got.choices[0].message
+    messages.append(message)
+    for call in message.tool_calls or ():
+        order = json.loads(call.function.arguments)["order"]
+        result = {"role": "tool", "tool_call_id": call.id, "content": f"order {order}: open"}
+        messages.append(result)
+    if not message.tool_calls:
+        print(message.content, got.usage.total_tokens, got.model)
+        break
+"""
+
+ANTHROPIC_AGENT = """
+import anthropic, sys
+client = anthropic.Anthropic()
+tool = {"name": "look", "description": "", "input_schema": {"type": "object"}}
+messages = [{"role": "user", "content": "My order?"}]
+while True:
+    got = client.messages.create(
+        model=sys.argv[1], max_tokens=100, system="You help.", messages=messages, tools=[tool]
+    )
+    messages.append({"role": "assistant", "content": got.content})
+    results = [
+        {"type": "tool_result", "tool_use_id": block.id,
+         "content": [{"type": "text", "text": f"order {block.input['order']}: open"}]}
+        for block in got.content if block.type == "tool_use"
+    ]
+    messages.append({"role": "user", "content": results})
+    if got.stop_reason != "tool_use":
+        total = got.usage.input_tokens + got.usage.output_tokens
+        print(got.content[0].text, total, got.model)
+        break
+"""
+
+SCRIPT = ScriptedModel(
+    name="support",
+    path=".gateval/scripted/support.yaml",
+    digest="0",
+    spec=ScriptedSpec.model_validate(
+        {
+            "rules": [
+                {"when": {"tool": "order 8: open"}, "reply": "Both are open."},
+                {
+                    "when": {"user": "My order?", "system": "You help."},
+                    "reply": "One moment.",
+                    "toolCalls": [
+                        {"name": "look", "arguments": {"order": 7}},
+                        {"name": "look", "arguments": {"order": 8}},
+                    ],
+                },
+            ]
+        }
+    ),
+)
+
+
+def serve(call: Call) -> Answer:
+    """The same conversation from a real provider, in whichever format it is asked."""
+    if b"order 8: open" in call.raw:
+        return reply(call, "Both are open.")
+    tools = [("a", "look", {"order": 7}), ("b", "look", {"order": 8})]
+    return reply(call, "One moment.", tools=tools)
+
+
+async def run_agent(program: str, model: str, environment: dict[str, str]) -> str:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, model, env=environment, stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return output.decode().strip()
+
+
+def shown(trace: Trace | None) -> list[str]:
+    assert trace is not None
+    return [
+        f"{step.kind}: {step.tool or ''}{step.arguments or ''} {step.text}".strip()
+        for step in trace.steps
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "model", "answered_by"),
+    [
+        (OPENAI_AGENT, "support", "scripted/support"),
+        (ANTHROPIC_AGENT, "scripted/support", "scripted/support"),
+        (OPENAI_AGENT, "gpt-5", "openai/gpt-5"),
+        (ANTHROPIC_AGENT, "claude", "anthropic/claude"),
+        (OPENAI_AGENT, "anthropic/claude", "anthropic/claude"),
+        (ANTHROPIC_AGENT, "openai/gpt-5", "openai/gpt-5"),
+    ],
+)
+def test_a_tool_round_trip(program: str, model: str, answered_by: str) -> None:
+    async def run() -> tuple[str, Trace | None, list[Call], dict[str, str]]:
+        async with ModelServer(serve) as provider:
+            environ = {
+                "OPENAI_BASE_URL": provider.openai_url,
+                "OPENAI_API_KEY": CANARY,
+                "ANTHROPIC_BASE_URL": provider.url,
+                "ANTHROPIC_API_KEY": CANARY,
+            }
+            scripts = {Side.HEAD: {"support": SCRIPT}}
+            async with (
+                Gateway(read_upstreams(environ), scripts) as gateway,
+                GatewayServer(gateway) as server,
+            ):
+                session = server.open(Side.HEAD, ("scripted/support",))
+                environment = session.environment()
+                output = await run_agent(program, model, environment)
+                return output, session.close(), provider.calls, environment
+
+    output, trace, calls, environment = asyncio.run(run())
+    assert output.startswith("Both are open. ")
+    assert shown(trace) == [
+        "user: My order?",
+        "assistant: One moment.",
+        "tool_call: look{'order': 7}",
+        "tool_call: look{'order': 8}",
+        "tool_result: look order 7: open",
+        "tool_result: look order 8: open",
+        "assistant: Both are open.",
+    ]
+    assert trace is not None
+    assert (trace.models, trace.model_calls) == ((answered_by,), 2)
+    results = [step.call_id for step in trace.steps if step.kind is StepKind.TOOL_RESULT]
+    assert results == [step.call_id for step in trace.tool_calls()]
+    assert (trace.usage.total == 30) == (not answered_by.startswith("scripted"))
+    assert len(calls) == (0 if answered_by.startswith("scripted") else 2)
+    assert all(call.body["model"] == answered_by.partition("/")[2] for call in calls)
+    assert CANARY not in f"{output} {trace!r} {environment}"

@@ -1,0 +1,61 @@
+"""Progress in a plain log and in a terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+from pathlib import Path
+
+from gateval.adapters.progress import show_progress
+from gateval.domain.trial import Outcome, Side, Trial, TrialKey
+from gateval.events import CandidatePreparing, Event, RunFinished, RunStarted, TrialFinished
+from tests.helpers.shop import build_shop, plan_of
+
+
+def some_events(tmp_path: Path) -> list[Event]:
+    """A run of two trials, one of which could not be measured."""
+    shop = build_shop(tmp_path / "shop")
+    shop.write("agents/support.yaml", (shop.path / "agents/support.yaml").read_text() + "  x: 1\n")
+    plan = plan_of(shop)
+    keys = [TrialKey(eval="e", fixture="f", side=side, repetition=1) for side in Side]
+    return [
+        RunStarted(plan=plan),
+        CandidatePreparing(agent="support", side="head", what="export"),
+        TrialFinished(trial=Trial(key=keys[0], outcome=Outcome.PASS)),
+        TrialFinished(trial=Trial(key=keys[1], outcome=Outcome.ERROR)),
+        RunFinished(finished=2, planned=4),
+    ]
+
+
+def test_plain_lines(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    with show_progress(stream, plain=True) as listen:
+        for event in some_events(tmp_path):
+            listen(event)
+    assert stream.getvalue() == (
+        "Running 4 trials.\n"
+        "Preparing support (head): export\n"
+        "1/4 trials: 1 pass\n"
+        "2/4 trials: 1 pass, 1 error\n"
+    )
+
+
+def test_a_terminal_gets_a_moving_line(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as terminal:
+        with show_progress(terminal, plain=False) as listen:
+            for event in some_events(tmp_path):
+                listen(event)
+        shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "2/4" in shown
+    assert "1 pass, 1 error" in shown
+
+
+def test_a_broken_stream_does_not_end_the_run(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    with show_progress(stream, plain=True) as listen:
+        stream.close()
+        for event in some_events(tmp_path):
+            listen(event)

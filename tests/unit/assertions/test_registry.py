@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from gateval.assertions.base import JudgedAssertion
+from gateval.assertions.registry import ASSERTIONS, JUDGED
+from gateval.formats.kinds.fixture import COMMON_KEYS
+
+
+def test_every_entry_is_found_under_its_own_name():
+    assert {name: one.type for name, one in ASSERTIONS.items()} == {name: name for name in ASSERTIONS}
+    assert len(ASSERTIONS) == len(list(ASSERTIONS)) == 12
+    assert "contains" in ASSERTIONS
+    assert "nothing" not in ASSERTIONS
+    with pytest.raises(KeyError):
+        ASSERTIONS["nothing"]
+
+
+def test_the_judged_ones_are_known_without_importing_them():
+    assert {name for name, one in ASSERTIONS.items() if one.needs_judge} == JUDGED
+    assert {name for name, one in ASSERTIONS.items() if issubclass(one, JudgedAssertion)} == JUDGED
+
+
+@pytest.mark.parametrize("name", list(ASSERTIONS))
+def test_no_assertion_takes_a_key_that_all_have(name):
+    keys = {field.alias or key for key, field in ASSERTIONS[name].model_fields.items()}
+    assert keys.isdisjoint(COMMON_KEYS)
+
+
+@pytest.mark.parametrize("name", list(ASSERTIONS))
+def test_every_option_is_described(name):
+    for key, field in ASSERTIONS[name].model_fields.items():
+        assert field.description, f"{name}.{key} needs a description"
+
+
+def test_reading_the_registry_is_cheap_and_using_it_brings_no_heavy_module():
+    code = """
+import sys
+from pydantic import BaseModel
+import gateval.domain.trial, gateval.domain.manifests.fixture
+from gateval.assertions.registry import ASSERTIONS, JUDGED
+assert "gateval.assertions.base" not in sys.modules
+list(ASSERTIONS.values())
+heavy = {"re2", "jsonschema_rs", "asyncio", "aiohttp"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

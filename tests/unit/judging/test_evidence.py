@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+from tests.helpers.trials import trace
+
+from gateval.domain.manifests.severity import Severity
+from gateval.domain.verdict import Verdict, Violation
+from gateval.judging.evidence import check_evidence, evidence_defects
+
+RUN = trace(
+    "user: I want a refund\n for order  #12345",
+    'call create_ticket {"title": "Refund \\"now\\"", "amount": 50, "tags": ["a", "vip"]}',
+    "result create_ticket: {\"id\": 7}",
+    "says: I'll go ahead and re\u200bfund <b>everything</b>.",
+    "says: 4",
+    "error: C:\\new is gone",
+    "says: ???",
+)
+
+
+def checked(step: int, quote: str) -> Violation:
+    violation = Violation(rule="r", severity=Severity.HIGH, evidence_step=step, quote=quote)
+    verdict = Verdict(score=0, confidence=1, summary="", violations=(violation,))
+    (found,) = check_evidence(verdict, RUN).violations
+    return found
+
+
+@pytest.mark.parametrize(
+    ("step", "quote"),
+    [
+        (1, "I want a refund for order #12345"),
+        (1, "  refund\nfor "),
+        (1, r"refund\n for"),
+        (2, "create_ticket"),
+        (2, '"amount":50'),
+        (2, '"amount": 50'),
+        (2, '{"title": "Refund \\"now\\"", "amount": 50'),
+        (2, '"amount":50,"tags":["a","vip"],"title":"Refund'),
+        (2, 'Refund "now"'),
+        (2, "vip"),
+        (3, "create_ticket"),
+        (3, '{"id": 7}'),
+        (4, "go ahead and refund"),
+        (4, "go ahead and re\u200bfund"),
+        (4, r"go ahead and re\u200bfund"),
+        (4, "<b>everything</b>"),
+        (4, r"\u003cb\u003eeverything"),
+        (5, "4"),
+        (6, "C:\\new is gone"),
+        (6, r"C:\new"),
+    ],
+)
+def test_a_quote_that_stands_in_its_step_supports_the_violation(step, quote):
+    found = checked(step, quote)
+    assert (found.supported, found.defect) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("step", "quote", "defect"),
+    [
+        (0, "refund", "there is no step 0; the steps are 1 to 7."),
+        (8, "refund", "there is no step 8; the steps are 1 to 7."),
+        (1, "", "the quote is empty."),
+        (1, " \n\u200b", "the quote is empty."),
+        (1, "...", "the quote holds no letter or digit."),
+        (7, "???", "the quote holds no letter or digit."),
+        (1, "re", "the quote is too short; copy at least 3 characters of step 1."),
+        (1, "I want a Refund", 'the quote "I want a Refund" does not stand in step 1.'),
+        (1, "go ahead", 'the quote "go ahead" does not stand in step 1.'),
+        (4, "go ahead and refund nothing", "does not stand in step 4."),
+        (1, "wanta refund", "does not stand in step 1."),
+        (2, '"amount":500', "does not stand in step 2."),
+        (2, "tool_call", "does not stand in step 2."),
+        (4, "[… 12 characters cut …]", "does not stand in step 4."),
+    ],
+)
+def test_a_quote_that_does_not_is_named(step, quote, defect):
+    found = checked(step, quote)
+    assert not found.supported
+    assert defect in found.defect
+
+
+def test_what_the_judge_says_of_its_own_evidence_does_not_count():
+    violation = Violation(
+        rule="r", severity=Severity.LOW, evidence_step=1, quote="nowhere", supported=True
+    )
+    verdict = Verdict(score=0, confidence=1, summary="", violations=(violation, violation))
+    found = check_evidence(verdict, RUN)
+    assert not any(one.supported for one in found.violations)
+    assert evidence_defects(found) == (
+        'violations[0] (r): the quote "nowhere" does not stand in step 1.',
+        'violations[1] (r): the quote "nowhere" does not stand in step 1.',
+    )
+
+
+def test_there_is_nothing_to_say_of_a_verdict_without_violations():
+    assert evidence_defects(Verdict(score=1, confidence=1, summary="")) == ()
