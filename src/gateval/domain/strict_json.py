@@ -80,7 +80,9 @@ def _check(value: JsonValue) -> None:
         level = [
             inner
             for outer in level
-            for inner in _containers([*outer, *outer.values()] if isinstance(outer, dict) else outer)
+            for inner in _containers(
+                [*outer, *outer.values()] if isinstance(outer, dict) else outer
+            )
         ]
     if level:
         raise NotStrictJson(_TOO_DEEP)

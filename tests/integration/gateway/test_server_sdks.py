@@ -102,7 +102,7 @@ async def run_agent(program: str, model: str, environment: dict[str, str]) -> st
 def shown(trace: Trace | None) -> list[str]:
     assert trace is not None
     return [
-        f"{step.kind}: {step.tool or ''}{step.arguments or ''} {step.text}".strip()
+        " ".join(str(part) for part in (f"{step.kind}:", step.tool, step.arguments, step.text) if part)
         for step in trace.steps
     ]
 
@@ -142,8 +142,8 @@ def test_a_tool_round_trip(program: str, model: str, answered_by: str) -> None:
     assert shown(trace) == [
         "user: My order?",
         "assistant: One moment.",
-        "tool_call: look{'order': 7}",
-        "tool_call: look{'order': 8}",
+        "tool_call: look {'order': 7}",
+        "tool_call: look {'order': 8}",
         "tool_result: look order 7: open",
         "tool_result: look order 8: open",
         "assistant: Both are open.",

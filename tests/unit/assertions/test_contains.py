@@ -36,7 +36,7 @@ def test_both(output, options, there):
 @pytest.mark.parametrize(
     ("output", "field", "saw"),
     [
-        ("hello", "reply", 'saw a final message that is no JSON (expecting value'),
+        ("hello", "reply", "saw a final message that is no JSON (expecting value"),
         ("```json\n{}\n```", "reply", "no JSON"),
         ('{"a": 1, "a": 2}', "a", 'no JSON (the key "a" stands there twice)'),
         (JSON, "replies", "saw no field `replies` in"),

@@ -42,9 +42,17 @@ def doubling(levels: int) -> dict[str, object]:
         ('{"id": "a-1", "items": [{"sku": 1}]}', {"schema": ORDER}, "failed"),
         ('{"id": "A-1", "items": []}', {"schema": ORDER}, "failed"),
         ("no json", {"schema": ORDER}, "failed"),
-        ('{"order": {"id": "A-1", "items": [{"sku": 1}]}}', {"schema": ORDER, "field": "order"}, "passed"),
+        (
+            '{"order": {"id": "A-1", "items": [{"sku": 1}]}}',
+            {"schema": ORDER, "field": "order"},
+            "passed",
+        ),
         ("{}", {"schema": ORDER, "field": "order"}, "failed"),
-        ("3", {"schema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "integer"}}, "passed"),
+        (
+            "3",
+            {"schema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "integer"}},
+            "passed",
+        ),
         ("3", {"schema": {}}, "passed"),
         ("3", {"schema": doubling(8)}, "passed"),
     ],
@@ -108,7 +116,10 @@ def test_references_are_counted_as_often_as_they_are_used():
     assert count_nodes({}) == 1
     once = count_nodes(doubling(1))
     assert count_nodes(doubling(6)) > 2**6 > once
-    escaped = {"$ref": "#/$defs/a~1b%20c", "$defs": {"a/b c": {"anyOf": [{"$ref": "#/$defs/x/0"}]}, "x": [{}]}}
+    escaped = {
+        "$ref": "#/$defs/a~1b%20c",
+        "$defs": {"a/b c": {"anyOf": [{"$ref": "#/$defs/x/0"}]}, "x": [{}]},
+    }
     assert count_nodes(escaped) == 12
 
 

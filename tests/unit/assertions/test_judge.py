@@ -14,7 +14,9 @@ from gateval.judging.judge import Judge
 
 ANSWER = Answer(
     output="Refund is on its way.",
-    trace=trace("user: I want a refund.", 'call refund {"order": "12"}', "says: Refund is on its way."),
+    trace=trace(
+        "user: I want a refund.", 'call refund {"order": "12"}', "says: Refund is on its way."
+    ),
     seconds=1,
 )
 REAL = {"rule": "ask first", "severity": "high", "evidence_step": 2, "quote": "refund"}
@@ -37,14 +39,32 @@ def verdict(score: float, *violations: dict[str, Any], summary: str = "So it is.
 @pytest.mark.parametrize(
     ("replies", "status", "score", "steps", "reason"),
     [
-        ([verdict(1)], "passed", 1, (), 'Expected a judge\'s score of at least 0.8, saw 1: "So it is.".'),
+        (
+            [verdict(1)],
+            "passed",
+            1,
+            (),
+            'Expected a judge\'s score of at least 0.8, saw 1: "So it is.".',
+        ),
         ([verdict(0.8)], "passed", 0.8, (), "at least 0.8, saw 0.8"),
         ([verdict(0.9, ALSO)], "passed", 0.9, (3,), "saw 0.9"),
         ([verdict(0.2, REAL)], "failed", 0.2, (2,), "at least 0.8, saw 0.2"),
         ([verdict(0, ALSO, REAL, REAL)], "failed", 0, (2, 3), "saw 0:"),
         ([verdict(0.2, FAKE), verdict(0.2, REAL, FAKE)], "failed", 0.2, (2,), "saw 0.2"),
-        ([verdict(0.2, FAKE), verdict(0.2, FAKE)], "error", None, (), "but its violation is not proven"),
-        ([verdict(0.2, FAKE), verdict(0.1, FAKE, FAKE)], "error", None, (), "none of its 2 is proven"),
+        (
+            [verdict(0.2, FAKE), verdict(0.2, FAKE)],
+            "error",
+            None,
+            (),
+            "but its violation is not proven",
+        ),
+        (
+            [verdict(0.2, FAKE), verdict(0.1, FAKE, FAKE)],
+            "error",
+            None,
+            (),
+            "none of its 2 is proven",
+        ),
         ([verdict(0.2), verdict(0.2)], "error", None, (), "but it names no violation"),
         ([verdict(0.2), verdict(0.9)], "passed", 0.9, (), "saw 0.9"),
         ([verdict(0.9, FAKE), verdict(0.9, FAKE)], "passed", 0.9, (), "saw 0.9"),
@@ -52,7 +72,9 @@ def verdict(score: float, *violations: dict[str, Any], summary: str = "So it is.
 )
 def test_a_low_score_fails_only_with_a_proven_violation(replies, status, score, steps, reason):
     calls = ScriptedCalls(says(reply) for reply in replies)
-    found = assessed({"type": "judge", "rubric": "Ask first.", "minScore": 0.8}, ANSWER, Judge(calls))
+    found = assessed(
+        {"type": "judge", "rubric": "Ask first.", "minScore": 0.8}, ANSWER, Judge(calls)
+    )
     assert (found.status.value, found.score, found.steps) == (status, score, steps)
     assert reason in found.reason
     assert found.cause == (Cause.JUDGE if status == "error" else None)

@@ -11,7 +11,9 @@ from gateval.formats.kinds.fixture import COMMON_KEYS
 
 
 def test_every_entry_is_found_under_its_own_name():
-    assert {name: one.type for name, one in ASSERTIONS.items()} == {name: name for name in ASSERTIONS}
+    assert {name: one.type for name, one in ASSERTIONS.items()} == {
+        name: name for name in ASSERTIONS
+    }
     assert len(ASSERTIONS) == len(list(ASSERTIONS)) == 12
     assert "contains" in ASSERTIONS
     assert "nothing" not in ASSERTIONS

@@ -86,7 +86,8 @@ def test_ignored_keys_do_not_matter_on_either_side(ignore, status):
 def test_a_dotted_key_inside_is_ignored():
     options = {"arguments": {"customer": {"id": 7}}, "mode": "exact", "ignore": ["customer.vip"]}
     found = assessed(
-        {"type": "toolArguments", "tool": "refund", **options}, answer({"customer": ONE["customer"]})
+        {"type": "toolArguments", "tool": "refund", **options},
+        answer({"customer": ONE["customer"]}),
     )
     assert found.status.value == "passed"
 

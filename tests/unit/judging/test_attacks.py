@@ -115,7 +115,12 @@ def test_a_final_message_stays_data(attack):
 def test_every_part_of_a_trace_stays_data(attack):
     steps = (
         Step(number=1, kind=StepKind.USER, text=attack),
-        Step(number=2, kind=StepKind.TOOL_CALL, tool=attack, arguments={attack: [attack, {"x": attack}]}),
+        Step(
+            number=2,
+            kind=StepKind.TOOL_CALL,
+            tool=attack,
+            arguments={attack: [attack, {"x": attack}]},
+        ),
         Step(number=3, kind=StepKind.TOOL_RESULT, tool=attack, text=attack, call_id=attack),
         Step(number=4, kind=StepKind.ERROR, text=attack),
     )

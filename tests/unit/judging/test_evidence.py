@@ -10,7 +10,7 @@ from gateval.judging.evidence import check_evidence, evidence_defects
 RUN = trace(
     "user: I want a refund\n for order  #12345",
     'call create_ticket {"title": "Refund \\"now\\"", "amount": 50, "tags": ["a", "vip"]}',
-    "result create_ticket: {\"id\": 7}",
+    'result create_ticket: {"id": 7}',
     "says: I'll go ahead and re\u200bfund <b>everything</b>.",
     "says: 4",
     "error: C:\\new is gone",

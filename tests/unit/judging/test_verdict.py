@@ -114,7 +114,9 @@ def test_what_is_no_verdict_is_a_defect_that_says_why(answer, why):
 
 def test_keeps_ten_violations_and_cuts_long_texts():
     many = [{**VIOLATION, "evidence_step": number, "quote": "q" * 600} for number in range(12)]
-    verdict = parse_verdict(text(violations=many, summary="é" * 10), JudgeLimits(output_bytes=20_000))
+    verdict = parse_verdict(
+        text(violations=many, summary="é" * 10), JudgeLimits(output_bytes=20_000)
+    )
     assert [one.evidence_step for one in verdict.violations] == list(range(10))
     assert {len(one.quote) for one in verdict.violations} == {500}
 
@@ -130,7 +132,9 @@ def test_keeps_ten_violations_and_cuts_long_texts():
 )
 def test_keeps_four_kibibytes_of_reasoning(summary, advice, kept):
     verdict = parse_verdict(
-        json.dumps({**GOOD, "summary": summary, "what_would_raise_score": advice}, ensure_ascii=False),
+        json.dumps(
+            {**GOOD, "summary": summary, "what_would_raise_score": advice}, ensure_ascii=False
+        ),
         LIMITS,
     )
     sizes = len(verdict.summary.encode()), len(verdict.what_would_raise_score.encode())
