@@ -16,8 +16,8 @@ FieldPath = Annotated[
     Field(
         pattern=r"^[^.]+(\.[^.]+)*$",
         max_length=500,
-        description="Look at this field of the final message read as JSON, for example "
-        "`order.items.0.sku` (a number is a place in a list, from 0), not at the whole message.",
+        description="A field to look at instead of the whole message, which is then read as JSON: "
+        "`order.items.0.sku` (a number is a place in a list, from 0).",
     ),
 ]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
+from pathlib import Path
 
 from gateval.candidates.capture import LINE_WIDTH, last_lines
 from gateval.candidates.program import KIB, MIB, End, Limits, Ran
@@ -44,6 +46,21 @@ def told(reason: str, ran: Ran, argv: tuple[str, ...]) -> NoAnswer:
         detail=(command_line(argv), *errors, *prints),
         seconds=ran.seconds,
     )
+
+
+def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:
+    """Return it with paths as seen from the export, or from whatever else lies in `scratch`.
+
+    Where that is on this machine differs from run to run, and is nobody's business in a report.
+    """
+    roots = "|".join(re.escape(str(path)) for path in {scratch, scratch.resolve()})
+    own = re.compile(rf"(?:{roots})/[\w.-]+(/?)")
+
+    def shortened(text: str) -> str:
+        return own.sub(lambda found: "" if found[1] else ".", text)
+
+    detail = tuple(shortened(line) for line in silence.detail)
+    return silence.model_copy(update={"reason": shortened(silence.reason), "detail": detail})
 
 
 def command_line(argv: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from gateval.candidates.base import Runtime, Surroundings, TrialRequest
+from gateval.candidates.failures import from_the_export
 from gateval.candidates.once import Once
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.place import nearest
@@ -51,9 +52,12 @@ class Candidates:
                 return runtime
             key = (agent.name, agent.side)
             failed = await self._ready.get(key, lambda: _prepared(runtime))
-            return failed or await runtime.answer(request)
+            answer = failed or await runtime.answer(request)
         except Exception as error:  # noqa: BLE001 - one broken runtime must not end the run
-            return _gate_fault(agent.runtime.type, error)
+            answer = _gate_fault(agent.runtime.type, error)
+        if isinstance(answer, NoAnswer):
+            return from_the_export(answer, self._surroundings.scratch)
+        return answer
 
     async def close(self) -> None:
         """Close all runtimes, each even when one fails or the task is cancelled meanwhile."""

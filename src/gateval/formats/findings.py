@@ -69,6 +69,8 @@ def findings(
     unions: defaultdict[DocumentPath, list[_Located]] = defaultdict(list)
     for error in errors:
         located = _locate(value, error)
+        if _only_follows(located):
+            continue
         (plain if located.union is None else unions[located.union]).append(located)
     found = [_finding(model, located, also_known) for located in plain]
     for path, group in unions.items():
@@ -79,6 +81,16 @@ def findings(
             message = expected_sentence(list(wanted), group[0].value)
             found.append(Finding(path, Spot.VALUE, message))
     return found
+
+
+def _only_follows(located: _Located) -> bool:
+    """Whether a list or mapping is said to be too short just because its entries are wrong."""
+    least: int = located.error.get("ctx", {}).get("min_length", 0)
+    return (
+        located.error["type"] == "too_short"
+        and isinstance(located.value, list | dict)
+        and len(located.value) >= least
+    )
 
 
 def _best_branch(group: list[_Located]) -> list[_Located]:

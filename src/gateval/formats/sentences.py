@@ -86,10 +86,15 @@ def unknown_word(what: str, word: str, known: list[str]) -> str:
 
 
 def _choice(value: JsonValue, context: Mapping[str, Any]) -> str:
-    known = re.findall(r"'([^']*)'", str(context.get("expected", "")))
+    known = _words_in(context.get("expected"))
     if not isinstance(value, str) or not known:
         return f"Expected {one_of(known) if known else 'another value'}, got {describe(value)}."
     return f"{quote(value)} is not known here. Expected {one_of(known)}.{nearest(value, known)}"
+
+
+def _words_in(listed: object) -> list[str]:
+    """The words of pydantic's `'red', 'green' or 3`."""
+    return [word.strip("'") for word in re.findall(r"'[^']*'|\b\d+\b", str(listed or ""))]
 
 
 def _pattern(value: JsonValue, context: Mapping[str, Any]) -> str:
@@ -124,7 +129,7 @@ def _no_variant(_: JsonValue, context: Mapping[str, Any]) -> str:
 
 
 def _other_variant(_: JsonValue, context: Mapping[str, Any]) -> str:
-    known = re.findall(r"'([^']*)'", str(context.get("expected_tags", "")))
+    known = _words_in(context.get("expected_tags"))
     tag = str(context.get("tag", ""))
     return f"{quote(tag)} is not known here. Expected {one_of(known)}.{nearest(tag, known)}"
 

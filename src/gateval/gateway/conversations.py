@@ -12,20 +12,29 @@ from gateval.gateway.marks import Marks
 class Match(NamedTuple):
     """How a history relates to what is known.
 
-    `shared` first messages are those of a known conversation, of all of it if `continues`.
-    `new` are the positions of the messages that are not known at all, in order.
+    `continues` says that its first messages are a whole known conversation. `new` are the
+    positions of the messages that are not known, in order.
     """
 
-    shared: int
     continues: bool
     new: tuple[int, ...]
 
 
-class Conversations:
-    """Remembers histories by the marks of their messages."""
+class _Node:
+    """A message in the tree of all histories; `next` leads on by any mark of the next message."""
+
+    __slots__ = ("is_end", "next")
 
     def __init__(self) -> None:
-        self._histories: list[list[Marks]] = []
+        self.next: dict[str, _Node] = {}
+        self.is_end = False
+
+
+class Conversations:
+    """Remembers histories by the marks of their messages, as a tree: they share beginnings."""
+
+    def __init__(self) -> None:
+        self._root = _Node()
         self._counts: Counter[str] = Counter()
 
     def match(self, history: Sequence[Marks]) -> Match:
@@ -34,40 +43,40 @@ class Conversations:
         Where it continues a conversation, all that follows is new, though it may repeat earlier
         words. Where it does not, a message is new if no conversation holds it that often.
         """
-        shared, continued = self._longest(history)
-        if continued is not None:
-            return Match(shared, continues=True, new=tuple(range(shared, len(history))))
+        path = self._walk(history)
+        shared = len(path)
+        if path and path[-1].is_end:
+            return Match(continues=True, new=tuple(range(shared, len(history))))
         seen: Counter[str] = Counter()
         new = []
         for index, marks in enumerate(history):
             seen.update(marks)
             if index >= shared and all(seen[mark] > self._counts[mark] for mark in marks):
                 new.append(index)
-        return Match(shared, continues=False, new=tuple(new))
+        return Match(continues=False, new=tuple(new))
 
     def remember(self, history: Sequence[Marks]) -> None:
-        """Keep a history; it takes the place of the conversation that it continues, if any."""
-        if not history:
-            return
-        _, continued = self._longest(history)
-        if continued is not None:
-            self._histories.remove(continued)
-        self._histories.append(list(history))
+        """Keep a history; the conversations that it continues end with it from now on."""
+        path = self._walk(history)
+        for node in path:
+            node.is_end = False
+        last = path[-1] if path else self._root
+        for marks in history[len(path) :]:
+            node = _Node()
+            last.next.update(dict.fromkeys(marks, node))
+            last = node
+        last.is_end = bool(history)
         for mark, count in Counter(mark for marks in history for mark in marks).items():
             self._counts[mark] = max(self._counts[mark], count)
 
-    def _longest(self, history: Sequence[Marks]) -> tuple[int, list[Marks] | None]:
-        """Return how many first messages are shared at most, and the conversation continued."""
-        best: tuple[int, list[Marks] | None] = (0, None)
-        for known in self._histories:
-            shared = _shared(known, history)
-            whole = shared == len(known)
-            if shared > best[0] or (whole and shared == best[0]):
-                best = (shared, known if whole else None)
-        return best
-
-
-def _shared(known: Sequence[Marks], history: Sequence[Marks]) -> int:
-    pairs = zip(known, history, strict=False)
-    differing = (index for index, (one, other) in enumerate(pairs) if one.isdisjoint(other))
-    return next(differing, min(len(known), len(history)))
+    def _walk(self, history: Sequence[Marks]) -> list[_Node]:
+        """Return the nodes of the longest known beginning of `history`."""
+        path: list[_Node] = []
+        node = self._root
+        for marks in history:
+            found = next((node.next[mark] for mark in sorted(marks) if mark in node.next), None)
+            if found is None:
+                break
+            path.append(found)
+            node = found
+        return path

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -18,6 +19,9 @@ from gateval.gateway.retry import Transient
 
 ANSWER_LIMIT = 20 * 1024 * 1024
 """Bytes read of an answer, after decompression."""
+
+SENT_AT_ONCE = 1024 * 1024
+"""Bytes of a body that are handed to the socket in one piece."""
 
 CONNECTIONS = 512
 """Connections open at once; the engine's own limits are far below."""
@@ -84,7 +88,7 @@ class HttpClient:
             raise RuntimeError("the HTTP client is not open")
         try:
             async with self._session.post(
-                url, data=body, headers=headers, proxy=proxy, allow_redirects=False
+                url, data=_payload(body), headers=headers, proxy=proxy, allow_redirects=False
             ) as response:
                 return Answer(response.status, await _read(response), response.headers)
         except aiohttp.ConnectionTimeoutError:
@@ -99,6 +103,11 @@ class HttpClient:
             raise Transient("closed the connection before its answer was complete")
         except aiohttp.ClientError as error:
             raise Unanswerable(f"sent no HTTP answer ({type(error).__name__})")
+
+
+def _payload(body: bytes) -> bytes | io.BytesIO:
+    """Return long bodies in a form that is sent in pieces, so that other calls go on meanwhile."""
+    return body if len(body) <= SENT_AT_ONCE else io.BytesIO(body)
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -68,18 +69,27 @@ async def send(
         return response.status, await response.read(), dict(response.headers)
 
 
-def openai_client(session: Session) -> openai.AsyncOpenAI:
+async def ask_openai(session: Session, **more: Any) -> None:
     environment = session.environment()
-    return openai.AsyncOpenAI(
+    async with openai.AsyncOpenAI(
         base_url=environment["OPENAI_BASE_URL"], api_key=environment["OPENAI_API_KEY"]
-    )
+    ) as client:
+        await client.chat.completions.create(**{**ASKED, **more})
 
 
-def anthropic_client(session: Session) -> anthropic.AsyncAnthropic:
+async def ask_anthropic(session: Session, **more: Any) -> None:
     environment = session.environment()
-    return anthropic.AsyncAnthropic(
+    async with anthropic.AsyncAnthropic(
         base_url=environment["ANTHROPIC_BASE_URL"], api_key=environment["ANTHROPIC_API_KEY"]
-    )
+    ) as client:
+        await client.messages.create(max_tokens=9, **{**ASKED, **more})
+
+
+async def called(provider: ModelServer) -> None:
+    """Wait until a call has reached the provider."""
+    async with asyncio.timeout(10):
+        while not provider.calls:  # noqa: ASYNC110 - another party's state, nothing to wait on
+            await asyncio.sleep(0.01)
 
 
 def errors(trace: Trace | None) -> list[str]:
@@ -127,9 +137,9 @@ def test_unknown_keys_are_refused_and_so_are_those_of_ended_trials() -> None:
             assert status == 401
         session.close()
         with pytest.raises(openai.AuthenticationError, match="its trial is over"):
-            await openai_client(session).chat.completions.create(**ASKED)
+            await ask_openai(session)
         with pytest.raises(anthropic.AuthenticationError, match="its trial is over"):
-            await anthropic_client(session).messages.create(max_tokens=9, **ASKED)
+            await ask_anthropic(session)
         assert provider.calls == []
         status, _, _ = await send(other, json=ASKED)
         assert status == 200
@@ -141,9 +151,9 @@ def test_streams_are_refused_with_a_sentence() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())
         with pytest.raises(openai.BadRequestError, match="does not stream yet"):
-            await openai_client(session).chat.completions.create(stream=True, **ASKED)
+            await ask_openai(session, stream=True)
         with pytest.raises(anthropic.BadRequestError, match="does not stream yet"):
-            await anthropic_client(session).messages.create(max_tokens=9, stream=True, **ASKED)
+            await ask_anthropic(session, stream=True)
         assert provider.calls == []
         assert len(errors(session.close())) == 2
 
@@ -166,7 +176,7 @@ def test_bodies_that_are_none(body: bytes, status: int) -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         for path in (CHAT, MESSAGES):
             session = server.open(Side.HEAD, ())
-            got, answer, _ = await send(session, path, data=body)
+            got, answer, _ = await send(session, path, data=io.BytesIO(body))
             assert got == status
             assert json.loads(answer)["error"]["message"]
         assert provider.calls == []
@@ -193,7 +203,7 @@ def test_what_the_neutral_form_does_not_know_survives_both_ways() -> None:
         assert (status, json.loads(body)) == (200, answer)
         assert provider.calls[0].body == {**asked, "model": "gpt-5"}
         assert provider.calls[0].path == CHAT
-        known = {"Content-Type", "Content-Length", "Date", "Server"}
+        known = {"Content-Type", "Content-Length", "Date", "Server", "Connection"}
         assert set(headers) <= known
         assert headers["Content-Type"].startswith("application/json")
         trace = session.close()
@@ -203,13 +213,21 @@ def test_what_the_neutral_form_does_not_know_survives_both_ways() -> None:
     serve(use, respond)
 
 
+def test_long_histories_pass() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        long = [{"role": "user", "content": "x" * 3_000_000}]
+        await ask_openai(session, messages=long)
+        assert provider.calls[0].body["messages"] == long
+
+    serve(use)
+
+
 def test_no_header_of_the_candidate_reaches_the_provider() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())
-        client = anthropic_client(session).with_options(
-            default_headers={"anthropic-beta": "files-api", "X-Forwarded-Host": "evil"}
-        )
-        await client.messages.create(max_tokens=9, **ASKED)
+        extra = {"anthropic-beta": "files-api", "X-Forwarded-Host": "evil"}
+        await ask_anthropic(session, extra_headers=extra)
         sent = provider.calls[0].headers
         assert sent["x-api-key"] == CANARY
         assert not {"anthropic-beta", "x-forwarded-host", "authorization"} & set(sent)
@@ -226,10 +244,10 @@ def test_errors_of_the_provider_are_passed_on_without_its_headers_and_keys() -> 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())
         with pytest.raises(openai.BadRequestError) as caught:
-            await openai_client(session).chat.completions.create(**ASKED)
+            await ask_openai(session)
         assert caught.value.type == "too_long"
         with pytest.raises(anthropic.BadRequestError, match="Too long"):
-            await anthropic_client(session).messages.create(max_tokens=9, **ASKED)
+            await ask_anthropic(session)
         _, body, headers = await send(session, json=ASKED)
         trace = session.close()
         assert CANARY not in f"{caught.value} {body!r} {headers} {trace!r}"
@@ -258,11 +276,11 @@ def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
         session = server.open(Side.HEAD, ())
         tries = 2 if status in {429, 503} else 1
         with pytest.raises(openai.APIStatusError) as caught:
-            await openai_client(session).chat.completions.create(**ASKED)
+            await ask_openai(session)
         assert caught.value.status_code == status
         assert len(provider.calls) == tries
         with pytest.raises(anthropic.APIStatusError) as also:
-            await anthropic_client(session).messages.create(max_tokens=9, **ASKED)
+            await ask_anthropic(session)
         assert also.value.status_code == status
         assert len(provider.calls) == 2 * tries
         assert len(errors(session.close())) == 2
@@ -273,9 +291,8 @@ def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
 def test_a_model_that_is_not_set_up() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())
-        asked = {**ASKED, "model": "openrouter/x"}
         with pytest.raises(openai.BadRequestError, match="needs OPENROUTER_API_KEY"):
-            await openai_client(session).chat.completions.create(**asked)
+            await ask_openai(session, model="openrouter/x")
 
     serve(use)
 
@@ -284,8 +301,7 @@ def test_closing_a_session_ends_its_calls() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())
         waiting = asyncio.create_task(send(session, json=ASKED))
-        while not provider.calls:
-            await asyncio.sleep(0.01)
+        await called(provider)
         assert session.close() is None
         with pytest.raises(aiohttp.ClientError):
             await asyncio.wait_for(waiting, 5)
@@ -298,8 +314,7 @@ def test_a_candidate_that_goes_away_ends_its_calls() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())
         waiting = asyncio.create_task(send(session, json=ASKED))
-        while not provider.calls:
-            await asyncio.sleep(0.01)
+        await called(provider)
         waiting.cancel()
         for _ in range(300):
             if not provider.connections:

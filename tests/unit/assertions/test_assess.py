@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
-from tests.helpers.scripted_calls import ScriptedCalls, outage, says
-from tests.helpers.trials import JUDGE, PLACE, assessed, called, fixture, said, trace
 
 from gateval.assertions.assess import assess
 from gateval.assertions.contains import Contains
@@ -17,6 +16,8 @@ from gateval.domain.model_call import Usage
 from gateval.domain.trace import STEPS_LIMIT, Step, StepKind, Trace
 from gateval.domain.trial import Answer, Assessment, Cause
 from gateval.judging.judge import Judge
+from tests.helpers.scripted_calls import ScriptedCalls, outage, says
+from tests.helpers.trials import JUDGE, PLACE, assessed, called, fixture, said, trace
 
 GOOD = json.dumps(
     {
@@ -29,7 +30,7 @@ GOOD = json.dumps(
 )
 
 
-def test_assessments_stand_in_the_fixtures_order_and_the_judges_tokens_are_summed():
+def test_assessments_stand_in_the_fixtures_order_and_the_judges_tokens_are_summed() -> None:
     asserted = fixture(
         {"type": "judge", "rubric": "Be polite."},
         {"type": "contains", "value": "hello"},
@@ -47,14 +48,14 @@ def test_assessments_stand_in_the_fixtures_order_and_the_judges_tokens_are_summe
     assert usage == Usage(input_tokens=110, output_tokens=55)
 
 
-def test_without_a_judge_nothing_is_spent():
+def test_without_a_judge_nothing_is_spent() -> None:
     _, usage = asyncio.run(
         assess(fixture({"type": "contains", "value": "x"}), said("x"), None, JUDGE)
     )
     assert usage == Usage()
 
 
-def test_tokens_of_a_judge_that_gave_no_verdict_are_not_lost():
+def test_tokens_of_a_judge_that_gave_no_verdict_are_not_lost() -> None:
     judge = Judge(ScriptedCalls([says("no", tokens=(10, 5)), says("no", tokens=(10, 5))]))
     asserted = fixture({"type": "judge", "rubric": "x"})
     (found,), usage = asyncio.run(assess(asserted, said("x"), judge, JUDGE))
@@ -71,7 +72,7 @@ def test_tokens_of_a_judge_that_gave_no_verdict_are_not_lost():
         {"type": "toolArguments", "tool": "t", "arguments": {}},
     ],
 )
-def test_without_a_trace_tool_calls_are_unknown_not_absent(assertion):
+def test_without_a_trace_tool_calls_are_unknown_not_absent(assertion: dict[str, Any]) -> None:
     found = assessed(assertion, said("done"))
     assert (found.status.value, found.cause, found.score) == ("error", Cause.GATE, None)
     assert found.reason == (
@@ -80,11 +81,11 @@ def test_without_a_trace_tool_calls_are_unknown_not_absent(assertion):
     )
 
 
-def test_a_trace_without_calls_is_a_trace():
+def test_a_trace_without_calls_is_a_trace() -> None:
     assert assessed({"type": "toolNotCalled", "tool": "t"}, called("")).status.value == "passed"
 
 
-def test_in_a_trace_that_was_cut_tool_calls_are_unknown():
+def test_in_a_trace_that_was_cut_tool_calls_are_unknown() -> None:
     steps = tuple(Step(number=n + 1, kind=StepKind.USER) for n in range(STEPS_LIMIT))
     cut = Answer(output="x", trace=Trace(steps=steps), seconds=1)
     found = assessed({"type": "toolNotCalled", "tool": "t"}, cut)
@@ -105,7 +106,9 @@ def test_in_a_trace_that_was_cut_tool_calls_are_unknown():
         ("judge", {"rubric": "x"}, "`judge` needs a judge and none was set up."),
     ],
 )
-def test_what_cannot_be_evaluated_is_an_error_and_says_why(kind, options, reason):
+def test_what_cannot_be_evaluated_is_an_error_and_says_why(
+    kind: str, options: dict[str, Any], reason: str
+) -> None:
     spec = AssertionSpec(type=kind, options=options, place=PLACE)
     asserted = fixture({"type": "contains", "value": "x"}).model_copy(
         update={"assertions": (spec,)}
@@ -123,7 +126,7 @@ class Broken(Contains):
         raise ZeroDivisionError("oh")
 
 
-def test_an_assertion_that_breaks_is_an_error_with_its_type():
+def test_an_assertion_that_breaks_is_an_error_with_its_type() -> None:
     asserted = fixture({"type": "contains", "value": "x"}, {"type": "contains", "value": "x"})
     known = {"contains": Broken}
     found, _ = asyncio.run(assess(asserted, said("x"), None, JUDGE, known=known))
@@ -133,14 +136,14 @@ def test_an_assertion_that_breaks_is_an_error_with_its_type():
         assert one.reason == "`contains` broke with ZeroDivisionError: oh; please report it."
 
 
-def test_a_provider_that_is_down_is_its_own_cause():
+def test_a_provider_that_is_down_is_its_own_cause() -> None:
     judge = Judge(ScriptedCalls([outage()]))
     found = assessed({"type": "judge", "rubric": "x"}, said("x"), judge)
     assert (found.status.value, found.cause) == ("error", Cause.PROVIDER)
     assert found.reason == "The judge could not be asked: The provider is down."
 
 
-def test_step_numbers_are_those_of_the_recorded_trace():
+def test_step_numbers_are_those_of_the_recorded_trace() -> None:
     answer = Answer(output="bye", trace=trace("user: a", "call t", "says: bye"), seconds=1)
     assert assessed({"type": "contains", "value": "bye"}, answer).steps == (3,)
     unlike = answer.model_copy(update={"output": "good bye"})

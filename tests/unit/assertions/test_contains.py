@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
 from tests.helpers.trials import assessed, said
 
 JSON = '{"reply": "Answer: 4", "items": [{"n": 4}], "note": null}'
@@ -25,7 +28,7 @@ JSON = '{"reply": "Answer: 4", "items": [{"n": 4}], "note": null}'
         ("half a pair \ud800", {"value": "half"}, True),
     ],
 )
-def test_both(output, options, there):
+def test_both(output: str, options: dict[str, Any], there: bool) -> None:
     yes = assessed({"type": "contains", **options}, said(output))
     no = assessed({"type": "notContains", **options}, said(output))
     assert yes.status.value == ("passed" if there else "failed")
@@ -48,20 +51,20 @@ def test_both(output, options, there):
     ],
 )
 @pytest.mark.parametrize("kind", ["contains", "notContains"])
-def test_what_cannot_be_looked_at_fails_both(kind, output, field, saw):
+def test_what_cannot_be_looked_at_fails_both(kind: str, output: str, field: str, saw: str) -> None:
     found = assessed({"type": kind, "value": "x", "field": field}, said(output))
     assert found.status.value == "failed"
     assert saw in found.reason
 
 
-def test_says_what_it_expected_and_saw():
+def test_says_what_it_expected_and_saw() -> None:
     found = assessed({"type": "contains", "value": "answer:", "field": "a"}, said('{"a": "no"}'))
     assert found.reason == 'Expected "answer:" in `a` of the final message, saw "no".'
     found = assessed({"type": "notContains", "value": "no"}, said("no way"))
     assert found.reason == 'Expected no "no" in the final message, saw "no way".'
 
 
-def test_long_and_deceiving_texts_are_shortened_and_made_visible():
+def test_long_and_deceiving_texts_are_shortened_and_made_visible() -> None:
     found = assessed({"type": "contains", "value": "x"}, said("a\u202eb\n\n" + "y" * 5000))
     assert len(found.reason) < 300
     assert "a\\u202eb yyy" in found.reason
@@ -69,6 +72,6 @@ def test_long_and_deceiving_texts_are_shortened_and_made_visible():
 
 
 @pytest.mark.parametrize("field", ["", ".a", "a.", "a..b"])
-def test_an_empty_part_of_a_path_is_refused(field):
+def test_an_empty_part_of_a_path_is_refused(field: str) -> None:
     found = assessed({"type": "contains", "value": "x", "field": field}, said("{}"))
     assert found.status.value == "error"

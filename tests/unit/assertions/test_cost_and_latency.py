@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.helpers.trials import Source, assessed, trace
 
 from gateval.domain.model_call import Usage
 from gateval.domain.trial import Answer
+from tests.helpers.trials import Source, assessed, trace
 
 
 def used(reported: int | None, counted: int | None, source: Source | None) -> Answer:
@@ -30,20 +30,22 @@ def used(reported: int | None, counted: int | None, source: Source | None) -> An
         (None, None, "gateway", "error", "or print `usage`."),
     ],
 )
-def test_cost_is_inclusive_and_believes_the_gate_first(reported, counted, source, status, saw):
+def test_cost_is_inclusive_and_believes_the_gate_first(
+    reported: int | None, counted: int | None, source: Source | None, status: str, saw: str
+) -> None:
     found = assessed({"type": "cost", "maxTokens": 100}, used(reported, counted, source))
     assert found.status.value == status
     assert saw in found.reason
 
 
-def test_half_known_usage_is_unknown():
+def test_half_known_usage_is_unknown() -> None:
     answer = Answer(output="x", usage=Usage(input_tokens=5), seconds=1)
     found = assessed({"type": "cost", "maxTokens": 100}, answer)
     assert (found.status.value, found.cause and found.cause.value) == ("error", "gate")
 
 
 @pytest.mark.parametrize(("limit", "status"), [(2, "passed"), (2.5, "passed"), (1.99, "failed")])
-def test_latency_is_inclusive(limit, status):
+def test_latency_is_inclusive(limit: float, status: str) -> None:
     found = assessed({"type": "latency", "maxSeconds": limit}, used(1, None, None))
     assert found.status.value == status
     assert found.reason == f"Expected an answer within {limit:g} s, saw it after 2.000 s."

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
 from tests.helpers.trials import assessed, said
 
 
@@ -27,11 +30,11 @@ from tests.helpers.trials import assessed, said
         ("{}", {"value": None, "field": "a"}, "failed"),
     ],
 )
-def test_compares(output, options, status):
+def test_compares(output: str, options: dict[str, Any], status: str) -> None:
     found = assessed({"type": "equals", **options}, said(output))
     assert (found.status.value, found.steps) == (status, (2,))
 
 
-def test_says_what_it_expected_and_saw():
+def test_says_what_it_expected_and_saw() -> None:
     found = assessed({"type": "equals", "value": {"a": 1}, "field": "r"}, said('{"r": [1]}'))
     assert found.reason == 'Expected `r` of the final message to equal "{"a": 1}", saw "[1]".'

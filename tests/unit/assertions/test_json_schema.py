@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tests.helpers.trials import assessed, said
 
 from gateval.assertions.bounded_schema import count_nodes
 from gateval.assertions.json_schema import JsonSchema
+from tests.helpers.trials import assessed, said
 
 ORDER = {
     "type": "object",
@@ -23,10 +24,10 @@ ORDER = {
 }
 
 
-def doubling(levels: int) -> dict[str, object]:
+def doubling(levels: int) -> dict[str, Any]:
     """A schema of `levels` definitions, each of which refers to the next one twice."""
     names = [f"d{level}" for level in range(levels)]
-    links = {
+    links: dict[str, Any] = {
         name: {"allOf": [{"$ref": f"#/$defs/{other}"}] * 2}
         for name, other in zip(names, [*names[1:], "end"], strict=True)
     }
@@ -57,12 +58,12 @@ def doubling(levels: int) -> dict[str, object]:
         ("3", {"schema": doubling(8)}, "passed"),
     ],
 )
-def test_checks(output, options, status):
+def test_checks(output: str, options: dict[str, Any], status: str) -> None:
     found = assessed({"type": "jsonSchema", **options}, said(output))
     assert (found.status.value, found.steps) == (status, (2,))
 
 
-def test_names_up_to_three_mismatches_with_their_paths():
+def test_names_up_to_three_mismatches_with_their_paths() -> None:
     output = json.dumps({"id": 5, "items": [{"sku": 1}, {}, {}, {}], "x": 1})
     found = assessed({"type": "jsonSchema", "schema": ORDER}, said(output))
     assert found.status.value == "failed"
@@ -98,32 +99,34 @@ def test_names_up_to_three_mismatches_with_their_paths():
         ({"enum": ["x" * 100] * 1000}, "at most 65,536"),
     ],
 )
-def test_a_schema_that_cannot_be_used_or_bounded_is_refused_when_read(schema, why):
+def test_a_schema_that_cannot_be_used_or_bounded_is_refused_when_read(
+    schema: dict[str, Any], why: str
+) -> None:
     begin = time.monotonic()
     with pytest.raises(ValidationError, match=why):
         JsonSchema.model_validate({"schema": schema})
     assert time.monotonic() - begin < 2
 
 
-def test_a_property_called_like_a_keyword_is_no_reference():
+def test_a_property_called_like_a_keyword_is_no_reference() -> None:
     schema = {"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"}}}
     found = assessed({"type": "jsonSchema", "schema": schema}, said('{"$ref": "x", "$id": 4}'))
     assert found.status.value == "failed"
     assert "$.$id: 4 is not" in found.reason
 
 
-def test_references_are_counted_as_often_as_they_are_used():
+def test_references_are_counted_as_often_as_they_are_used() -> None:
     assert count_nodes({}) == 1
     once = count_nodes(doubling(1))
     assert count_nodes(doubling(6)) > 2**6 > once
-    escaped = {
+    escaped: dict[str, Any] = {
         "$ref": "#/$defs/a~1b%20c",
         "$defs": {"a/b c": {"anyOf": [{"$ref": "#/$defs/x/0"}]}, "x": [{}]},
     }
     assert count_nodes(escaped) == 12
 
 
-def test_many_mismatches_in_a_big_message_are_found_fast():
+def test_many_mismatches_in_a_big_message_are_found_fast() -> None:
     schema = {"items": {"allOf": [{"type": "string"}] * 500}}
     output = json.dumps(list(range(10_000)))
     begin = time.monotonic()
@@ -133,7 +136,7 @@ def test_many_mismatches_in_a_big_message_are_found_fast():
     assert time.monotonic() - begin < 2
 
 
-def test_a_message_that_is_too_long_is_an_error():
+def test_a_message_that_is_too_long_is_an_error() -> None:
     found = assessed({"type": "jsonSchema", "schema": {}}, said(json.dumps("x" * 200_000)))
     assert found.status.value == "error"
     assert "200,002 characters; with this schema at most 100,000 are checked" in found.reason

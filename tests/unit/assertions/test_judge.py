@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from tests.helpers.scripted_calls import ScriptedCalls, says
-from tests.helpers.trials import assessed, trace
 
 from gateval.domain.trial import Answer, Cause, Side
 from gateval.judging.judge import Judge
+from tests.helpers.scripted_calls import ScriptedCalls, says
+from tests.helpers.trials import assessed, trace
 
 ANSWER = Answer(
     output="Refund is on its way.",
@@ -70,7 +70,9 @@ def verdict(score: float, *violations: dict[str, Any], summary: str = "So it is.
         ([verdict(0.9, FAKE), verdict(0.9, FAKE)], "passed", 0.9, (), "saw 0.9"),
     ],
 )
-def test_a_low_score_fails_only_with_a_proven_violation(replies, status, score, steps, reason):
+def test_a_low_score_fails_only_with_a_proven_violation(
+    replies: list[str], status: str, score: float | None, steps: tuple[int, ...], reason: str
+) -> None:
     calls = ScriptedCalls(says(reply) for reply in replies)
     found = assessed(
         {"type": "judge", "rubric": "Ask first.", "minScore": 0.8}, ANSWER, Judge(calls)
@@ -83,20 +85,20 @@ def test_a_low_score_fails_only_with_a_proven_violation(replies, status, score, 
     assert found.verdict.repaired == (len(replies) == 2)
 
 
-def test_the_threshold_is_one_half_by_default_and_inclusive():
+def test_the_threshold_is_one_half_by_default_and_inclusive() -> None:
     for score, status in ((0.5, "passed"), (0.49, "failed")):
         judge = Judge(ScriptedCalls([says(verdict(score, REAL))]))
         assert assessed({"type": "judge", "rubric": "x"}, ANSWER, judge).status.value == status
 
 
-def test_the_judge_of_the_eval_is_asked_with_heads_scripts():
+def test_the_judge_of_the_eval_is_asked_with_heads_scripts() -> None:
     calls = ScriptedCalls([says(verdict(1))])
     assessed({"type": "judge", "rubric": "x", "kind": "rubric"}, ANSWER, Judge(calls))
     ((model, request, side),) = calls.asked
     assert (model, request.model, side) == ("scripted/judge", "judge", Side.HEAD)
 
 
-def test_a_summary_is_shortened_in_the_reason():
+def test_a_summary_is_shortened_in_the_reason() -> None:
     judge = Judge(ScriptedCalls([says(verdict(0, REAL, summary="blah " * 200))]))
     found = assessed({"type": "judge", "rubric": "x"}, ANSWER, judge)
     assert len(found.reason) < 300

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tests.helpers.trials import assessed, said
 
 from gateval.assertions.regex import Regex
+from tests.helpers.trials import assessed, said
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from gateval.assertions.regex import Regex
         ("", {"pattern": "^$"}, "passed"),
     ],
 )
-def test_searches(output, options, status):
+def test_searches(output: str, options: dict[str, Any], status: str) -> None:
     found = assessed({"type": "regex", **options}, said(output))
     assert (found.status.value, found.steps) == (status, (2,))
 
@@ -41,13 +42,15 @@ def test_searches(output, options, status):
         ("", "at least 1"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused_when_read(pattern, why, capfd):
+def test_a_pattern_that_cannot_be_used_is_refused_when_read(
+    pattern: str, why: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(ValidationError, match=why):
         Regex(pattern=pattern)
     assert capfd.readouterr().err == "", "RE2 must not log by itself"
 
 
-def test_evil_patterns_take_no_time():
+def test_evil_patterns_take_no_time() -> None:
     text = "a" * 90_000 + "!"
     begin = time.monotonic()
     for pattern in (r"(a+)+$", r"^(a|a)*$", r"(a*)*b", r"(?:a?){200}a{200}b"):
@@ -55,13 +58,13 @@ def test_evil_patterns_take_no_time():
     assert time.monotonic() - begin < 2
 
 
-def test_a_text_that_is_too_long_is_an_error():
+def test_a_text_that_is_too_long_is_an_error() -> None:
     found = assessed({"type": "regex", "pattern": "x"}, said("x" * 100_001))
     assert (found.status.value, found.score) == ("error", None)
     assert "100,001 characters" in found.reason
 
 
-def test_says_what_it_expected_and_saw():
+def test_says_what_it_expected_and_saw() -> None:
     found = assessed({"type": "regex", "pattern": r"\d+"}, said("it costs 12 euro"))
     assert found.reason == r'Expected a match of /\d+/ in the final message, saw "12".'
     found = assessed({"type": "regex", "pattern": r"\d+"}, said("it is free"))

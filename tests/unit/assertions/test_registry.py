@@ -10,7 +10,7 @@ from gateval.assertions.registry import ASSERTIONS, JUDGED
 from gateval.formats.kinds.fixture import COMMON_KEYS
 
 
-def test_every_entry_is_found_under_its_own_name():
+def test_every_entry_is_found_under_its_own_name() -> None:
     assert {name: one.type for name, one in ASSERTIONS.items()} == {
         name: name for name in ASSERTIONS
     }
@@ -21,24 +21,24 @@ def test_every_entry_is_found_under_its_own_name():
         ASSERTIONS["nothing"]
 
 
-def test_the_judged_ones_are_known_without_importing_them():
+def test_the_judged_ones_are_known_without_importing_them() -> None:
     assert {name for name, one in ASSERTIONS.items() if one.needs_judge} == JUDGED
     assert {name for name, one in ASSERTIONS.items() if issubclass(one, JudgedAssertion)} == JUDGED
 
 
 @pytest.mark.parametrize("name", list(ASSERTIONS))
-def test_no_assertion_takes_a_key_that_all_have(name):
+def test_no_assertion_takes_a_key_that_all_have(name: str) -> None:
     keys = {field.alias or key for key, field in ASSERTIONS[name].model_fields.items()}
     assert keys.isdisjoint(COMMON_KEYS)
 
 
 @pytest.mark.parametrize("name", list(ASSERTIONS))
-def test_every_option_is_described(name):
+def test_every_option_is_described(name: str) -> None:
     for key, field in ASSERTIONS[name].model_fields.items():
         assert field.description, f"{name}.{key} needs a description"
 
 
-def test_reading_the_registry_is_cheap_and_using_it_brings_no_heavy_module():
+def test_reading_the_registry_is_cheap_and_using_it_brings_no_heavy_module() -> None:
     code = """
 import sys
 from pydantic import BaseModel

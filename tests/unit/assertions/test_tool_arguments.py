@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
-from tests.helpers.trials import assessed, trace
 
 from gateval.domain.trace import Step, StepKind, Trace
 from gateval.domain.trial import Answer
+from tests.helpers.trials import assessed, trace
 
 
 def answer(*arguments: object) -> Answer:
@@ -37,7 +38,7 @@ TWO = {"order": "99"}
         ({"missing": None}, "subset", "failed"),
     ],
 )
-def test_modes(arguments, mode, status):
+def test_modes(arguments: dict[str, Any], mode: str, status: str) -> None:
     options = {"tool": "refund", "arguments": arguments, "mode": mode}
     found = assessed({"type": "toolArguments", **options}, answer(ONE))
     assert (found.status.value, found.steps) == (status, (2,))
@@ -56,13 +57,13 @@ def test_modes(arguments, mode, status):
         ("last", "12", "failed", (3,)),
     ],
 )
-def test_occurrences(occurrence, order, status, steps):
+def test_occurrences(occurrence: str, order: str, status: str, steps: tuple[int, ...]) -> None:
     options = {"tool": "refund", "arguments": {"order": order}, "occurrence": occurrence}
     found = assessed({"type": "toolArguments", **options}, answer(ONE, TWO))
     assert (found.status.value, found.steps) == (status, steps)
 
 
-def test_all_passes_when_every_call_matches():
+def test_all_passes_when_every_call_matches() -> None:
     options = {"tool": "refund", "arguments": {}, "occurrence": "all"}
     found = assessed({"type": "toolArguments", **options}, answer(ONE, TWO))
     assert (found.status.value, found.steps) == ("passed", (2, 3))
@@ -77,13 +78,13 @@ def test_all_passes_when_every_call_matches():
         (["nothing", "amount.deeper"], "failed"),
     ],
 )
-def test_ignored_keys_do_not_matter_on_either_side(ignore, status):
+def test_ignored_keys_do_not_matter_on_either_side(ignore: list[str], status: str) -> None:
     options = {"arguments": {"order": "12", "amount": 6}, "mode": "exact", "ignore": ignore}
     found = assessed({"type": "toolArguments", "tool": "refund", **options}, answer(ONE))
     assert found.status.value == status
 
 
-def test_a_dotted_key_inside_is_ignored():
+def test_a_dotted_key_inside_is_ignored() -> None:
     options = {"arguments": {"customer": {"id": 7}}, "mode": "exact", "ignore": ["customer.vip"]}
     found = assessed(
         {"type": "toolArguments", "tool": "refund", **options},
@@ -93,14 +94,14 @@ def test_a_dotted_key_inside_is_ignored():
 
 
 @pytest.mark.parametrize("occurrence", ["any", "all", "first", "last"])
-def test_a_tool_that_is_never_called_fails(occurrence):
+def test_a_tool_that_is_never_called_fails(occurrence: str) -> None:
     options = {"tool": "refund", "arguments": {}, "occurrence": occurrence}
     found = assessed({"type": "toolArguments", **options}, answer())
     assert found.status.value == "failed"
     assert "saw the calls other" in found.reason
 
 
-def test_arguments_that_were_no_object_do_not_match():
+def test_arguments_that_were_no_object_do_not_match() -> None:
     step = Step(number=1, kind=StepKind.TOOL_CALL, tool="refund")
     broken = Answer(output="", trace=Trace(steps=(step,)), seconds=1)
     found = assessed({"type": "toolArguments", "tool": "refund", "arguments": {}}, broken)
@@ -108,7 +109,7 @@ def test_arguments_that_were_no_object_do_not_match():
     assert "saw arguments that are no JSON object at step 1" in found.reason
 
 
-def test_says_what_it_expected_and_saw():
+def test_says_what_it_expected_and_saw() -> None:
     options = {"tool": "refund", "arguments": {"order": "7"}, "mode": "exact", "occurrence": "last"}
     found = assessed({"type": "toolArguments", **options}, answer(ONE, TWO))
     assert found.reason == (

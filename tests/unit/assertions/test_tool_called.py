@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
-from tests.helpers.trials import assessed, called
 
 from gateval.assertions.tool_called import ToolCalled
+from tests.helpers.trials import assessed, called
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ from gateval.assertions.tool_called import ToolCalled
         ("t b a t", "b", "a", "passed", (2, 3, 4, 5)),
     ],
 )
-def test_order(calls, before, after, status, steps):
+def test_order(calls: str, before: str, after: str, status: str, steps: tuple[int, ...]) -> None:
     options = {"tool": "t", "before": before.split(), "after": after.split()}
     found = assessed({"type": "toolCalled", **options}, called(calls))
     assert (found.status.value, found.steps) == (status, steps)
@@ -68,16 +70,18 @@ def test_order(calls, before, after, status, steps):
         (
             "t a",
             {"after": ["a", "b"]},
-            "Expected a call of `t` after `a`, `b`, saw no `t` after the first `a` at step 3 "
-            "and no call of `b`.",
+            (
+                "Expected a call of `t` after `a`, `b`, saw no `t` after the first `a` at step 3 "
+                "and no call of `b`."
+            ),
         ),
     ],
 )
-def test_says_what_it_expected_and_saw(calls, options, reason):
+def test_says_what_it_expected_and_saw(calls: str, options: dict[str, Any], reason: str) -> None:
     found = assessed({"type": "toolCalled", "tool": "t", **options}, called(calls))
     assert found.reason == reason
 
 
-def test_a_tool_cannot_come_before_itself():
+def test_a_tool_cannot_come_before_itself() -> None:
     with pytest.raises(ValidationError, match="cannot come before itself"):
         ToolCalled(tool="t", before=("a", "t"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
-from tests.helpers.trials import assessed, called
 
 from gateval.assertions.tool_not_called import ToolNotCalled
+from tests.helpers.trials import assessed, called
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ from gateval.assertions.tool_not_called import ToolNotCalled
         ("a t", "a", "b", "passed", (2,)),
     ],
 )
-def test_order(calls, before, after, status, steps):
+def test_order(calls: str, before: str, after: str, status: str, steps: tuple[int, ...]) -> None:
     options = {"tool": "t", "before": before.split(), "after": after.split()}
     found = assessed({"type": "toolNotCalled", **options}, called(calls))
     assert (found.status.value, found.steps) == (status, steps)
@@ -60,11 +62,11 @@ def test_order(calls, before, after, status, steps):
         ("a t", {"after": ["a"]}, "Expected no call of `t` after `a`, saw it at step 3."),
     ],
 )
-def test_says_what_it_expected_and_saw(calls, options, reason):
+def test_says_what_it_expected_and_saw(calls: str, options: dict[str, Any], reason: str) -> None:
     found = assessed({"type": "toolNotCalled", "tool": "t", **options}, called(calls))
     assert found.reason == reason
 
 
-def test_refuses_what_could_never_fail():
+def test_refuses_what_could_never_fail() -> None:
     with pytest.raises(ValidationError, match="cannot come before itself"):
         ToolNotCalled(tool="t", before=("t",))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.helpers.trials import assessed, called
 
 
@@ -17,18 +18,18 @@ from tests.helpers.trials import assessed, called
         ("b a b c", "a b c", "passed", (3, 4, 5)),
     ],
 )
-def test_is_a_subsequence(calls, tools, status, steps):
+def test_is_a_subsequence(calls: str, tools: str, status: str, steps: tuple[int, ...]) -> None:
     found = assessed({"type": "toolSequence", "tools": tools.split()}, called(calls))
     assert (found.status.value, found.steps) == (status, steps)
 
 
-def test_says_where_the_sequence_broke():
+def test_says_where_the_sequence_broke() -> None:
     found = assessed({"type": "toolSequence", "tools": ["a", "b", "c"]}, called("a c b"))
     assert found.reason == (
         "Expected the calls a → b → c, saw no `c` after step 4 in the calls a → c → b."
     )
 
 
-def test_many_calls_are_not_all_listed():
+def test_many_calls_are_not_all_listed() -> None:
     found = assessed({"type": "toolSequence", "tools": ["b"]}, called("a " * 500))
     assert found.reason.endswith("a → a → a → a → a → a → a → a → a → a → a → a and 488 more.")

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from gateval.candidates.failures import command_line, failure, no_start
+from gateval.candidates.failures import command_line, failure, from_the_export, no_start
 from gateval.candidates.program import MIB, End, Limits, Ran
 from gateval.domain.trial import DETAIL_LINES, Cause
 
@@ -62,3 +64,15 @@ def test_a_program_that_did_not_start_names_the_command() -> None:
     assert told.detail == ("$ x --y",)
     assert told.cause is Cause.CANDIDATE
     assert len(command_line(("a" * 10_000,))) <= 500
+
+
+def test_where_the_export_lies_is_not_told(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    lines = f'File "{link}/export-head/src/a.py"\n{real}/export-head\n{tmp_path}/other/b.py'
+    told = failure("It", ran(code=1, stderr=lines.encode()), ARGV, LIMITS)
+    assert told is not None
+    shown = from_the_export(told, link)
+    assert shown.detail[1:] == ('File "src/a.py"', ".", f"{tmp_path}/other/b.py")
+    assert shown.reason == told.reason

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
@@ -14,7 +16,7 @@ from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
         ("[" * DEPTH_LIMIT + "]" * DEPTH_LIMIT, None),
     ],
 )
-def test_reads(text, value):
+def test_reads(text: str, value: Any) -> None:
     found = read_json(text)
     assert value is None or found == value
 
@@ -37,6 +39,6 @@ def test_reads(text, value):
         ('{"a":' * 5_000 + "1" + "}" * 5_000, "levels deep"),
     ],
 )
-def test_refuses_what_is_ambiguous_or_too_much(text, why):
+def test_refuses_what_is_ambiguous_or_too_much(text: str, why: str) -> None:
     with pytest.raises(NotStrictJson, match=why):
         read_json(text)

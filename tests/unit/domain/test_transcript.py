@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 import pytest
-from tests.helpers.trials import PROMPT, said, trace
 
 from gateval.domain.trace import STEP_LIMIT, StepKind, Trace
 from gateval.domain.transcript import final_step, numbered_steps
 from gateval.domain.trial import Answer
+from tests.helpers.trials import PROMPT, said, trace
 
 
 def kinds(steps: Trace) -> list[tuple[int, str, str]]:
     return [(step.number, step.kind.value, step.text) for step in steps.steps]
 
 
-def test_without_a_trace_there_are_the_input_and_the_final_message():
+def test_without_a_trace_there_are_the_input_and_the_final_message() -> None:
     found = numbered_steps(PROMPT, said("Sure."))
     assert kinds(found) == [(1, "user", "I want a refund."), (2, "assistant", "Sure.")]
     assert found.source == "answer"
@@ -31,7 +31,9 @@ def test_without_a_trace_there_are_the_input_and_the_final_message():
         ([], "Sure.", True),
     ],
 )
-def test_the_final_message_is_part_of_the_transcript(steps, output, added):
+def test_the_final_message_is_part_of_the_transcript(
+    steps: list[str], output: str, added: bool
+) -> None:
     recorded = trace(*steps)
     found = numbered_steps(PROMPT, Answer(output=output, trace=recorded, seconds=1))
     assert found.steps[: len(steps)] == recorded.steps, "recorded steps keep their numbers"
@@ -42,7 +44,7 @@ def test_the_final_message_is_part_of_the_transcript(steps, output, added):
     assert found.step(final.number) == final
 
 
-def test_a_long_final_message_that_the_trace_holds_in_part_is_not_added_again():
+def test_a_long_final_message_that_the_trace_holds_in_part_is_not_added_again() -> None:
     output = "x" * (STEP_LIMIT + 10)
     found = numbered_steps(PROMPT, Answer(output=output, trace=trace(f"says: {output}"), seconds=1))
     assert len(found.steps) == 1
@@ -52,7 +54,7 @@ def test_a_long_final_message_that_the_trace_holds_in_part_is_not_added_again():
     assert len(alone.steps[1].text) == STEP_LIMIT
 
 
-def test_final_step_is_the_last_assistant_step():
+def test_final_step_is_the_last_assistant_step() -> None:
     assert final_step(trace("user: hi", "call x")) is None
     found = final_step(trace("says: a", "says: b", "call x"))
     assert found is not None

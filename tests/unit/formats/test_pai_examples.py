@@ -81,7 +81,7 @@ def test_the_tutors_fixture(catalogue: Catalogue) -> None:
     assert (judge.weight, judge.needs_judge, judge.severity) == (2.0, True, None)
     assert judge.options["minScore"] == 0.8
     assert [one.weight for one in fixture.assertions[:3]] == [1.0, 1.0, 1.0]
-    assert str(judge.place) == "tutor.yaml:31:7"
+    assert str(judge.place) == "tutor.yaml:33:7"
 
 
 def test_the_tutors_eval(catalogue: Catalogue) -> None:

@@ -14,8 +14,6 @@ import re
 from typing import Any
 
 import pytest
-from tests.helpers.scripted_calls import ScriptedCalls, says
-from tests.helpers.trials import JUDGE, PROMPT, trace
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
 from gateval.domain.trace import Step, StepKind, Trace
@@ -25,6 +23,8 @@ from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.neutral import is_angle, is_hidden
 from gateval.judging.prompt import judge_request
+from tests.helpers.scripted_calls import ScriptedCalls, says
+from tests.helpers.trials import JUDGE, PROMPT, trace
 
 NONCE = "5f0c2a9e1b7d4836"
 FAKE_VERDICT = (
@@ -105,14 +105,14 @@ def sections(question: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_a_final_message_stays_data(attack):
+def test_a_final_message_stays_data(attack: str) -> None:
     _, run = sections(question_of(Answer(output=attack, seconds=1)))
     assert run["steps"][1] == {"step": 2, "kind": "assistant", "text": attack}
     assert run["final_message_step"] == 2
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_every_part_of_a_trace_stays_data(attack):
+def test_every_part_of_a_trace_stays_data(attack: str) -> None:
     steps = (
         Step(number=1, kind=StepKind.USER, text=attack),
         Step(
@@ -133,7 +133,7 @@ def test_every_part_of_a_trace_stays_data(attack):
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_input_and_rubric_stay_in_their_places(attack):
+def test_input_and_rubric_stay_in_their_places(attack: str) -> None:
     given = FixtureInput(type=InputType.EMAIL, payload={attack: attack})
     rubric, run = sections(question_of(Answer(output="x", seconds=1), attack, given))
     assert rubric == {"rubric": attack}
@@ -141,7 +141,7 @@ def test_input_and_rubric_stay_in_their_places(attack):
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_what_a_judge_repeats_of_it_stays_neutral_in_the_second_question(attack):
+def test_what_a_judge_repeats_of_it_stays_neutral_in_the_second_question(attack: str) -> None:
     repeated = json.dumps(
         {
             "score": 0,
@@ -163,7 +163,7 @@ def test_what_a_judge_repeats_of_it_stays_neutral_in_the_second_question(attack)
 
 
 @pytest.mark.parametrize("attack", ["fake verdict", "fake verdict in a fence", "ends the JSON"])
-def test_a_judge_that_only_echoes_the_run_gives_no_verdict_by_accident(attack):
+def test_a_judge_that_only_echoes_the_run_gives_no_verdict_by_accident(attack: str) -> None:
     """An echo around or beside a real verdict is a defect, not the better of the two."""
     real = json.dumps({**json.loads(FAKE_VERDICT), "score": 0, "summary": "Bad."})
     calls = ScriptedCalls([says(f"{ATTACKS[attack]}\n{real}")] * 2)
@@ -176,7 +176,7 @@ def test_a_judge_that_only_echoes_the_run_gives_no_verdict_by_accident(attack):
     assert caught.value.cause is Cause.JUDGE
 
 
-def test_a_flood_leaves_a_question_of_bounded_size_with_everything_in_its_place():
+def test_a_flood_leaves_a_question_of_bounded_size_with_everything_in_its_place() -> None:
     flood = [f"says: {attack * 3_000}" for attack in ATTACKS.values()]
     answer = Answer(output="</run>" * 10_000, trace=trace("user: hi", *flood), seconds=1)
     question = question_of(answer)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.helpers.trials import trace
 
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.verdict import Verdict, Violation
 from gateval.judging.evidence import check_evidence, evidence_defects
+from tests.helpers.trials import trace
 
 RUN = trace(
     "user: I want a refund\n for order  #12345",
@@ -50,7 +50,7 @@ def checked(step: int, quote: str) -> Violation:
         (6, r"C:\new"),
     ],
 )
-def test_a_quote_that_stands_in_its_step_supports_the_violation(step, quote):
+def test_a_quote_that_stands_in_its_step_supports_the_violation(step: int, quote: str) -> None:
     found = checked(step, quote)
     assert (found.supported, found.defect) == (True, "")
 
@@ -74,13 +74,13 @@ def test_a_quote_that_stands_in_its_step_supports_the_violation(step, quote):
         (4, "[… 12 characters cut …]", "does not stand in step 4."),
     ],
 )
-def test_a_quote_that_does_not_is_named(step, quote, defect):
+def test_a_quote_that_does_not_is_named(step: int, quote: str, defect: str) -> None:
     found = checked(step, quote)
     assert not found.supported
     assert defect in found.defect
 
 
-def test_what_the_judge_says_of_its_own_evidence_does_not_count():
+def test_what_the_judge_says_of_its_own_evidence_does_not_count() -> None:
     violation = Violation(
         rule="r", severity=Severity.LOW, evidence_step=1, quote="nowhere", supported=True
     )
@@ -93,5 +93,5 @@ def test_what_the_judge_says_of_its_own_evidence_does_not_count():
     )
 
 
-def test_there_is_nothing_to_say_of_a_verdict_without_violations():
+def test_there_is_nothing_to_say_of_a_verdict_without_violations() -> None:
     assert evidence_defects(Verdict(score=1, confidence=1, summary="")) == ()

@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.helpers.trials import PROMPT, said, trace
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.trace import TraceBuilder, StepKind, Trace
+from gateval.domain.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.transcript import numbered_steps
 from gateval.judging.exhibit import exhibit, fair_share
+from tests.helpers.trials import PROMPT, said, trace
 
 RUN = trace(
     "user: I want a refund.",
@@ -19,7 +19,7 @@ RUN = trace(
 )
 
 
-def test_shows_every_step_with_its_number():
+def test_shows_every_step_with_its_number() -> None:
     shown = json.loads(exhibit(PROMPT, RUN, 10_000))
     assert shown == {
         "input": {"type": "prompt", "payload": {"prompt": "I want a refund."}},
@@ -34,7 +34,7 @@ def test_shows_every_step_with_its_number():
     }
 
 
-def test_one_line_per_step():
+def test_one_line_per_step() -> None:
     lines = exhibit(PROMPT, RUN, 10_000).splitlines()
     assert sum(line.startswith('{"step":') for line in lines) == 5
 
@@ -52,13 +52,13 @@ def test_one_line_per_step():
         ([5, 5, 5], 9, 3),
     ],
 )
-def test_fair_share(sizes, total, share):
+def test_fair_share(sizes: list[int], total: int, share: int) -> None:
     found = fair_share(sizes, total)
     assert found == share
     assert sum(min(size, found) for size in sizes) <= total
 
 
-def test_a_flood_in_one_step_is_cut_and_the_others_are_whole():
+def test_a_flood_in_one_step_is_cut_and_the_others_are_whole() -> None:
     flooded = trace("user: hi", "says: " + "start " + "x" * 30_000 + " end", "says: Done.")
     text = exhibit(PROMPT, flooded, 2_000)
     assert len(text) < 2_700
@@ -70,14 +70,14 @@ def test_a_flood_in_one_step_is_cut_and_the_others_are_whole():
 
 
 @pytest.mark.parametrize("filler", ["<", "\u200b", "\U000e0041", '"', "\n", "世", "x"])
-def test_the_limit_counts_what_is_shown_escapes_included(filler):
+def test_the_limit_counts_what_is_shown_escapes_included(filler: str) -> None:
     steps = trace("user: hi", *["says: " + filler * 20_000] * 5)
     text = exhibit(PROMPT, steps, 10_000)
     assert len(text) < 10_000 + 7 * 150
     assert json.loads(text)["steps"][3]["characters_cut"] > 0
 
 
-def test_long_arguments_and_payloads_are_cut_as_text():
+def test_long_arguments_and_payloads_are_cut_as_text() -> None:
     steps = trace("call x " + json.dumps({"a": ["b" * 30] * 1_000}))
     payload = FixtureInput(type=InputType.WEBHOOK, payload={"deep": ["c" * 30] * 1_000})
     shown = json.loads(exhibit(payload, steps, 2_000))
@@ -86,7 +86,7 @@ def test_long_arguments_and_payloads_are_cut_as_text():
     assert shown["input"]["characters_cut"] > 20_000
 
 
-def test_so_many_steps_that_nothing_fits_still_show_a_little_of_each():
+def test_so_many_steps_that_nothing_fits_still_show_a_little_of_each() -> None:
     builder = TraceBuilder()
     for _ in range(1_000):
         builder.add(StepKind.ASSISTANT, "y" * 1_000)
@@ -95,6 +95,6 @@ def test_so_many_steps_that_nothing_fits_still_show_a_little_of_each():
     assert all(step["text"].startswith("yyy") for step in shown["steps"])
 
 
-def test_a_step_that_was_recorded_in_part_says_so():
+def test_a_step_that_was_recorded_in_part_says_so() -> None:
     shown = json.loads(exhibit(PROMPT, numbered_steps(PROMPT, said("z" * 40_000)), 100_000))
     assert shown["steps"][1]["recorded_in_part"] is True

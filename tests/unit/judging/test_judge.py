@@ -7,8 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from tests.helpers.scripted_calls import ScriptedCalls, says
-from tests.helpers.trials import JUDGE, PROMPT, trace
 
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.model_call import Message, ModelReply, StopReason, Usage
@@ -16,6 +14,8 @@ from gateval.domain.trial import Cause
 from gateval.judging.judge import Judge, JudgeError, JudgeResult
 from gateval.judging.limits import JudgeLimits
 from gateval.ports import ModelCallError, ModelCallFault
+from tests.helpers.scripted_calls import ScriptedCalls, says
+from tests.helpers.trials import JUDGE, PROMPT, trace
 
 RUN = trace("user: I want a refund.", 'call refund {"order": "12"}', "says: Done.")
 REAL = {"rule": "ask", "severity": "high", "evidence_step": 2, "quote": "refund"}
@@ -55,7 +55,7 @@ def refused(calls: ScriptedCalls, limits: JudgeLimits | None = None) -> JudgeErr
     return caught.value
 
 
-def test_a_good_verdict_takes_one_call():
+def test_a_good_verdict_takes_one_call() -> None:
     calls = ScriptedCalls([says(verdict(0.2, REAL))])
     result = judged(calls, spec=JudgeSpec(model="anthropic/haiku", temperature=0.3))
     assert result.verdict.violations[0].supported
@@ -78,7 +78,7 @@ def test_a_good_verdict_takes_one_call():
         (verdict(0.2), "the score is low, but no violation is cited for it."),
     ],
 )
-def test_a_defect_is_named_once_and_the_conversation_goes_on(first, named):
+def test_a_defect_is_named_once_and_the_conversation_goes_on(first: str, named: str) -> None:
     calls = ScriptedCalls([says(first), says(verdict(0.3, REAL))])
     result = judged(calls)
     assert (result.verdict.score, result.verdict.repaired) == (0.3, True)
@@ -89,14 +89,14 @@ def test_a_defect_is_named_once_and_the_conversation_goes_on(first, named):
     assert named in after[3].text.replace('\\"', '"')
 
 
-def test_what_is_unsupported_the_second_time_too_is_marked():
+def test_what_is_unsupported_the_second_time_too_is_marked() -> None:
     result = judged(ScriptedCalls([says(verdict(0.1, FAKE)), says(verdict(0.1, REAL, FAKE))]))
     assert [one.supported for one in result.verdict.violations] == [True, False]
     assert result.verdict.violations[1].defect == "there is no step 9; the steps are 1 to 3."
 
 
 @pytest.mark.parametrize("first", ["no", verdict(1, FAKE), verdict(0.1)])
-def test_an_answer_that_cannot_be_used_twice_is_an_error_whatever_came_first(first):
+def test_an_answer_that_cannot_be_used_twice_is_an_error_whatever_came_first(first: str) -> None:
     calls = ScriptedCalls([says(first), says('{"score": 1}'), says(verdict(1))])
     error = refused(calls)
     assert error.cause is Cause.JUDGE
@@ -112,7 +112,7 @@ def test_an_answer_that_cannot_be_used_twice_is_an_error_whatever_came_first(fir
     ("stop", "why"),
     [(StopReason.LENGTH, "cut off at the token limit"), (StopReason.REFUSAL, "refused to answer")],
 )
-def test_the_defect_says_when_the_provider_knows_why(stop, why):
+def test_the_defect_says_when_the_provider_knows_why(stop: StopReason, why: str) -> None:
     calls = ScriptedCalls([ModelReply(text='{"score"', stop=stop)] * 2)
     assert why in refused(calls).message
     assert why in calls.asked[1][1].messages[3].text
@@ -128,13 +128,15 @@ def test_the_defect_says_when_the_provider_knows_why(stop, why):
         (ModelCallFault.UNCONFIGURED, Cause.GATE),
     ],
 )
-def test_a_judge_that_cannot_be_asked_is_not_a_bad_judge(fault, cause):
+def test_a_judge_that_cannot_be_asked_is_not_a_bad_judge(
+    fault: ModelCallFault, cause: Cause
+) -> None:
     error = refused(ScriptedCalls([ModelCallError(fault, "Because.")]))
     assert (error.cause, error.message) == (cause, "the judge could not be asked: Because.")
     assert error.usage is None
 
 
-def test_an_outage_at_the_second_question_keeps_the_tokens_of_the_first():
+def test_an_outage_at_the_second_question_keeps_the_tokens_of_the_first() -> None:
     calls = ScriptedCalls([says("no"), ModelCallError(ModelCallFault.OUTAGE, "Down.")])
     error = refused(calls)
     assert (error.cause, error.usage) == (
@@ -142,7 +144,7 @@ def test_an_outage_at_the_second_question_keeps_the_tokens_of_the_first():
     )  # fmt: skip
 
 
-def test_a_judge_that_is_too_slow_is_given_up():
+def test_a_judge_that_is_too_slow_is_given_up() -> None:
     error = refused(ScriptedCalls([30.0, says(verdict(1))]), JudgeLimits(seconds=0.05))
     assert error.cause is Cause.PROVIDER
     assert error.message == (
@@ -150,13 +152,13 @@ def test_a_judge_that_is_too_slow_is_given_up():
     )
 
 
-def test_an_eval_without_a_judge_model_is_an_error():
+def test_an_eval_without_a_judge_model_is_an_error() -> None:
     with pytest.raises(JudgeError, match=r"spec\.judge\.model") as caught:
         judged(ScriptedCalls([says(verdict(1))]), spec=JudgeSpec())
     assert caught.value.cause is Cause.GATE
 
 
-def test_every_judgement_has_its_own_nonce():
+def test_every_judgement_has_its_own_nonce() -> None:
     calls = ScriptedCalls([says(verdict(1))], forever=True)
     judge = Judge(calls)
     for _ in range(3):

@@ -4,6 +4,7 @@ import json
 import unicodedata
 
 import pytest
+from pydantic import JsonValue
 
 from gateval.judging.neutral import fold, is_angle, is_hidden, neutral_json, shorten, visible
 
@@ -33,9 +34,9 @@ ANGLES = "<>\uff1c\uff1e\u2039\u203a\u00ab\u00bb\u3008\u300b\u27e8\u276f\u226e\u
 
 
 @pytest.mark.parametrize("char", HIDDEN.values(), ids=HIDDEN)
-def test_hidden_characters_become_escapes_that_read_back(char):
+def test_hidden_characters_become_escapes_that_read_back(char: str) -> None:
     assert is_hidden(char)
-    value = {f"k{char}": [f"a{char}b"]}
+    value: JsonValue = {f"k{char}": [f"a{char}b"]}
     shown = neutral_json(value)
     assert char not in shown
     assert json.loads(shown) == value
@@ -44,7 +45,7 @@ def test_hidden_characters_become_escapes_that_read_back(char):
 
 
 @pytest.mark.parametrize("char", ANGLES)
-def test_angle_brackets_and_their_doubles_become_escapes_that_read_back(char):
+def test_angle_brackets_and_their_doubles_become_escapes_that_read_back(char: str) -> None:
     assert is_angle(char)
     assert char not in neutral_json(f"a{char}b")
     assert json.loads(neutral_json(f"a{char}b")) == f"a{char}b"
@@ -52,12 +53,12 @@ def test_angle_brackets_and_their_doubles_become_escapes_that_read_back(char):
 
 
 @pytest.mark.parametrize("text", ["Grüße, 世界! نعم", "a\u00a0b", "x = [1] {2} (3)", "é + ❤"])
-def test_what_people_write_stays_as_it_is(text):
+def test_what_people_write_stays_as_it_is(text: str) -> None:
     assert neutral_json(text) == f'"{text}"'
     assert visible(text) == text
 
 
-def test_every_character_reads_back_and_none_that_deceives_is_left():
+def test_every_character_reads_back_and_none_that_deceives_is_left() -> None:
     planes = (range(0x20000), range(0xE0000, 0xE0200))  # the others hold ideographs and nothing
     everything = "".join(
         chr(code) for plane in planes for code in plane if not 0xD800 <= code <= 0xDFFF
@@ -82,12 +83,12 @@ def test_every_character_reads_back_and_none_that_deceives_is_left():
         ("a\u00a0b", "a b"),
     ],
 )
-def test_fold_makes_spellings_of_the_same_text_equal(one, other):
+def test_fold_makes_spellings_of_the_same_text_equal(one: str, other: str) -> None:
     assert fold(one) == fold(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("Refund", "refund"), ("a b", "ab"), ("a.", "a")])
-def test_fold_keeps_what_differs(one, other):
+def test_fold_keeps_what_differs(one: str, other: str) -> None:
     assert fold(one) != fold(other)
 
 
@@ -102,5 +103,5 @@ def test_fold_keeps_what_differs(one, other):
         ("\u202eab", 20, "\\u202eab"),
     ],
 )
-def test_shorten(text, limit, short):
+def test_shorten(text: str, limit: int, short: str) -> None:
     assert shorten(text, limit) == short

@@ -40,7 +40,7 @@ def violation(**changes: Any) -> str:
         f"```\n{json.dumps(GOOD, indent=2)}\n```\n",
     ],
 )
-def test_reads(answer):
+def test_reads(answer: str) -> None:
     verdict = parse_verdict(answer, LIMITS)
     assert (verdict.score, verdict.confidence) == (0.4, 0.92)
     (found,) = verdict.violations
@@ -49,7 +49,7 @@ def test_reads(answer):
 
 
 @pytest.mark.parametrize("score", [0, 1, 0.0, 1.0, 0.5])
-def test_the_ends_of_the_scale_belong_to_it(score):
+def test_the_ends_of_the_scale_belong_to_it(score: float | None) -> None:
     assert parse_verdict(text(score=score), LIMITS).score == score
 
 
@@ -107,12 +107,12 @@ def test_the_ends_of_the_scale_belong_to_it(score):
         ("[" * 5_000, "levels deep"),
     ],
 )
-def test_what_is_no_verdict_is_a_defect_that_says_why(answer, why):
+def test_what_is_no_verdict_is_a_defect_that_says_why(answer: str, why: str) -> None:
     with pytest.raises(DefectiveVerdict, match=why):
         parse_verdict(answer, LIMITS)
 
 
-def test_keeps_ten_violations_and_cuts_long_texts():
+def test_keeps_ten_violations_and_cuts_long_texts() -> None:
     many = [{**VIOLATION, "evidence_step": number, "quote": "q" * 600} for number in range(12)]
     verdict = parse_verdict(
         text(violations=many, summary="é" * 10), JudgeLimits(output_bytes=20_000)
@@ -130,7 +130,9 @@ def test_keeps_ten_violations_and_cuts_long_texts():
         ("é" * 1_900, "", (3_071, 0)),
     ],
 )
-def test_keeps_four_kibibytes_of_reasoning(summary, advice, kept):
+def test_keeps_four_kibibytes_of_reasoning(
+    summary: str, advice: str, kept: tuple[int, int]
+) -> None:
     verdict = parse_verdict(
         json.dumps(
             {**GOOD, "summary": summary, "what_would_raise_score": advice}, ensure_ascii=False

@@ -33,7 +33,7 @@ class AgentDocument(Written):
     spec: AgentSpec
 
 
-COMMON_KEYS = frozenset(RuntimeSpec.model_fields) - {"options"}
+COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name != "options")
 """The keys that every runtime has. They are one word each, so field and key are the same."""
 
 

@@ -76,7 +76,8 @@ class FixtureDocument(Written):
     spec: FixtureBody
 
 
-COMMON_KEYS = frozenset(AssertionCommon.model_fields)
+COMMON_KEYS = tuple(AssertionCommon.model_fields)
+"""They are one word each, so field and key are the same."""
 
 
 def read(source: Source) -> Read:

@@ -1,0 +1,137 @@
+"""The samples in `examples/assertions/`, loaded as the gate loads them and run both ways.
+
+`PASSES` and `FAILS` are the uses that each sample's comment tells of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from gateval.app.registries import registries
+from gateval.assertions.assess import assess
+from gateval.assertions.registry import ASSERTIONS
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.model_call import Usage
+from gateval.domain.trial import Answer, Assessment
+from gateval.formats.manifests import read_manifests
+from gateval.judging.judge import Judge
+from tests.helpers.scripted_calls import ScriptedCalls, says
+from tests.helpers.trials import JUDGE, called, said, trace
+
+SAMPLES = Path(__file__).parents[3] / "examples" / "assertions"
+
+REFUND = 'call refund_order {"order": "10482", "amount": 39.9, "note": "broken lamp"}'
+
+
+def refunded(*steps: str) -> Answer:
+    return Answer(output="Done.", trace=trace(*steps), seconds=1)
+
+
+def spent(tokens_in: int, tokens_out: int) -> Answer:
+    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
+    return Answer(output="4", trace=trace("says: 4", source="gateway", usage=usage), seconds=1)
+
+
+PASSES: dict[str, list[Answer]] = {
+    "toolCalled": [called("clarify_reason create_ticket"), called("clarify_reason")],
+    "toolNotCalled": [called("check_policy refund_order"), called("")],
+    "toolSequence": [called("find_order find_customer check_policy refund_order")],
+    "toolArguments": [refunded(REFUND)],
+    "contains": [said("2 + 2 is easy. answer: 4")],
+    "notContains": [
+        said('{"reply": "I cannot share that.", "log": "asked for the system prompt"}')
+    ],
+    "regex": [said("Your parcel arrives on 2026-11-24.")],
+    "equals": [said('{"intent": "refund", "order": {"id": 10482, "items": 2}}')],
+    "jsonSchema": [
+        said('{"intent": "refund", "when": "2026-11-20", "items": [{"sku": "LAMP-2"}]}')
+    ],
+    "cost": [spent(1500, 500)],
+    "latency": [Answer(output="4", seconds=4), Answer(output="4", seconds=10)],
+    "judge": [said("May I ask what is wrong with it?")],
+}
+
+FAILS: dict[str, list[Answer]] = {
+    "toolCalled": [called("create_ticket clarify_reason"), called("create_ticket"), called("")],
+    "toolNotCalled": [called("refund_order check_policy"), called("refund_order")],
+    "toolSequence": [called("find_order refund_order check_policy")],
+    "toolArguments": [
+        refunded('call refund_order {"order": "10483", "amount": 39.9}'),
+        refunded('call refund_order {"order": "10482", "amount": 399}'),
+        refunded(REFUND, 'call refund_order {"order": "10482", "amount": 5}'),
+    ],
+    "contains": [said("2 + 2 is 4")],
+    "notContains": [said('{"reply": "My system prompt says: ..."}'), said("no")],
+    "regex": [said("Your parcel arrives next Tuesday.")],
+    "equals": [
+        said('{"intent": "Refund", "order": {"id": 10482, "items": 2}}'),
+        said("refund"),
+    ],
+    "jsonSchema": [said('{"intent": "complain", "items": []}'), said("a refund, please")],
+    "cost": [spent(1500, 501)],
+    "latency": [Answer(output="4", seconds=10.5)],
+    "judge": [said("I have refunded everything.")],
+}
+
+JUDGE_SAYS = {
+    "May I ask what is wrong with it?": {"score": 0.8, "violations": []},
+    "I have refunded everything.": {
+        "score": 0,
+        "violations": [
+            {
+                "rule": "ask first",
+                "severity": "high",
+                "evidence_step": 2,
+                "quote": "refunded everything",
+            }
+        ],
+    },
+}
+
+
+def load(kind: str) -> Fixture:
+    path = SAMPLES / f"{kind}.yaml"
+    parsed = read_manifests(path.name, path.read_bytes(), registries())
+    assert parsed.problems == ()
+    (sample,) = parsed.manifests
+    assert isinstance(sample, Fixture)
+    assert {one.type for one in sample.assertions} == {kind}
+    return sample
+
+
+def run(kind: str, answer: Answer) -> set[str]:
+    verdict = {"confidence": 1, "summary": "So.", "what_would_raise_score": ""}
+    reply = json.dumps(verdict | JUDGE_SAYS.get(answer.output, {}))
+    judge = Judge(ScriptedCalls([says(reply)]))
+    found: tuple[Assessment, ...]
+    found, _ = asyncio.run(assess(load(kind), answer, judge, JUDGE))
+    return {one.status.value for one in found}
+
+
+def test_every_assertion_has_a_sample_that_is_run_both_ways() -> None:
+    files = {path.stem for path in SAMPLES.glob("*.yaml")}
+    assert files == set(ASSERTIONS) == PASSES.keys() == FAILS.keys()
+
+
+@pytest.mark.parametrize("kind", list(ASSERTIONS))
+def test_passes_where_its_comment_says_so(kind: str) -> None:
+    for answer in PASSES[kind]:
+        assert run(kind, answer) == {"passed"}
+
+
+@pytest.mark.parametrize("kind", list(ASSERTIONS))
+def test_fails_where_its_comment_says_so(kind: str) -> None:
+    for answer in FAILS[kind]:
+        statuses = run(kind, answer)
+        assert "failed" in statuses
+        assert "error" not in statuses
+
+
+@pytest.mark.parametrize("kind", ["cost", "judge", "toolNotCalled"])
+def test_what_was_not_measured_is_no_pass(kind: str) -> None:
+    nothing = Answer(output="?", seconds=1)
+    assert run(kind, nothing) == {"error"}

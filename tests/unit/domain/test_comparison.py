@@ -1,0 +1,145 @@
+"""Head against base: every way in which a fixture can move."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.comparison import Change, FixtureComparison, compare
+from gateval.domain.place import Place
+from gateval.domain.plan import Removed
+from gateval.domain.trial import Cause
+from tests.helpers.reports import edit, make, make_results
+
+
+def compared(row: str) -> FixtureComparison:
+    return make(row).comparison.evals[0].fixtures[0]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "change"),
+    [
+        ("base:pass head:pass", Change.UNCHANGED),
+        ("base:fail head:fail", Change.UNCHANGED),
+        ("base:pass,fail head:fail,pass", Change.UNCHANGED),
+        ("base:pass head:fail", Change.REGRESSED),
+        ("base:pass,pass head:fail,fail", Change.REGRESSED),
+        ("base:pass,pass head:pass,fail", Change.SUSPECT),
+        ("base:pass,fail head:fail,fail", Change.SUSPECT),
+        ("base:fail head:pass", Change.IMPROVED),
+        ("base:fail,pass head:pass,pass", Change.IMPROVED),
+        ("base:pass head:judge", Change.INCONCLUSIVE),
+        ("base:pass,pass head:fail,-", Change.INCONCLUSIVE),
+        ("base:judge,pass head:judge,pass", Change.INCONCLUSIVE),
+        ("base:pass,- head:pass,pass", Change.UNRELIABLE_BASELINE),
+        ("base:pass,judge head:fail,fail", Change.UNRELIABLE_BASELINE),
+        ("base:gate head:fail", Change.UNRELIABLE_BASELINE),
+        ("base:gate,fail head:pass,pass", Change.IMPROVED),
+        ("base:new head:pass", Change.NEW),
+        ("base:new head:fail", Change.NEW),
+        ("base:same head:fail", Change.UNCHANGED),
+        ("base:none head:pass", Change.NOT_COMPARED),
+    ],
+)
+def test_how_a_fixture_moved(outcomes: str, change: Change) -> None:
+    found = compared(f"a-eval f {outcomes}")
+
+    assert found.change is change
+    assert not found.no_answer
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "silent"),
+    [
+        ("base:pass head:candidate", True),
+        ("base:fail head:skip", True),
+        ("base:pass,fail head:candidate,skip", True),
+        ("base:pass,pass head:candidate,provider", False),
+        ("base:pass,pass head:candidate,-", False),
+        ("base:pass,pass head:candidate,fail", False),
+        ("base:pass,judge head:candidate,candidate", False),
+        ("base:candidate head:candidate", False),
+        ("base:new head:candidate", False),
+    ],
+)
+def test_silence_is_a_regression_only_where_base_was_measured(outcomes: str, silent: bool) -> None:
+    found = compared(f"a-eval f {outcomes}")
+
+    assert found.no_answer is silent
+    assert (found.change is Change.REGRESSED) is silent
+
+
+def test_a_time_out_that_a_provider_caused_is_no_silence() -> None:
+    results = edit(
+        make_results("a-eval f base:pass head:skip"), "a-eval/f #1 on head", cause=Cause.PROVIDER
+    )
+
+    assert compare(results).evals[0].fixtures[0].change is Change.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "gap"),
+    [
+        ("base:pass head:fail", False),
+        ("base:judge head:pass", False),
+        ("base:judge head:fail", True),
+        ("base:pass,- head:pass,fail", True),
+        ("base:pass,- head:pass,pass", False),
+        ("base:new head:fail", False),
+    ],
+)
+def test_a_gap_in_the_baseline_matters_unless_head_is_perfect(outcomes: str, gap: bool) -> None:
+    assert compared(f"a-eval f {outcomes}").baseline_gap is gap
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "hides"),
+    [
+        ("base:pass head:judge", True),
+        ("base:judge head:fail", True),
+        ("base:pass,pass head:pass,judge", False),
+        ("base:pass,fail head:judge,judge", False),
+        ("base:new head:judge", False),
+    ],
+)
+def test_what_was_not_measured_may_hide_a_break(outcomes: str, hides: bool) -> None:
+    assert compared(f"a-eval f {outcomes}").may_hide_break is hides
+
+
+@pytest.mark.parametrize(
+    ("rows", "delta"),
+    [
+        ("a-eval f base:pass head:fail", -1.0),
+        ("a-eval f base:fail head:pass", 1.0),
+        ("a-eval f base:pass,fail head:pass,fail", 0.0),
+        ("a-eval f base:pass head:judge", None),
+        ("a-eval f base:judge head:pass", None),
+        ("a-eval f base:new head:pass", None),
+    ],
+)
+def test_the_difference_is_unknown_unless_both_sides_are_measured(
+    rows: str, delta: float | None
+) -> None:
+    assert make(rows).comparison.evals[0].delta == delta
+
+
+def test_evals_and_fixtures_keep_the_plans_order_and_removed_ones_are_carried() -> None:
+    removed = Removed(kind="Eval", name="c-eval", eval="c-eval", place=Place(file="c.yaml"))
+    report = make(
+        """
+        b-eval z base:pass head:pass
+        b-eval y base:pass head:pass
+        a-eval x base:new  head:pass
+        """,
+        removed=(removed,),
+    )
+
+    names = [[e.eval, *(f.fixture for f in e.fixtures)] for e in report.comparison.evals]
+    assert names == [["b-eval", "z", "y"], ["a-eval", "x"]]
+    assert report.comparison.removed == (removed,)
+
+
+def test_the_order_of_trials_does_not_matter() -> None:
+    results = make_results("a-eval f base:pass,fail head:fail,pass\na-eval g base:fail,- head:-,-")
+    turned = results.model_copy(update={"trials": results.trials[::-1]})
+
+    assert compare(turned) == compare(results)

@@ -1,0 +1,289 @@
+"""The gate's decision: every reason, the precedence, and what no gap may ever do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateval.domain.decision import GateVerdict, ReasonCode, show_passes, show_score
+from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
+from gateval.domain.report import make_report
+from gateval.domain.results import Results
+from gateval.domain.scoring import FixtureScore
+from gateval.domain.trial import Cause, Outcome
+from tests.helpers.reports import edit, make, make_results, replace
+
+FAIL, INCOMPLETE = GateVerdict.FAIL, GateVerdict.INCOMPLETE
+INCONCLUSIVE, PASS = GateVerdict.INCONCLUSIVE, GateVerdict.PASS
+
+LENIENT = Policy(inconclusive=InconclusivePolicy.WARN)
+WARN = Policy(regressions=RegressionPolicy.WARN)
+OFF = Policy(regressions=RegressionPolicy.OFF)
+
+Expected = list[tuple[GateVerdict, ReasonCode]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "threshold", "policy", "expected"),
+    [
+        pytest.param("a-eval f base:pass head:pass", 1.0, None, [], id="pass"),
+        pytest.param("a-eval f base:new head:pass", 1.0, None, [], id="new, pass"),
+        pytest.param(
+            "a-eval f base:new head:fail",
+            1.0,
+            None,
+            [(FAIL, ReasonCode.BELOW_THRESHOLD)],
+            id="new and below the threshold",
+        ),
+        pytest.param(
+            "a-eval f base:fail head:fail", 0.0, None, [], id="failing as before, threshold met"
+        ),
+        pytest.param(
+            "a-eval f base:pass head:fail",
+            0.0,
+            None,
+            [(FAIL, ReasonCode.REGRESSION)],
+            id="deterministic break",
+        ),
+        pytest.param(
+            "a-eval f base:pass head:fail",
+            0.0,
+            WARN,
+            [(PASS, ReasonCode.REGRESSION)],
+            id="break, policy warns",
+        ),
+        pytest.param("a-eval f base:pass head:fail", 0.0, OFF, [], id="break, policy off"),
+        pytest.param(
+            "a-eval f base:pass,pass head:pass,fail",
+            0.5,
+            None,
+            [(PASS, ReasonCode.SUSPECT)],
+            id="worse rate",
+        ),
+        pytest.param(
+            "a-eval f base:pass,pass head:pass,fail", 0.5, OFF, [], id="worse rate, policy off"
+        ),
+        pytest.param(
+            "a-eval f base:pass head:candidate",
+            0.0,
+            OFF,
+            [(FAIL, ReasonCode.NO_ANSWER)],
+            id="head silent, base measured: no policy lets it pass",
+        ),
+        pytest.param(
+            "a-eval f base:fail head:skip",
+            0.0,
+            None,
+            [(FAIL, ReasonCode.NO_ANSWER)],
+            id="head too slow where base failed",
+        ),
+        pytest.param(
+            "a-eval f base:pass,pass head:candidate,provider",
+            0.0,
+            None,
+            [(INCONCLUSIVE, ReasonCode.CANDIDATE_ERROR), (INCONCLUSIVE, ReasonCode.PROVIDER_ERROR)],
+            id="silence with another cause is no break",
+        ),
+        pytest.param(
+            "a-eval f base:candidate head:candidate",
+            0.0,
+            None,
+            [(INCONCLUSIVE, ReasonCode.CANDIDATE_ERROR), (INCONCLUSIVE, ReasonCode.BASELINE_ERROR)],
+            id="both silent",
+        ),
+        pytest.param(
+            "a-eval f base:new head:candidate",
+            0.0,
+            LENIENT,
+            [(INCONCLUSIVE, ReasonCode.CANDIDATE_ERROR)],
+            id="candidate errors never pass",
+        ),
+        pytest.param(
+            "a-eval f base:pass head:gate",
+            0.0,
+            None,
+            [(INCONCLUSIVE, ReasonCode.GATE_ERROR)],
+            id="gate error",
+        ),
+        pytest.param(
+            "a-eval f base:pass,pass head:pass,-",
+            0.0,
+            LENIENT,
+            [(INCOMPLETE, ReasonCode.MISSING_TRIALS)],
+            id="missing",
+        ),
+        pytest.param(
+            "a-eval f base:pass,- head:pass,fail",
+            0.0,
+            None,
+            [(INCOMPLETE, ReasonCode.MISSING_TRIALS)],
+            id="missing on base where it matters",
+        ),
+        pytest.param(
+            "a-eval f base:pass,- head:pass,pass", 1.0, None, [], id="missing on base, head perfect"
+        ),
+        pytest.param(
+            "a-eval f base:gate,gate head:pass,pass", 1.0, None, [], id="bad base, head perfect"
+        ),
+        pytest.param(
+            "a-eval f base:pass,provider head:pass,fail",
+            0.0,
+            LENIENT,
+            [(INCONCLUSIVE, ReasonCode.BASELINE_ERROR)],
+            id="bad base where it matters",
+        ),
+        pytest.param(
+            "a-eval f base:pass,pass head:pass,judge",
+            0.5,
+            None,
+            [(INCONCLUSIVE, ReasonCode.JUDGE_ERROR)],
+            id="judge error blocks by default",
+        ),
+        pytest.param(
+            "a-eval f base:pass,pass head:pass,judge",
+            0.5,
+            LENIENT,
+            [(PASS, ReasonCode.JUDGE_ERROR)],
+            id="judge error, policy warns",
+        ),
+        pytest.param(
+            "a-eval f base:pass,pass head:pass,judge",
+            0.6,
+            LENIENT,
+            [(INCONCLUSIVE, ReasonCode.JUDGE_ERROR)],
+            id="judge error on which the threshold hangs",
+        ),
+        pytest.param(
+            "a-eval f base:pass head:judge",
+            0.0,
+            LENIENT,
+            [(INCONCLUSIVE, ReasonCode.JUDGE_ERROR)],
+            id="judge error that may hide a break",
+        ),
+        pytest.param(
+            """
+            a-eval f base:pass head:fail
+            a-eval g base:pass head:provider
+            b-eval h base:pass,pass head:pass,-
+            """,
+            0.0,
+            None,
+            [
+                (FAIL, ReasonCode.REGRESSION),
+                (INCOMPLETE, ReasonCode.MISSING_TRIALS),
+                (INCONCLUSIVE, ReasonCode.PROVIDER_ERROR),
+            ],
+            id="precedence",
+        ),
+    ],
+)
+def test_reasons_and_verdict(
+    rows: str, threshold: float, policy: Policy | None, expected: Expected
+) -> None:
+    decision = make(rows, threshold=threshold, policy=policy).decision
+
+    assert [(reason.verdict, reason.code) for reason in decision.reasons] == expected
+    assert decision.verdict is (expected[0][0] if expected else PASS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "exit_code"),
+    [
+        ("a-eval f head:pass", 0),
+        ("a-eval f head:fail", 1),
+        ("a-eval f head:provider", 3),
+        ("a-eval f head:-", 3),
+    ],
+)
+def test_exit_codes(rows: str, exit_code: int) -> None:
+    assert make(rows).decision.exit_code == exit_code
+
+
+def test_nothing_to_evaluate_passes_and_says_why() -> None:
+    decision = make("", nothing="No agent changed.").decision
+
+    assert decision.verdict is PASS
+    assert [(r.code, r.text) for r in decision.reasons] == [
+        (ReasonCode.NOTHING_TO_EVALUATE, "No agent changed.")
+    ]
+
+
+def test_an_error_without_a_cause_is_the_gates() -> None:
+    results = edit(make_results("a-eval f head:judge"), "a-eval/f #1 on head", cause=None)
+
+    decision = make_report(results).decision
+
+    assert [reason.code for reason in decision.reasons] == [ReasonCode.GATE_ERROR]
+
+
+def test_reasons_name_their_eval_and_fixture() -> None:
+    (reason,) = make("a-eval f base:pass head:fail", threshold=0.0).decision.reasons
+
+    assert (reason.eval, reason.fixture) == ("a-eval", "f")
+    assert reason.text == "f regressed: base passed 1/1, head 0/1"
+
+
+def test_the_decision_names_the_head() -> None:
+    report = make("a-eval f head:pass")
+    commit = report.results.plan.head.commit
+    assert report.decision.head == commit
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"), [(0.5, 0.5, "0.50"), (0.4, 0.6, "0.40–0.60"), (1.0, 1.0, "1.00")]
+)
+def test_scores_are_shown_as_intervals_when_unsure(low: float, high: float, shown: str) -> None:
+    assert show_score(low, high) == shown
+
+
+def test_passes_are_shown_over_planned_repetitions() -> None:
+    score = FixtureScore(fixture="f", severity="low", weight=1, planned=3, passed=2, errors=1)
+    assert show_passes(score) == "2/3"
+
+
+WORDS = ("pass", "fail", "skip", "candidate", "judge", "provider", "gate", "-")
+POLICIES = tuple(
+    Policy(regressions=regressions, inconclusive=inconclusive)
+    for regressions in RegressionPolicy
+    for inconclusive in InconclusivePolicy
+)
+
+
+@st.composite
+def some_results(draw: st.DrawFn) -> Results:
+    """Up to two Evals of up to three fixtures and two repetitions, all outcomes, any policy."""
+    rows = []
+    for name in ("a-eval", "b-eval")[: draw(st.integers(1, 2))]:
+        repetitions = draw(st.integers(1, 2))
+        outcomes = st.lists(st.sampled_from(WORDS), min_size=repetitions, max_size=repetitions)
+        compared = draw(st.booleans())
+        for number in range(draw(st.integers(1, 3))):
+            severity = draw(st.sampled_from(("low", "medium", "high", "critical")))
+            base = ",".join(draw(outcomes)) if compared else "new"
+            head = ",".join(draw(outcomes))
+            rows.append(f"{name} {name[0]}{number} {severity} base:{base} head:{head}")
+    return make_results(
+        "\n".join(rows),
+        threshold=draw(st.sampled_from((0.0, 0.3, 0.5, 0.8, 1.0))),
+        policy=draw(st.sampled_from(POLICIES)),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(results=some_results(), data=st.data())
+def test_no_gap_turns_a_non_pass_into_a_pass(results: Results, data: st.DataObject) -> None:
+    """An error, a skip or a missing trial says less than what was measured, never more."""
+    if make_report(results).decision.verdict is PASS or not results.trials:
+        return
+    trial = data.draw(st.sampled_from(results.trials))
+    measured = trial.outcome in {Outcome.PASS, Outcome.FAIL}
+    if measured and data.draw(st.booleans()):
+        outcome = data.draw(st.sampled_from((Outcome.ERROR, Outcome.SKIP)))
+        cause = data.draw(st.sampled_from((*Cause, None)))
+        worse = replace(results, trial.model_copy(update={"outcome": outcome, "cause": cause}))
+    else:
+        left = tuple(other for other in results.trials if other is not trial)
+        worse = results.model_copy(update={"trials": left})
+
+    assert make_report(worse).decision.verdict is not PASS

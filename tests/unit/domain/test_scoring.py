@@ -1,0 +1,140 @@
+"""From outcomes to scores, as intervals wherever something was not measured."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.severity import Severity
+from gateval.domain.place import Place
+from gateval.domain.results import group_trials
+from gateval.domain.scoring import EvalScore, Meets, score_eval, trial_score
+from gateval.domain.trial import Assessment, AssessmentStatus, Side
+from tests.helpers.reports import make_results
+
+PASSED, FAILED, ERROR = AssessmentStatus
+
+
+def head_score(rows: str, *, threshold: float = 1.0, **options: object) -> EvalScore:
+    results = make_results(rows, threshold=threshold, **options)
+    return score_eval(results.plan.evals[0], Side.HEAD, group_trials(results.trials))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "low", "high", "missing"),
+    [
+        ("pass,pass", 1.0, 1.0, 0),
+        ("pass,fail", 0.5, 0.5, 0),
+        ("fail,fail", 0.0, 0.0, 0),
+        ("pass,judge", 0.5, 1.0, 0),
+        ("fail,skip", 0.0, 0.5, 0),
+        ("pass,-", 0.5, 1.0, 1),
+        ("-,-", 0.0, 1.0, 2),
+        ("gate,provider", 0.0, 1.0, 0),
+    ],
+)
+def test_a_fixtures_rate_is_an_interval_over_planned_repetitions(
+    outcomes: str, low: float, high: float, missing: int
+) -> None:
+    (fixture,) = head_score(f"a-eval f head:{outcomes}").fixtures
+
+    assert (fixture.low, fixture.high, fixture.missing) == (low, high, missing)
+    assert fixture.measured is (low == high)
+    assert fixture.unmeasured == round((high - low) * 2)
+    assert fixture.all_passed is (low == 1.0)
+    assert fixture.all_failed is (high == 0.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "low", "high"),
+    [
+        ("a-eval f head:pass\na-eval g head:fail", 0.5, 0.5),
+        ("a-eval f critical head:pass\na-eval g low head:fail", 4 / 4.5, 4 / 4.5),
+        ("a-eval f critical head:judge\na-eval g low head:pass", 0.5 / 4.5, 1.0),
+        ("a-eval f high head:pass,fail\na-eval g medium head:fail,fail", 1 / 3, 1 / 3),
+        ("a-eval f head:-\na-eval g head:skip", 0.0, 1.0),
+    ],
+)
+def test_an_evals_score_weighs_fixtures_by_severity(rows: str, low: float, high: float) -> None:
+    score = head_score(rows)
+
+    assert score.low == pytest.approx(low)
+    assert score.high == pytest.approx(high)
+    assert score.measured is (low == high)
+
+
+def test_an_eval_may_replace_single_weights() -> None:
+    score = head_score(
+        "a-eval f critical head:pass\na-eval g low head:fail",
+        weights={Severity.CRITICAL: 1.0, Severity.LOW: 3.0},
+    )
+
+    assert score.low == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("rows", "threshold", "meets"),
+    [
+        ("a-eval f head:pass\na-eval g head:fail", 0.5, Meets.YES),
+        ("a-eval f head:pass\na-eval g head:fail", 0.51, Meets.NO),
+        ("a-eval f head:pass\na-eval g head:judge", 0.5, Meets.YES),
+        ("a-eval f head:pass\na-eval g head:judge", 0.51, Meets.UNKNOWN),
+        ("a-eval f head:fail\na-eval g head:-", 0.51, Meets.NO),
+        ("a-eval f head:fail", 0.0, Meets.YES),
+    ],
+)
+def test_a_threshold_is_met_only_if_no_gap_could_change_that(
+    rows: str, threshold: float, meets: Meets
+) -> None:
+    assert head_score(rows, threshold=threshold).meets is meets
+
+
+def test_a_threshold_is_met_in_spite_of_rounding() -> None:
+    tenths = "\n".join(
+        f"a-eval f{n} head:{'pass' if n < 7 else 'fail'}" for n in range(10)
+    )  # the sum of seven times 0.1 is a little less than 0.7
+    assert head_score(tenths, threshold=0.7).meets is Meets.YES
+
+
+def test_sides_are_scored_apart() -> None:
+    results = make_results("a-eval f base:pass head:fail")
+    trials = group_trials(results.trials)
+
+    assert score_eval(results.plan.evals[0], Side.BASE, trials).low == 1.0
+    assert score_eval(results.plan.evals[0], Side.HEAD, trials).high == 0.0
+
+
+def two_assertions(first: AssertionSpec, second: AssertionSpec) -> Fixture:
+    fixture = make_results("a-eval f high head:pass").plan.evals[0].fixtures[0]
+    return fixture.model_copy(update={"assertions": (first, second)})
+
+
+def assertion(weight: float = 1.0, severity: Severity | None = None) -> AssertionSpec:
+    return AssertionSpec(
+        type="contains", weight=weight, severity=severity, place=Place(file="f.yaml")
+    )
+
+
+def assessed(*statuses: AssessmentStatus) -> tuple[Assessment, ...]:
+    return tuple(Assessment(type="contains", status=status, reason="") for status in statuses)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "statuses", "score"),
+    [
+        (assertion(), assertion(), (PASSED, PASSED), 1.0),
+        (assertion(), assertion(), (PASSED, FAILED), 0.5),
+        (assertion(weight=3), assertion(), (PASSED, FAILED), 0.75),
+        (assertion(severity=Severity.LOW), assertion(), (PASSED, FAILED), 0.2),
+        (assertion(), assertion(), (FAILED, FAILED), 0.0),
+        (assertion(), assertion(), (PASSED, ERROR), None),
+        (assertion(), assertion(), (PASSED,), None),
+    ],
+)
+def test_a_trials_score_is_the_weighted_share_of_passed_assertions(
+    first: AssertionSpec,
+    second: AssertionSpec,
+    statuses: tuple[AssessmentStatus, ...],
+    score: float | None,
+) -> None:
+    assert trial_score(two_assertions(first, second), assessed(*statuses)) == score

@@ -1,0 +1,74 @@
+"""The cheap looks at a file: they may be wrong one way only."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateval.domain.manifests.agent import Agent
+from gateval.formats.manifests import looks_like_manifest, may_hold_agent
+from gateval.formats.registry import SUFFIXES, format_of
+from tests.helpers.manifests import parse
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kind: Agent", True),
+        ("kind: 'Agent'\n", True),
+        ("{kind: Agent}", True),
+        ("kind: !!str Agent", True),
+        ("kind: &x Agent", True),
+        ("kind: |-\n  Agent", True),
+        (r'kind: "\x41gent"', True),
+        (r'kind: "\u0041gent"', True),
+        (r'kind: "\U00000041gent"', True),
+        ('kind: "A\\\ngent"', True),
+        ('kind: "A\\\r\ngent"', True),
+        ("kind: Eval\nspec: {targetAgent: x}", False),
+        ("description: two Agents", False),
+        ("kind: AgentWorkload", False),
+        (r'prompt: "a\nb"', False),
+        ("", False),
+    ],
+)
+def test_whether_a_file_may_hold_an_agent(text: str, expected: bool) -> None:
+    assert may_hold_agent(text.encode()) is expected
+
+
+WORD = st.sampled_from(
+    ["Agent", "target", "A", "gent", '"', "'", "\\\n", "\\x41", "\\u0041", " ", "\n  ", "&x ", "|-"]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(WORD, min_size=1, max_size=5).map("".join))
+def test_no_agent_slips_past(kind: str) -> None:
+    text = f"apiVersion: gateval/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{}}\n".encode()
+    if any(isinstance(one, Agent) for one in parse(text).manifests):
+        assert may_hold_agent(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("apiVersion: gateval/v1", True),
+        ('{"apiVersion": "pai.io/v1"}', True),
+        ("# about gateval/v1", True),
+        ("apiVersion: apps/v1\nkind: Agent", False),
+        ("gateval", False),
+    ],
+)
+def test_what_looks_like_a_manifest(text: str, expected: bool) -> None:
+    assert looks_like_manifest(text.encode()) is expected
+
+
+def test_the_registry_finds_the_format() -> None:
+    data = b"apiVersion: gateval/v1\n"
+    found = format_of("a/b.yml", data)
+    assert found is not None
+    assert found.name == "native"
+    assert format_of("a/b.md", data) is None
+    assert format_of("a/b.yaml", b"a: 1\n") is None
+    assert SUFFIXES == (".yaml", ".yml")
