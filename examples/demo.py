@@ -28,6 +28,9 @@ EXPECTED = {("regression", "refund-must-clarify"), ("no-answer", "shipping-light
 
 def main() -> int:
     """Run the demo; 0 if the gate decided as it should, else 1 with a sentence."""
+    if shutil.which("git") is None:
+        print("The demo makes a git repository, but git is not installed.", file=sys.stderr)
+        return 1
     workspace = Path(tempfile.mkdtemp(prefix="gateval-demo-"))
     print("A repository with three agents, and a pull request that changes each of them:\n")
     repository = build(workspace)
@@ -102,13 +105,13 @@ def environment(workspace: Path) -> dict[str, str]:
 
 def verdict(status: int, decision: dict[str, Any]) -> int:
     """Say what the gate decided and whether that is what this demo is meant to show."""
-    found = {(reason["code"], reason["fixture"]) for reason in decision["reasons"]}
-    if status != 1 or not found >= EXPECTED:
-        print(
-            f"\nThis is not what the demo should show: exit status {status} instead of 1, or one "
-            f"of these reasons is missing: {sorted(EXPECTED)}.",
-            file=sys.stderr,
-        )
+    missing = EXPECTED - {(reason["code"], reason["fixture"]) for reason in decision["reasons"]}
+    if missing:
+        wanted = ", ".join(f"{code} of {fixture}" for code, fixture in sorted(missing))
+        print(f"\nThis is not what the demo should show: no {wanted}.", file=sys.stderr)
+        return 1
+    if status != 1:
+        print(f"\nThe gate should have exited with 1, not with {status}.", file=sys.stderr)
         return 1
     print(f"Exit status: {status}: the gate would fail this pull request.")
     return 0

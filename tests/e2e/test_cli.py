@@ -183,7 +183,7 @@ def test_validate_tells_everything_at_once(shop: Repo) -> None:
 def test_validate_is_content_with_a_good_repository(shop: Repo) -> None:
     done = gateval(shop, "validate")
     assert done.returncode == 0, done.stdout
-    assert done.stdout == "1 Agents, 1 Evals, 2 fixtures, 0 calibrations: valid.\n"
+    assert done.stdout == "1 Agent, 1 Eval, 2 fixtures, 0 calibrations: valid.\n"
 
 
 def test_invalid_manifests_stop_check_before_anything_runs(shop: Repo) -> None:

@@ -16,6 +16,7 @@ from gateval.domain.report import Report, make_report
 from gateval.domain.trial import Outcome, Side, Trial
 from gateval.domain.verdict import Violation
 from gateval.render.stage import load_results
+from tests.helpers.command import candidate_processes
 
 ROOT = Path(__file__).parents[2]
 CANARY = "canary-5f1c0e7a9b3d"
@@ -87,19 +88,6 @@ def _judged(trial: Trial) -> tuple[Violation, ...]:
     return verdict.violations
 
 
-def _survivors(run: str) -> list[str]:
-    """Return the processes whose environment says that they are candidates of this run."""
-    alive = []
-    for process in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            environ = process.read_bytes()
-        except OSError:
-            continue
-        if b"GATEVAL_CANDIDATE=" in environ and f"-cand-{run}\0".encode() in environ:
-            alive.append(process.parent.name)
-    return alive
-
-
 def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
     shown = _demo(tmp_path)
 
@@ -112,7 +100,7 @@ def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
     _shows_a_regression_with_checked_evidence(shown)
     _shows_an_improvement_and_what_is_unchanged(shown)
     _shows_a_candidate_that_does_not_start(shown)
-    assert _survivors(shown.report.results.info.run) == []
+    assert candidate_processes(tmp_path) == []
 
 
 def _shows_a_regression_with_checked_evidence(shown: Shown) -> None:
@@ -128,7 +116,9 @@ def _shows_a_regression_with_checked_evidence(shown: Shown) -> None:
     assert not made_up.supported
     assert made_up.quote not in trial.model_dump_json(exclude={"assessments"})
     assert real.quote in shown.comment
+    assert f"Quote found in step {real.evidence_step}" in shown.comment
     assert made_up.quote in shown.comment
+    assert f"does not stand in step {made_up.evidence_step}" in shown.comment
 
 
 def _shows_an_improvement_and_what_is_unchanged(shown: Shown) -> None:

@@ -25,6 +25,7 @@ DESK = "test_the_desk_refuses"
 COVERED = {
     "README.md": DOCS,
     "demo.py": DEMO,
+    "assertions/README.md": DOCS,
     "runtimes/README.md": DOCS,
     "shop/README.md": DOCS,
     "shop/.github/gateval.yml": VALID,
@@ -55,8 +56,11 @@ COVERED = {
 }
 """Each file, and the test that would fail if the file were broken."""
 
-SAMPLES = {"runtimes": "integration/candidates/test_samples.py"}
-"""Folders with a sample in each folder of theirs, and the test that must name each of those."""
+SAMPLES = {
+    "assertions": "unit/assertions/test_samples.py",
+    "runtimes": "integration/candidates/test_samples.py",
+}
+"""Folders of samples, each a file or a folder, and the test that must name every one of them."""
 
 
 def _files() -> list[str]:
@@ -94,9 +98,9 @@ def test_every_file_has_a_test() -> None:
 
 def test_every_sample_is_named_by_its_test() -> None:
     for name in filter(_is_sample, _files()):
-        folder, sample, _ = name.split("/", 2)
+        folder, sample, *_ = name.split("/")
         test = Path(__file__).parents[1] / SAMPLES[folder]
-        assert f'"{sample}"' in test.read_text("utf-8"), name
+        assert f'"{sample.removesuffix(".yaml")}"' in test.read_text("utf-8"), name
 
 
 @pytest.mark.parametrize("name", [name for name in COVERED if COVERED[name] == DOCS])

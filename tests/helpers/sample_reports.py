@@ -13,6 +13,7 @@ from gateval.domain.results import Results, RunInfo
 from gateval.domain.trace import Step, StepKind, Trace
 from gateval.domain.trial import Assessment, AssessmentStatus, Outcome
 from gateval.domain.verdict import Verdict, Violation
+from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit, edit_fixture, edit_plan, make, make_results
 
 ROWS = """
@@ -295,3 +296,8 @@ def many(count: int) -> Report:
         for trial in results.trials
     )
     return make_report(results.model_copy(update={"trials": trials}))
+
+
+def hostile() -> Report:
+    """An attack in every field of free text."""
+    return make_report(hostile_results(regressed_results()))

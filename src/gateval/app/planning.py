@@ -70,15 +70,25 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     for warning in warnings_of(snapshot.catalogue):
         print(f"warning: {plain_line(warning, LINE_LIMIT)}")
     catalogue = snapshot.catalogue
-    counts = (
-        f"{len(catalogue.agents)} Agents, {len(catalogue.evals)} Evals, "
-        f"{len(catalogue.fixtures)} fixtures, {len(catalogue.calibrations)} calibrations"
+    counts = ", ".join(
+        count_of(len(found), noun)
+        for found, noun in (
+            (catalogue.agents, "Agent"),
+            (catalogue.evals, "Eval"),
+            (catalogue.fixtures, "fixture"),
+            (catalogue.calibrations, "calibration"),
+        )
     )
     if problems:
-        print(f"{counts}: {len(problems)} {'problem' if len(problems) == 1 else 'problems'}.")
+        print(f"{counts}: {count_of(len(problems), 'problem')}.")
         return EXIT_USAGE
     print(f"{counts}: valid.")
     return EXIT_PASS
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return `1 fixture`, `2 fixtures` and so on."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _inside(repository: GitRepository, path: Path) -> str:

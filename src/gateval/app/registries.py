@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.assertions.registry import ASSERTIONS
+from gateval.assertions.registry import ASSERTIONS, JUDGED
 from gateval.candidates.registry import RUNTIMES
 from gateval.formats.registries import Registries
 
@@ -12,5 +12,5 @@ def registries() -> Registries:
     return Registries(
         assertions=ASSERTIONS,
         runtimes={name: runtime.options for name, runtime in RUNTIMES.items()},
-        judged=frozenset(name for name, one in ASSERTIONS.items() if one.needs_judge),
+        judged=JUDGED,
     )

@@ -1,9 +1,7 @@
 """JSON Schemas from a pull request, checked at a cost that is bounded before anything is checked.
 
-A schema of 2 KB whose definitions refer to each other twice takes 2^n steps, inside native code
-that nothing can interrupt. So references are followed once when the schema is read: each way to a
-subschema counts, circles are refused, and nothing outside the schema is ever fetched. What is left
-is proportional to the counted size times the size of the message.
+The work is proportional to the schema's size, its references written out (`schema_references`),
+times the size of the message; both are limited. It happens in native code that nothing interrupts.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import JsonValue
 
+from gateval.assertions.schema_references import count_nodes
 from gateval.domain.base import JsonObject
 from gateval.judging.neutral import shorten
 
@@ -24,21 +23,11 @@ if TYPE_CHECKING:
 SIZE_LIMIT = 64 * 1024
 """Characters of a schema as JSON."""
 
-NODES_LIMIT = 5_000
-"""Objects and lists of a schema with its references written out."""
-
 _TEXT_LIMIT = 100_000
 _WORK_LIMIT = 100_000_000
 _DETAILS_LIMIT = 5_000_000
 _PATTERN_BYTES = 512 * 1024
 _MISMATCHES = 3
-
-_DIALECTS = {
-    "https://json-schema.org/draft/2020-12/schema",
-    "https://json-schema.org/draft/2019-09/schema",
-    "http://json-schema.org/draft-07/schema",
-    "http://json-schema.org/draft-06/schema",
-}
 
 
 class BoundedValidator(NamedTuple):
@@ -88,73 +77,6 @@ def mismatches(bounded: BoundedValidator, value: JsonValue) -> tuple[str, ...]:
         found = itertools.islice(validator.iter_errors(value), _MISMATCHES)
         return tuple(_mismatch(error) for error in found)
     return (_first_mismatch(validator, value),)
-
-
-def count_nodes(schema: JsonObject) -> int:
-    """Return how many objects and lists the schema has, each reference counted as what it names.
-
-    Raises ValueError with a sentence for a reference that is not `#/…` or that names nothing, for
-    a circle of references, for more than `NODES_LIMIT`, and for what would make a reference mean
-    something else (an `$id` inside, dynamic references, old or unknown dialects).
-    """
-    dialect = schema.get("$schema")
-    if dialect is not None and str(dialect).rstrip("#") not in _DIALECTS:
-        raise ValueError(
-            f"`$schema` is {shorten(str(dialect), 80)}; use JSON Schema 2020-12, 2019-09, "
-            "draft-07 or draft-06"
-        )
-    todo: list[tuple[JsonValue, frozenset[str]]] = [(schema, frozenset())]
-    nodes = 0
-    while todo:
-        node, path = todo.pop()
-        nodes += 1
-        if nodes > NODES_LIMIT:
-            raise ValueError(
-                f"the schema has more than {NODES_LIMIT:,} parts when its references are written "
-                "out; make it smaller"
-            )
-        if isinstance(node, dict):
-            _refuse_other_bases(node, is_root=node is schema)
-            reference = node.get("$ref")
-            if isinstance(reference, str):
-                todo.append((_target(schema, reference, path), path | {reference}))
-        parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-        todo.extend((part, path) for part in parts if isinstance(part, dict | list))
-    return nodes
-
-
-def _refuse_other_bases(node: JsonObject, *, is_root: bool) -> None:
-    texts = {key for key, value in node.items() if isinstance(value, str)}
-    if dynamic := texts & {"$dynamicRef", "$recursiveRef"}:
-        raise ValueError(f"`{min(dynamic)}` is not supported; use `$ref`")
-    if "$id" in texts and not is_root:
-        raise ValueError("an `$id` inside the schema is not supported; use `$defs`")
-
-
-def _target(schema: JsonObject, reference: str, path: frozenset[str]) -> JsonValue:
-    """Follow a JSON pointer (RFC 6901) inside the schema."""
-    from urllib.parse import unquote
-
-    shown = shorten(reference, 80)
-    if reference in path:
-        raise ValueError(
-            f"`$ref: {shown}` goes round in a circle, so the cost of the check has no bound; "
-            "write the levels out that are needed"
-        )
-    if reference != "#" and not reference.startswith("#/"):
-        raise ValueError(
-            f"`$ref: {shown}` leaves the schema; nothing is fetched, only `#/…` is followed"
-        )
-    node: JsonValue = schema
-    for part in unquote(reference).split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, dict) and key in node:
-            node = node[key]
-        elif isinstance(node, list) and key.isascii() and key.isdigit() and int(key) < len(node):
-            node = node[int(key)]
-        else:
-            raise ValueError(f"`$ref: {shown}` names nothing in the schema")
-    return node
 
 
 def _first_mismatch(validator: Validator, value: JsonValue) -> str:

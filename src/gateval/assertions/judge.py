@@ -55,7 +55,7 @@ class JudgeAssertion(JudgedAssertion):
         passed = verdict.score >= self.min_score
         score: float | None = verdict.score
         cause = None
-        summary = f'{verdict.score:g}: "{shorten(verdict.summary)}"'
+        summary = f"{verdict.score:g}: {shorten(verdict.summary).rstrip('.')}"
         if passed or proven:
             status = AssessmentStatus.PASSED if passed else AssessmentStatus.FAILED
             reason = f"Expected a judge's score of at least {self.min_score:g}, saw {summary}."

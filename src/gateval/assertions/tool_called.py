@@ -40,15 +40,15 @@ class ToolCalled(Assertion):
         calls = evidence.tool_calls
         mine = [step.number for step in calls.of(self.tool)]
         expected = f"a call of `{self.tool}`" + listed(before=self.before, after=self.after)
+        others = [number for name in (*self.before, *self.after) if (number := calls.first(name))]
         if not mine:
-            return self.result(met=False, expected=expected, saw=str(calls))
+            return self.result(met=False, expected=expected, saw=str(calls), steps=others)
         broken = [*self._late(mine[0], calls), *self._not_followed(mine[-1], calls)]
-        others = [calls.first(name) for name in (*self.before, *self.after)]
         return self.result(
             met=not broken,
             expected=expected,
             saw=" and ".join(broken) or f"`{self.tool}` at step {mine[0]}",
-            steps=[mine[0], *([mine[-1]] if self.after else []), *filter(None, others)],
+            steps=[mine[0], *([mine[-1]] if self.after else []), *others],
         )
 
     def _late(self, first: int, calls: ToolCalls) -> list[str]:

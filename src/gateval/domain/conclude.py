@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.model_call import Usage
 from gateval.domain.scoring import trial_score
+from gateval.domain.transcript import numbered_steps
 from gateval.domain.trial import (
     OUTPUT_LIMIT,
     Answer,
@@ -42,7 +43,7 @@ def conclude_answer(
         score=trial_score(fixture, assessments),
         output=answer.output[:OUTPUT_LIMIT],
         output_truncated=len(answer.output) > OUTPUT_LIMIT,
-        trace=answer.trace,
+        trace=numbered_steps(fixture.input, answer),
         usage=answer.usage,
         judge_usage=judge_usage,
         seconds=answer.seconds,

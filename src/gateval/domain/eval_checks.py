@@ -58,8 +58,8 @@ def _judge_problems(
     if judged and judge.model is None:
         others = f" and {len(judged) - 1} more" if len(judged) > 1 else ""
         message = (
-            f'The fixture "{judged[0]}"{others} has an assertion that needs a judge, but this Eval '
-            "has none. Add spec.judge.model."
+            f'This Eval has no judge, but fixtures of it need one ("{judged[0]}"{others}). Add '
+            "spec.judge.model."
         )
         yield _problem(evaluation, "spec.judge.model", message)
     if judge.calibration is not None and catalogue.calibration(judge.calibration) is None:

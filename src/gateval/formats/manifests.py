@@ -1,7 +1,7 @@
 """The native manifest format: YAML documents with a known apiVersion and kind.
 
-A file is ours when its text holds a known apiVersion, spelled plainly. In such a file, documents
-of other apiVersions are left alone, and so are kinds of pai.io/v1 that the gate has no use for
+A file is ours when its text holds one of our apiVersions, spelled plainly. In it, documents of
+other apiVersions are left alone, and so are kinds of pai.io/v1 that the gate has no use for
 (ModelProvider, AgentWorkload, ...). Two manifests of one kind may not share a name, whatever their
 namespace. `status` of pai.io/v1 documents is left alone, because exports carry it.
 """
@@ -34,7 +34,7 @@ from gateval.formats.yaml_reader import read_documents
 PROBLEM_LIMIT = 100
 """Problems told of one file; what is beyond is counted."""
 
-_MARKERS = tuple(version.encode() for version in API_VERSIONS)
+_MARKERS = (b"gateval/v", b"pai.io/v1")
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
@@ -47,7 +47,10 @@ class Parsed(NamedTuple):
 
 
 def looks_like_manifest(data: bytes) -> bool:
-    """Whether the text holds a known apiVersion (`gateval/v1`, `pai.io/v1`) anywhere."""
+    """Whether the text holds `pai.io/v1` or any `gateval/v…` anywhere.
+
+    Versions of ours that do not exist are let in, so that they are refused and not passed over.
+    """
     return any(marker in data for marker in _MARKERS)
 
 

@@ -6,6 +6,7 @@ Only POST on the generation endpoints of our wire formats is answered; everythin
 
 from __future__ import annotations
 
+import logging
 from types import TracebackType
 from typing import Self
 
@@ -21,6 +22,14 @@ from gateval.wire.registry import WIRE_FORMATS
 HOST = "127.0.0.1"
 BODY_LIMIT = 20 * 1024 * 1024
 """Bytes read of a request, after decompression."""
+
+SHUTDOWN_SECONDS = 1
+"""Time that connections get to end once the server closes."""
+
+# What a candidate sends must not reach the log of the job, where it could be a command to the
+# runner; aiohttp would log the bytes of a malformed request.
+_LOGGER = logging.getLogger(__name__)
+_LOGGER.setLevel(logging.CRITICAL + 1)
 
 _ENDPOINTS = {wire.base_path + wire.path: name for name, wire in WIRE_FORMATS.items()}
 
@@ -41,7 +50,13 @@ class GatewayServer:
         app = web.Application(client_max_size=BODY_LIMIT)
         app.router.add_route("*", "/{path:.*}", self._handle)
         # A candidate that is gone must not go on costing tokens: its calls end with it.
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        self._runner = web.AppRunner(
+            app,
+            access_log=None,
+            logger=_LOGGER,
+            handler_cancellation=True,
+            shutdown_timeout=SHUTDOWN_SECONDS,
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, HOST, 0)
         await site.start()

@@ -24,7 +24,7 @@ _NOTICE = 700
 def render_comment(report: Report, *, limit: int = LIMIT) -> str:
     """Return the comment as GitHub-flavoured markdown of at most `limit` UTF-16 units.
 
-    `limit` must be at least 8,000. What does not fit is cut between whole pieces and named.
+    `limit` must be at least 20,000. What does not fit is cut between whole pieces and named.
     """
     head = _head(report)
     foot = _foot(report, "")

@@ -213,6 +213,36 @@ def test_what_the_neutral_form_does_not_know_survives_both_ways() -> None:
     serve(use, respond)
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"::error::forged\r\n\r\n",
+        b"POST /v1/messages HTTP/1.1\r\n::error::forged\r\n\r\n",
+        b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{",
+        b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_nothing_a_candidate_sends_reaches_the_log(
+    sent: bytes, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        port = int(address(session).rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent.replace(b"Host: x", f"Host: x\r\nx-api-key: {session.key}".encode()))
+        writer.write_eof()
+        await reader.read()
+        writer.close()
+        status, _, _ = await send(session, json=ASKED)
+        assert status == 200
+
+    serve(use)
+    assert caplog.records == []
+    assert capfd.readouterr() == ("", "")
+
+
 def test_long_histories_pass() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.assertions.bounded_schema import count_nodes
 from gateval.assertions.json_schema import JsonSchema
+from gateval.assertions.schema_references import count_nodes
 from tests.helpers.trials import assessed, said
 
 ORDER = {

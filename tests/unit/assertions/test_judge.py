@@ -44,7 +44,7 @@ def verdict(score: float, *violations: dict[str, Any], summary: str = "So it is.
             "passed",
             1,
             (),
-            'Expected a judge\'s score of at least 0.8, saw 1: "So it is.".',
+            "Expected a judge's score of at least 0.8, saw 1: So it is.",
         ),
         ([verdict(0.8)], "passed", 0.8, (), "at least 0.8, saw 0.8"),
         ([verdict(0.9, ALSO)], "passed", 0.9, (3,), "saw 0.9"),

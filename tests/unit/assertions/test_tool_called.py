@@ -29,7 +29,7 @@ from tests.helpers.trials import assessed, called
         ("t b a", "a b", "", "passed", (2, 3, 4)),
         ("b t a", "a b", "", "failed", (2, 3, 4)),
         ("t a", "a b", "", "passed", (2, 3)),
-        ("a", "a", "", "failed", ()),
+        ("b a", "a", "", "failed", (3,)),
         # after: some t follows the first call of each x; an absent x fails
         ("a t", "", "a", "passed", (2, 3)),
         ("t a", "", "a", "failed", (2, 3)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
@@ -15,7 +17,7 @@ from tests.helpers.reports import make_results
 PASSED, FAILED, ERROR = AssessmentStatus
 
 
-def head_score(rows: str, *, threshold: float = 1.0, **options: object) -> EvalScore:
+def head_score(rows: str, *, threshold: float = 1.0, **options: Any) -> EvalScore:
     results = make_results(rows, threshold=threshold, **options)
     return score_eval(results.plan.evals[0], Side.HEAD, group_trials(results.trials))
 

@@ -53,6 +53,7 @@ CASES = [
     (FIXTURE, "kind: EvalFixture", "kind: EvalFixtur", '2:7 kind: Unknown kind "EvalFixtur". Did you mean "EvalFixture"?'),
     (FIXTURE, "kind: EvalFixture\n", "", '1:1 kind: The required key "kind" is missing.'),
     (FIXTURE, "kind: EvalFixture", "kind: [x]", "2:7 kind: Expected text, got a list."),
+    (FIXTURE, "gateval/v1", "gateval/v2", '1:13 apiVersion: Unknown apiVersion "gateval/v2". Did you mean "gateval/v1"?'),
     (FIXTURE, "gateval/v1", "gateval/v1beta1", '1:13 apiVersion: Unknown apiVersion "gateval/v1beta1". Did you mean "gateval/v1"?'),
     (FIXTURE, "spec:", "status: {x: 1}\nspec:", '5:1 status: Unknown key "status". Known here: apiVersion, metadata, kind and spec.'),
     (FIXTURE, "metadata:\n  name: f\n", "", '1:1 metadata: The required key "metadata" is missing.'),

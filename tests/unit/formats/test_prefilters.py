@@ -56,6 +56,7 @@ def test_no_agent_slips_past(kind: str) -> None:
         ("apiVersion: gateval/v1", True),
         ('{"apiVersion": "pai.io/v1"}', True),
         ("# about gateval/v1", True),
+        ("apiVersion: gateval/v2", True),
         ("apiVersion: apps/v1\nkind: Agent", False),
         ("gateval", False),
     ],

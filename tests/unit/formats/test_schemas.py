@@ -43,7 +43,7 @@ def test_every_schema_is_a_schema(kind: str) -> None:
 
 def test_the_examples_fit() -> None:
     validators = {kind: validator(kind) for kind in KINDS}
-    assert len(examples()) == 12
+    assert len(examples()) == 13
     for example in examples():
         kind = example["kind"]
         assert isinstance(kind, str)

@@ -35,7 +35,7 @@ class JudgeSpec(Spec):
         default=None,
         ge=-1,
         le=1,
-        description="Cohen's kappa that the judge should reach in its calibration. Not enforced yet.",
+        description="Cohen's kappa the judge should reach in its calibration. Not enforced yet.",
     )
 
 

@@ -1,0 +1,278 @@
+"""What only shows when manifests stand together: each mistake, its place, and what is no mistake."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from gateval.domain.catalogue import Catalogue, check_catalogue, select_fixtures, warnings_of
+from gateval.domain.tree import Entry, Tree
+from tests.helpers.manifests import catalogue_of, parse
+
+FILE, LINK, MODULE = Entry("100644", "a" * 40), Entry("120000", "b" * 40), Entry("160000", "c" * 40)
+TREE: Tree = {
+    "bots/p.md": FILE,
+    "prompts/p.md": Entry("100755", "d" * 40),
+    "bots/link.md": LINK,
+    "linked": LINK,
+    "vendor": MODULE,
+}
+AGENT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: bot}
+spec:
+  models: [openai/gpt-5]
+  system: {file: p.md}
+  tools: [{name: one}, {type: two}]
+"""
+EVAL = """\
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: bot-eval}
+spec:
+  targetAgent: bot
+  fixtureSelector: {matchLabels: {agent: bot}}
+  fixtures: [plain]
+  judge: {model: openai/gpt-5, calibration: tone}
+"""
+FIXTURES = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: labelled, labels: {agent: bot, area: refund}}
+spec:
+  targetAgent: bot
+  input: {type: prompt, payload: {prompt: hi}}
+  assertions: [{type: judge, rubric: polite}]
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: plain}
+spec:
+  input: {type: prompt, payload: {prompt: hi}}
+  assertions: [{type: contains, value: hi}]
+"""
+CALIBRATION = """\
+apiVersion: gateval/v1
+kind: JudgeCalibration
+metadata: {name: tone}
+spec:
+  rubric: polite
+  judgeModels: [openai/gpt-5]
+  examples: [{candidateOutput: hello, humanScore: 1}]
+"""
+FILES = {
+    "bots/bot.yaml": AGENT,
+    "evals/bot.yaml": EVAL,
+    "evals/fixtures.yaml": FIXTURES,
+    "evals/tone.yaml": CALIBRATION,
+}
+COMMAND = "runtime: {type: command, command: [run]}"
+
+
+def build(**changes: tuple[str, str]) -> Catalogue:
+    """The catalogue above; `agent`, `eval`, `fixtures`, `calibration`: old text → new text."""
+    texts = dict(zip(("agent", "eval", "fixtures", "calibration"), FILES.items(), strict=True))
+    parsed = []
+    for key, (path, text) in texts.items():
+        old, new = changes.get(key, ("", ""))
+        assert old in text
+        parsed.append(parse(text.replace(old, new, 1) if old else text, path))
+    return catalogue_of(parsed)
+
+
+def check(**changes: tuple[str, str]) -> list[str]:
+    return [str(problem) for problem in check_catalogue(build(**changes), TREE)]
+
+
+def test_a_whole_that_fits_has_no_problems_and_no_warnings() -> None:
+    assert check() == []
+    assert warnings_of(build()) == ()
+
+
+def test_look_up_by_name() -> None:
+    catalogue = build()
+    assert catalogue.agent("bot") is catalogue.agents[0]
+    assert catalogue.eval("bot-eval") is catalogue.evals[0]
+    assert catalogue.fixture("plain") is catalogue.fixtures[1]
+    assert catalogue.calibration("tone") is catalogue.calibrations[0]
+    assert catalogue.agent("bot-eval") is None
+
+
+AGENT_CASES = [
+    ("{file: p.md}", "{file: q.md}", "6:12: spec.system.file: The file bots/q.md does not exist in this revision, or is not tracked."),
+    ("{file: p.md}", "{file: link.md}", "6:12: spec.system.file: bots/link.md is a symbolic link. Name the file itself."),
+    ("{file: p.md}", "{file: /linked/p.md}", "6:12: spec.system.file: linked is a symbolic link. Name the file itself."),
+    ("{file: p.md}", "{file: ../vendor/p.md}", "6:12: spec.system.file: vendor is a submodule, which is not read. Copy the file here."),
+    ("{file: p.md}", "{file: ../prompts}", "6:12: spec.system.file: The file prompts does not exist in this revision, or is not tracked."),
+    ("{file: p.md}", "{file: ../../etc/passwd}", "6:12: spec.system.file: ../../etc/passwd leads out of the repository. Nothing outside it is read."),
+    ("{file: p.md}", "{file: '../../\\x07'}", "6:12: spec.system.file: \"../../\\\\x07\" leads out of the repository. Nothing outside it is read."),
+    ("{type: two}", "{description: x}", "7:24: spec.tools[1]: This tool has no name. Add `name`."),
+    ("{type: two}", "{type: one}", '7:24: spec.tools[1]: The tool "one" stands here twice.'),
+    ("models: [openai/gpt-5]", "models: []", '5:3: spec.models: The Agent "bot" names no model. Add spec.models, or a spec.runtime that starts it.'),
+    ("models: [openai/gpt-5]", "type: service", '3:18: spec.models: The Agent "bot" names no model. Add spec.models, or a spec.runtime that starts it.'),
+    ("[openai/gpt-5]", "[openai/gpt-5, gpt-5]", '5:26: spec.models[1]: "gpt-5" names no provider. Write "provider/model-id".'),
+    ("spec:", "spec:\n  runtime: {type: command, cwd: /src}", "5:3: spec.runtime: A runtime of type command needs `command`: the program and its arguments."),
+    ("spec:", "spec:\n  runtime: {type: command, command: [run], cwd: ../..}", "5:44: spec.runtime.cwd: ../.. leads out of the repository. Nothing outside it is read."),
+    ("spec:", "spec:\n  runtime: {command: [run]}", "5:13: spec.runtime.command: A runtime of type model starts no process. Set `type`."),
+    ("spec:", "spec:\n  watch: [a, ../../b]", "5:14: spec.watch[1]: ../../b leads out of the repository. Nothing outside it is read."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), AGENT_CASES)
+def test_an_agent_that_cannot_be_started(old: str, new: str, expected: str) -> None:
+    assert check(agent=(old, new)) == [f"bots/bot.yaml:{expected}"]
+
+
+def test_an_agent_finds_its_prompt_from_its_folder_or_the_root() -> None:
+    assert check(agent=("{file: p.md}", "{file: ../prompts/p.md}")) == []
+    assert check(agent=("{file: p.md}", "{file: /prompts/p.md}")) == []
+
+
+def test_a_service_that_no_eval_targets_needs_no_model() -> None:
+    catalogue = build(agent=("models: [openai/gpt-5]", "type: service"))
+    assert check_catalogue(dataclasses.replace(catalogue, evals=()), TREE) == ()
+    template = build(agent=("models: [openai/gpt-5]", "memory: x"))
+    assert len(check_catalogue(dataclasses.replace(template, evals=()), TREE)) == 1
+
+
+EVAL_CASES = [
+    ("targetAgent: bot", "targetAgent: bott", [
+        'evals/bot.yaml:5:3: spec.targetAgent: There is no Agent "bott". Did you mean "bot"?',
+        'evals/fixtures.yaml:5:3: spec.targetAgent: This fixture is for the Agent "bot", but the Eval "bot-eval" at evals/bot.yaml:3:18 selects it and tests "bott".',
+    ]),
+    ("fixtures: [plain]", "fixtures: [plan]", ['evals/bot.yaml:7:14: spec.fixtures[0]: There is no fixture "plan". Did you mean "plain"?']),
+    ("{agent: bot}", "{agent: bto}", ["evals/bot.yaml:6:3: spec.fixtureSelector: No fixture carries these labels: agent: bto."]),
+    ("{agent: bot}", "{agent: bot, area: returns}", ["evals/bot.yaml:6:3: spec.fixtureSelector: No fixture carries these labels: agent: bot, area: returns."]),
+    ("  fixtureSelector: {matchLabels: {agent: bot}}\n  fixtures: [plain]\n", "", ['evals/bot.yaml:3:18: spec.fixtures: The Eval "bot-eval" selects no fixtures. Add fixtures or fixtureSelector.']),
+    ("  fixtureSelector: {matchLabels: {agent: bot}}\n  fixtures: [plain]\n", "  fixtures: []\n", ['evals/bot.yaml:6:3: spec.fixtures: The Eval "bot-eval" selects no fixtures. Add fixtures or fixtureSelector.']),
+    ("model: openai/gpt-5, ", "", ['evals/bot.yaml:8:3: spec.judge.model: This Eval has no judge, but fixtures of it need one ("labelled"). Add spec.judge.model.']),
+    ("calibration: tone", "calibration: ton", ['evals/bot.yaml:8:32: spec.judge.calibration: There is no JudgeCalibration "ton". Did you mean "tone"?']),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), EVAL_CASES)
+def test_an_eval_that_names_what_is_not_there(old: str, new: str, expected: list[str]) -> None:
+    assert check(eval=(old, new)) == expected
+
+
+def test_several_judged_fixtures_are_one_problem() -> None:
+    (problem,) = check(
+        eval=("model: openai/gpt-5, ", ""),
+        fixtures=("{type: contains, value: hi}", "{type: judge, rubric: short}"),
+    )
+    assert 'fixtures of it need one ("labelled" and 1 more)' in problem
+
+
+def test_an_eval_without_judged_fixtures_needs_no_judge() -> None:
+    changes = {
+        "eval": ("  judge: {model: openai/gpt-5, calibration: tone}\n", ""),
+        "fixtures": ("{type: judge, rubric: polite}", "{type: contains, value: hi}"),
+    }
+    assert check(**changes) == []
+
+
+def test_a_fixture_of_another_agent_cannot_be_selected() -> None:
+    (problem,) = check(fixtures=("targetAgent: bot", "targetAgent: other"))
+    assert problem == (
+        'evals/fixtures.yaml:5:3: spec.targetAgent: This fixture is for the Agent "other", but the '
+        'Eval "bot-eval" at evals/bot.yaml:3:18 selects it and tests "bot".'
+    )
+
+
+@pytest.mark.parametrize("key", ["toolReplay: [{tool: x, result: 1}]", "shadowTools: [x]"])
+def test_tools_inside_a_program_cannot_be_answered_for(key: str) -> None:
+    fixtures = ("targetAgent: bot", f"targetAgent: bot\n  {key}")
+    assert check(fixtures=fixtures) == []
+    (problem,) = check(fixtures=fixtures, agent=("spec:", f"spec:\n  {COMMAND}"))
+    word = key.partition(":")[0]
+    assert problem.startswith(
+        f"evals/fixtures.yaml:6:3: spec.{word}: The gate cannot answer for tools inside the "
+        'process of the Agent "bot" (runtime command), which the Eval "bot-eval" tests'
+    )
+    assert f"Remove {word}" in problem
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_name_stands_once_per_kind(path: str) -> None:
+    again = parse(FILES[path], "z/again.yaml")
+    catalogue = catalogue_of([*(parse(text, name) for name, text in FILES.items()), again])
+    problems = check_catalogue(catalogue, {**TREE, "z/p.md": FILE})
+    assert [problem.place for problem in problems] == [one.place for one in again.manifests]
+    for problem, manifest in zip(problems, again.manifests, strict=True):
+        assert problem.path == "metadata.name"
+        assert f'The {manifest.kind} "{manifest.name}" stands at {path}:' in problem.message
+
+
+def test_different_kinds_may_share_a_name() -> None:
+    assert check(calibration=("name: tone", "name: bot"), eval=("calibration: tone", "calibration: bot")) == []  # fmt: skip
+
+
+def test_fixtures_are_selected_once_and_in_order_of_name() -> None:
+    catalogue = build(eval=("[plain]", "[plain, labelled, plain]"))
+    selected = select_fixtures(catalogue.evals[0], catalogue)
+    assert [fixture.name for fixture in selected] == ["labelled", "plain"]
+
+
+def test_labels_must_all_fit() -> None:
+    catalogue = build()
+    names = [one.name for one in catalogue.labelled({"agent": "bot", "area": "refund"})]
+    assert names == ["labelled"]
+    assert catalogue.labelled({"agent": "bot", "area": "other"}) == ()
+    assert catalogue.labelled({}) == ()
+
+
+def test_warnings() -> None:
+    catalogue = build(
+        agent=("spec:", "spec:\n  runtime: {type: command, command: [run], cwd: /}"),
+        eval=("fixtures: [plain]", "fixtures: [labelled]"),
+    )
+    assert check_catalogue(catalogue, TREE) == ()
+    whole_repository, never_runs = warnings_of(catalogue)
+    assert whole_repository == (
+        'bots/bot.yaml:3:18: every file of the repository counts as code of the Agent "bot", '
+        "because it works in the root. Add spec.watch with those that matter."
+    )
+    assert never_runs == (
+        'evals/fixtures.yaml:11:18: no Eval selects the fixture "plain", so it never runs.'
+    )
+
+
+@pytest.mark.parametrize(
+    "runtime", [COMMAND, "runtime: {type: command, command: [run], cwd: /}\n  watch: [src]"]
+)
+def test_no_warning_where_the_code_is_bounded(runtime: str) -> None:
+    assert warnings_of(build(agent=("spec:", f"spec:\n  {runtime}"))) == ()
+
+
+def test_many_evals_and_fixtures_are_checked_quickly() -> None:
+    """Work grows with what is selected, not with Evals times fixtures."""
+    (agent,), (evaluation,) = build().agents, build().evals
+    fixture = build().fixtures[0]
+    catalogue = Catalogue(
+        agents=tuple(agent.model_copy(update={"name": f"a{n}"}) for n in range(200)),
+        evals=tuple(
+            evaluation.model_copy(
+                update={
+                    "name": f"e{n}",
+                    "target_agent": f"a{n}",
+                    "fixtures": (),
+                    "fixture_selector": evaluation.fixture_selector.model_copy(
+                        update={"match_labels": {"agent": f"a{n}"}}
+                    ),
+                }
+            )
+            for n in range(200)
+            if evaluation.fixture_selector
+        ),
+        fixtures=tuple(
+            fixture.model_copy(
+                update={"name": f"f{n}", "labels": {"agent": f"a{n % 200}"}, "target_agent": None}
+            )
+            for n in range(20_000)
+        ),
+        calibrations=build().calibrations,
+    )
+    assert check_catalogue(catalogue, TREE) == ()
+    assert len(select_fixtures(catalogue.evals[7], catalogue)) == 100
