@@ -120,13 +120,14 @@ def problems(text: str | bytes) -> list[str]:
     return [str(problem).removeprefix("evals/a.yaml:") for problem in parse(text).problems]
 
 
-def catalogue_of(parsed: Sequence[Parsed]) -> Catalogue:
-    """The catalogue of several files, which must be free of problems."""
-    assert [str(problem) for one in parsed for problem in one.problems] == []
+def catalogue_of(parsed: Sequence[Parsed], *, flawless: bool = True) -> Catalogue:
+    """The catalogue of several files; `flawless`: they must be free of problems."""
+    assert not flawless or [str(problem) for one in parsed for problem in one.problems] == []
     manifests = [manifest for one in parsed for manifest in one.manifests]
     return Catalogue(
         agents=tuple(m for m in manifests if isinstance(m, Agent)),
         evals=tuple(m for m in manifests if isinstance(m, Eval)),
         fixtures=tuple(m for m in manifests if isinstance(m, Fixture)),
         calibrations=tuple(m for m in manifests if isinstance(m, Calibration)),
+        broken=frozenset(name for one in parsed for name in one.broken),
     )

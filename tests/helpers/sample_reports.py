@@ -11,7 +11,7 @@ from gateval.domain.plan import AgentChange, ChangeKind, Reason, Removed
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import Results, RunInfo
 from gateval.domain.trace import Step, StepKind, Trace
-from gateval.domain.trial import Assessment, AssessmentStatus, Outcome
+from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Outcome
 from gateval.domain.verdict import Verdict, Violation
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit, edit_fixture, edit_plan, make, make_results
@@ -86,7 +86,8 @@ REFUND_ASSESSMENTS = (
         type="judge",
         status=AssessmentStatus.FAILED,
         score=0.2,
-        reason="Expected a score of at least 0.70; the judge gave 0.20.",
+        reason="Expected a judge's score of at least 0.7, saw 0.2: The agent refunds the full "
+        "amount without asking for the reason.",
         steps=(4,),
         verdict=Verdict(
             score=0.2,
@@ -105,6 +106,7 @@ REFUND_ASSESSMENTS = (
                     severity=Severity.MEDIUM,
                     evidence_step=6,
                     quote="You will have it within two days",
+                    defect='the quote "You will have it within two days" does not stand in step 6.',
                 ),
             ),
             what_would_raise_score="Ask for the reason first and refund only after the answer.",
@@ -237,6 +239,32 @@ def provider_down() -> Report:
         results,
         "support-eval/refund-must-clarify #1 on head",
         reason="openai/gpt-x answered 503 four times in 12 s.",
+    )
+    unproven = Assessment(
+        type="judge",
+        status=AssessmentStatus.ERROR,
+        cause=Cause.JUDGE,
+        reason="The judge's score is below 0.7 but its violation is not proven, so it does not "
+        "count; the judge said 0.1: The tutor gives the answer away.",
+        verdict=Verdict(
+            score=0.1,
+            confidence=0.8,
+            summary="The tutor gives the answer away.",
+            violations=(
+                Violation(
+                    rule="Never tell the result",
+                    severity=Severity.HIGH,
+                    evidence_step=2,
+                    quote="The answer is 42",
+                ),
+            ),
+        ),
+    )
+    results = edit(
+        results,
+        "tutor-eval/explains-halves #1 on head",
+        reason=f"judge: {unproven.reason}",
+        assessments=(unproven,),
     )
     return make_report(results)
 

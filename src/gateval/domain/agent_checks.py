@@ -9,6 +9,7 @@ from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
 from gateval.domain.paths import resolve_path
 from gateval.domain.place import Problem, show_path
+from gateval.domain.quoting import quote
 from gateval.domain.tree import Tree
 
 COMMAND_RUNTIME = "command"
@@ -50,7 +51,7 @@ def _model_problems(agent: Agent, *, targeted: bool) -> Iterator[Problem]:
         )
     for index, model in enumerate(agent.spec.models):
         if not _MODEL_NAME.fullmatch(model):
-            message = f'"{model}" names no provider. Write "provider/model-id".'
+            message = f'{quote(model)} names no provider. Write "provider/model-id".'
             yield _problem(agent, f"spec.models[{index}]", message)
 
 
@@ -61,7 +62,7 @@ def _tool_problems(agent: Agent) -> Iterator[Problem]:
         if not tool.tool_name:
             yield _problem(agent, where, "This tool has no name. Add `name`.")
         elif tool.tool_name in seen:
-            yield _problem(agent, where, f'The tool "{tool.tool_name}" stands here twice.')
+            yield _problem(agent, where, f"The tool {quote(tool.tool_name)} stands here twice.")
         seen.add(tool.tool_name)
 
 

@@ -24,12 +24,17 @@ Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The manifests of one revision. Of several with one name, the first is found by it."""
+    """The manifests of one revision. Of several with one name, the first is found by it.
+
+    `broken` holds kind and name of manifests that are there but cannot be used: nobody is told
+    that they do not exist.
+    """
 
     agents: tuple[Agent, ...] = ()
     evals: tuple[Eval, ...] = ()
     fixtures: tuple[Fixture, ...] = ()
     calibrations: tuple[Calibration, ...] = ()
+    broken: frozenset[tuple[str, str]] = frozenset()
 
     def agent(self, name: str) -> Agent | None:
         """The Agent of this name."""

@@ -18,6 +18,7 @@ from gateval.domain.paths import resolve_path
 from gateval.domain.place import show_path
 from gateval.domain.plan import AgentChange, ChangeKind, Reason
 from gateval.domain.snapshot import Snapshot
+from gateval.domain.tree import changed_paths
 
 EXCERPT = 160
 """Characters kept of a value before and after."""
@@ -27,16 +28,21 @@ def detect_changes(head: Snapshot, base: Snapshot) -> tuple[AgentChange, ...]:
     """Return the changed Agents by name: new, modified or deleted, each with its reasons."""
     ours = {agent.name: agent for agent in head.catalogue.agents}
     theirs = {agent.name: agent for agent in base.catalogue.agents}
+    changed = changed_paths(head.tree, base.tree)
     changes = []
     for name in sorted(ours.keys() | theirs.keys()):
-        change = _agent_change(ours.get(name), theirs.get(name), head, base)
+        change = _agent_change(ours.get(name), theirs.get(name), head, base, changed)
         if change is not None:
             changes.append(change)
     return tuple(changes)
 
 
 def _agent_change(
-    ours: Agent | None, theirs: Agent | None, head: Snapshot, base: Snapshot
+    ours: Agent | None,
+    theirs: Agent | None,
+    head: Snapshot,
+    base: Snapshot,
+    changed: frozenset[str],
 ) -> AgentChange | None:
     if ours is None or theirs is None:
         agent = ours or theirs
@@ -47,7 +53,7 @@ def _agent_change(
     reasons = (
         *_spec_reasons(ours, theirs, head, base),
         *_script_reasons(ours, theirs, head, base),
-        *_file_reasons(ours, theirs, head, base),
+        *_file_reasons(ours, theirs, head, base, changed),
     )
     if not reasons:
         return None
@@ -97,8 +103,15 @@ def scripted_names(agent: Agent) -> tuple[str, ...]:
     return tuple(model.removeprefix(prefix) for model in agent.spec.models if prefix in model)
 
 
-def _file_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> Iterator[Reason]:
+def _file_reasons(
+    ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot, changed: frozenset[str]
+) -> Iterator[Reason]:
+    """Compare the files of both closures, but list them only if one of them may differ."""
     new_closure, old_closure = closure_of(ours, head), closure_of(theirs, base)
+    if new_closure.same_paths(old_closure) and not any(
+        new_closure.covers(path) or old_closure.covers(path) for path in changed
+    ):
+        return
     new, old = closure_files(new_closure, head), closure_files(old_closure, base)
     prompt = ours.spec.system.file if isinstance(ours.spec.system, SystemFile) else None
     for path in sorted({path for path, _ in new.items() ^ old.items()}):

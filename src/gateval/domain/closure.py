@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
@@ -21,12 +22,21 @@ from gateval.domain.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class Closure:
-    """Tells which paths belong. `roots` are folders or files ("" is the whole repository)."""
+    """Tells which paths belong.
+
+    `roots` are folders or files ("" is the whole repository), `patterns` those of `watch`, both
+    from the repository root. `not_code` are the manifests.
+    """
 
     folder: str
     roots: frozenset[str]
-    patterns: Callable[[str], bool] | None
+    patterns: tuple[str, ...]
     not_code: frozenset[str]
+
+    @cached_property
+    def watched(self) -> Callable[[str], bool]:
+        """Whether a path matches one of the patterns."""
+        return match_any(self.patterns)
 
     def covers(self, path: str) -> bool:
         """Whether a file at this path belongs to the closure, present or not."""
@@ -34,7 +44,12 @@ class Closure:
             return False
         if any(_under(path, root) for root in self.roots):
             return True
-        return self.patterns is not None and self.patterns(path)
+        return bool(self.patterns) and self.watched(path)
+
+    def same_paths(self, other: Closure) -> bool:
+        """Whether both would take the same paths, seen from the same folder."""
+        ours = (self.folder, self.roots, self.patterns)
+        return ours == (other.folder, other.roots, other.patterns)
 
     def relative(self, path: str) -> str:
         """The path as seen from the agent's folder: a folder that moves as a whole is no change."""
@@ -50,25 +65,30 @@ def working_directory(agent: Agent) -> str | None:
 def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
     """Return the closure of an Agent in one revision."""
     roots: set[str] = set()
-    patterns = None
+    patterns: tuple[str, ...] = ()
     if agent.spec.watch is not None:
-        patterns = match_any(
-            resolved
-            for pattern in agent.spec.watch
-            if (resolved := resolve_path(agent.folder, pattern)) is not None
-        )
+        resolved = (resolve_path(agent.folder, pattern) for pattern in agent.spec.watch)
+        patterns = tuple(pattern for pattern in resolved if pattern is not None)
     elif agent.runtime_type != MODEL_RUNTIME:
         roots |= _process_roots(agent, snapshot)
     closure = Closure(agent.folder, frozenset(roots), patterns, snapshot.manifest_paths)
     return _follow_links(closure, snapshot.links)
 
 
+def closure_paths(closure: Closure, snapshot: Snapshot) -> Iterable[str]:
+    """Yield the tracked paths of the closure, each once, in no order."""
+    found = {path for root in closure.roots for path in snapshot.below(root)}
+    if closure.patterns:
+        found |= {path for path in snapshot.tree if closure.watched(path)}
+    return (path for path in found if closure.covers(path))
+
+
 def closure_files(closure: Closure, snapshot: Snapshot) -> Mapping[str, str]:
     """Return the closure's files: path seen from the agent's folder → mode and object id."""
+    tree = snapshot.tree
     return {
-        closure.relative(path): f"{entry.mode} {entry.oid}"
-        for path, entry in snapshot.tree.items()
-        if closure.covers(path)
+        closure.relative(path): f"{tree[path].mode} {tree[path].oid}"
+        for path in closure_paths(closure, snapshot)
     }
 
 

@@ -156,10 +156,8 @@ def _with_base(head: FixtureScore, base: FixtureScore) -> Change:
         return Change.REGRESSED
     if not head.measured:
         return Change.INCONCLUSIVE
-    if not base.measured:
-        return (
-            Change.IMPROVED if head.all_passed and not base.passed else Change.UNRELIABLE_BASELINE
-        )
+    if not base.measured:  # only a base that failed for certain can have been improved on
+        return Change.IMPROVED if head.all_passed and base.failed else Change.UNRELIABLE_BASELINE
     if head.passed == base.passed:
         return Change.UNCHANGED
     return Change.IMPROVED if head.passed > base.passed else Change.SUSPECT

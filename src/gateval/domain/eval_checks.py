@@ -9,6 +9,7 @@ from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.place import Problem, nearest
+from gateval.domain.quoting import quote
 
 if TYPE_CHECKING:
     from gateval.domain.catalogue import Catalogue
@@ -19,7 +20,7 @@ def eval_problems(
 ) -> Iterator[Problem]:
     """Yield what is wrong with an Eval; `selected` are the fixtures that it selects."""
     agent = catalogue.agent(evaluation.target_agent)
-    if agent is None:
+    if agent is None and ("Agent", evaluation.target_agent) not in catalogue.broken:
         near = nearest(evaluation.target_agent, (one.name for one in catalogue.agents))
         message = f'There is no Agent "{evaluation.target_agent}".{near}'
         yield _problem(evaluation, "spec.targetAgent", message)
@@ -31,18 +32,19 @@ def eval_problems(
 
 def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Problem]:
     selector = evaluation.fixture_selector
+    all_known = not any(kind == "EvalFixture" for kind, _ in catalogue.broken)
     if selector is None and not evaluation.fixtures:
         yield _problem(
             evaluation,
             "spec.fixtures",
             f'The Eval "{evaluation.name}" selects no fixtures. Add fixtures or fixtureSelector.',
         )
-    if selector is not None and not catalogue.labelled(selector.match_labels):
+    if selector is not None and all_known and not catalogue.labelled(selector.match_labels):
         wanted = ", ".join(f"{key}: {value}" for key, value in selector.match_labels.items())
-        message = f"No fixture carries these labels: {wanted}."
+        message = f"No fixture carries these labels: {quote(wanted)}."
         yield _problem(evaluation, "spec.fixtureSelector", message)
     for index, name in enumerate(evaluation.fixtures):
-        if catalogue.fixture(name) is None:
+        if catalogue.fixture(name) is None and ("EvalFixture", name) not in catalogue.broken:
             near = nearest(name, (one.name for one in catalogue.fixtures))
             message = f'There is no fixture "{name}".{near}'
             yield _problem(evaluation, f"spec.fixtures[{index}]", message)
@@ -62,7 +64,9 @@ def _judge_problems(
             "spec.judge.model."
         )
         yield _problem(evaluation, "spec.judge.model", message)
-    if judge.calibration is not None and catalogue.calibration(judge.calibration) is None:
+    if judge.calibration is None or ("JudgeCalibration", judge.calibration) in catalogue.broken:
+        return
+    if catalogue.calibration(judge.calibration) is None:
         near = nearest(judge.calibration, (one.name for one in catalogue.calibrations))
         message = f'There is no JudgeCalibration "{judge.calibration}".{near}'
         yield _problem(evaluation, "spec.judge.calibration", message)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from gateval.domain.catalogue import Catalogue
 from gateval.domain.manifests.scripted import ScriptedModel
@@ -29,3 +31,16 @@ class Snapshot:
     links: Mapping[str, str] = field(default_factory=dict)
     scripts: Mapping[str, ScriptedModel] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+
+    @cached_property
+    def paths(self) -> Sequence[str]:
+        """All paths of the tree, sorted, so that a folder's files stand together."""
+        return sorted(self.tree)
+
+    def below(self, root: str) -> Sequence[str]:
+        """The paths of a file or of everything in a folder; "" is the whole repository."""
+        if not root:
+            return self.paths
+        start = bisect_left(self.paths, f"{root}/")
+        inside = self.paths[start : bisect_left(self.paths, f"{root}0")]  # "0" follows "/"
+        return (root, *inside) if root in self.tree else inside

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.place import Place, Problem, nearest, show_path, sort_problems
+from gateval.domain.quoting import quote
 from gateval.formats.kinds.registry import KINDS
 from gateval.formats.registries import Registries
 from gateval.formats.sentences import expected_sentence, missing_key, unknown_word
-from gateval.formats.validation import problem_at
-from gateval.formats.wording import quote
+from gateval.formats.validation import PROBLEM_LIMIT, problem_at
 from gateval.formats.written import (
     API_VERSIONS,
     NATIVE_VERSION,
@@ -31,19 +31,20 @@ from gateval.formats.written import (
 from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents
 
-PROBLEM_LIMIT = 100
-"""Problems told of one file; what is beyond is counted."""
-
 _MARKERS = (b"gateval/v", b"pai.io/v1")
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
 
 class Parsed(NamedTuple):
-    """What a file gave: its manifests, and everything that is wrong in it, in order of place."""
+    """What a file gave: its manifests, and everything that is wrong in it, in order of place.
+
+    `broken` holds kind and name of manifests that are there but cannot be used.
+    """
 
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...]
+    broken: tuple[tuple[str, str], ...] = ()
 
 
 def looks_like_manifest(data: bytes) -> bool:
@@ -72,22 +73,27 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
     documents, yaml_problems = read_documents(path, data)
     manifests: list[Manifest] = []
     problems: list[Problem] = []
+    broken: list[tuple[str, str]] = []
     foreign: set[Problem] = set()
     for document in documents:
+        if len(problems) > PROBLEM_LIMIT:
+            break
         kind = _kind_of(document)
         if kind is None:
             foreign.update(document.problems)
         elif isinstance(kind, Problem):
             problems.append(kind)
         else:
-            manifest, broken = kind.read(Source(path, document, registries))
-            problems += broken
+            manifest, found = kind.read(Source(path, document, registries))
+            problems += found
             if manifest is not None and not document.problems:
                 manifests.append(manifest)
+            else:
+                broken.append((kind.name, str(document.data_at(("metadata", "name")))))
     ours = [problem for problem in yaml_problems if problem not in foreign]
     if (manifests or problems or ours) and not _is_utf8(path):
         return Parsed((), (_rename(path),))
-    return Parsed(tuple(manifests), _tidy(ours, problems))
+    return Parsed(tuple(manifests), _tidy(ours, problems), tuple(broken))
 
 
 def _kind_of(document: Document) -> Kind | Problem | None:
@@ -147,6 +153,5 @@ def _tidy(yaml_problems: Iterable[Problem], problems: Iterable[Problem]) -> tupl
     found = sort_problems((*first, *rest))
     if len(found) <= PROBLEM_LIMIT:
         return found
-    last = found[PROBLEM_LIMIT]
-    more = f"{len(found) - PROBLEM_LIMIT:,} further problems in this file are not shown."
-    return (*found[:PROBLEM_LIMIT], Problem(place=last.place, message=more))
+    more = "Further problems in this file are not shown."
+    return (*found[:PROBLEM_LIMIT], Problem(place=found[PROBLEM_LIMIT].place, message=more))

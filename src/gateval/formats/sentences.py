@@ -11,7 +11,8 @@ from pydantic_core import ErrorDetails
 
 from gateval.domain.base import MODEL_NAME_PATTERN, NAME_PATTERN
 from gateval.domain.place import nearest
-from gateval.formats.wording import describe, one_of, quote
+from gateval.domain.quoting import quote
+from gateval.formats.wording import describe, one_of
 
 _OWN_WORDS_LIMIT = 500
 

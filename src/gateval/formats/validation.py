@@ -14,6 +14,9 @@ from gateval.formats.yaml_document import Document, DocumentPath, write_path
 
 Model = TypeVar("Model", bound=BaseModel)
 
+PROBLEM_LIMIT = 100
+"""Problems told of one file. Nobody reads more, and each costs a search for the nearest word."""
+
 
 def validate(
     model: type[Model],
@@ -23,7 +26,7 @@ def validate(
     *,
     also_known: Iterable[str] = (),
 ) -> tuple[Model | None, tuple[Problem, ...]]:
-    """Return `value` as `model`, or None and every reason why it is not.
+    """Return `value` as `model`, or None and the reasons why it is not, all up to the limit.
 
     `value` is what stands at `path` in the document, or that mapping without the keys that someone
     else checks (`also_known`). It is checked as strict JSON, so that text is never taken for a
@@ -35,7 +38,8 @@ def validate(
             (),
         )
     except ValidationError as error:
-        found = findings(model, value, error.errors(include_url=False), also_known)
+        errors = error.errors(include_url=False)[: PROBLEM_LIMIT + 1]
+        found = findings(model, value, errors, also_known)
         return None, tuple(_problem(document, path, each) for each in found)
 
 

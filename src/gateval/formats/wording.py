@@ -1,4 +1,4 @@
-"""How values that strangers wrote appear in our sentences: short, in quotes, on one line."""
+"""Small parts of sentences about what stands in a file."""
 
 from __future__ import annotations
 
@@ -6,14 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-SHOWN = 60
-"""Characters shown of someone else's text."""
-
-
-def quote(text: str) -> str:
-    """Return `text` in double quotes, cut to `SHOWN` characters, unprintable ones escaped."""
-    cut = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-    return '"' + "".join(char if char.isprintable() else _escape(char) for char in cut) + '"'
+from gateval.domain.quoting import SHOWN, quote
 
 
 def describe(value: JsonValue) -> str:
@@ -33,7 +26,3 @@ def one_of(words: Iterable[str], *, last: str = "or") -> str:
     """Return `a, b or c`."""
     *others, final = words
     return f"{', '.join(others)} {last} {final}" if others else final
-
-
-def _escape(char: str) -> str:
-    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\u{ord(char):04x}")

@@ -22,15 +22,10 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from gateval.formats.wording import quote
+from gateval.domain.quoting import quote
 from gateval.formats.yaml_document import Branch, DocumentPath, Marks, Position
+from gateval.formats.yaml_limits import Budget, Refused
 from gateval.formats.yaml_scalars import UnusableScalar, plain_value, short_tag, tagged_value
-
-DEPTH_LIMIT = 64
-"""Mappings and lists inside each other."""
-
-NODE_LIMIT = 100_000
-"""Values of one file, every alias counted as everything it stands for."""
 
 _COLLECTION_TAGS = {
     MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
@@ -40,15 +35,6 @@ _COLLECTION_TAGS = {
 
 if TYPE_CHECKING:
     from yaml import CBaseLoader
-
-
-class Refused(Exception):
-    """The rest of the file cannot be read: a sentence and where it stopped."""
-
-    def __init__(self, message: str, mark: Position) -> None:
-        super().__init__(message)
-        self.message = message
-        self.mark = mark
 
 
 class Fault(NamedTuple):
@@ -68,6 +54,8 @@ class Built(NamedTuple):
 
 
 class _Anchored(NamedTuple):
+    """A value with a name. `height`: levels of mappings and lists below its own; a scalar is -1."""
+
     value: JsonValue
     marks: Marks
     size: int
@@ -79,8 +67,7 @@ class TreeBuilder:
 
     def __init__(self, parser: CBaseLoader) -> None:
         self._events: Iterator[Event] = iter(parser.get_event, None)
-        self._nodes = 0
-        self._deepest = 0
+        self._budget = Budget()
         self._path: list[str | int] = []
         self._faults: list[Fault] = []
         self._anchors: dict[str, _Anchored | None] = {}
@@ -95,29 +82,30 @@ class TreeBuilder:
                 yield Built(data, marks, tuple(self._faults))
 
     def _node(self, event: Event, depth: int) -> tuple[JsonValue, Marks]:
-        self._count(1, event.start_mark)
+        self._budget.spend(1, event.start_mark)
         if isinstance(event, ScalarEvent):
             value = self._scalar(event)
             if event.anchor is not None:
-                self._anchors[event.anchor] = _Anchored(value, event.start_mark, 1, 0)
+                self._anchors[event.anchor] = _Anchored(value, event.start_mark, 1, -1)
             return value, event.start_mark
         if isinstance(event, CollectionStartEvent):
             return self._collection(event, depth)
         return self._alias(cast("AliasEvent", event), depth)  # nothing else begins a node
 
     def _collection(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
-        self._reach(depth, event.start_mark)
+        self._budget.reach(depth, event.start_mark)
         if event.tag not in _COLLECTION_TAGS[type(event)]:
             tag = quote(short_tag(event.tag))
             self._fault(event.start_mark, f"The tag {tag} is not known here. Remove it.")
         if event.anchor is None:
             return self._entries(event, depth)
         self._anchors[event.anchor] = None
-        nodes, outer, self._deepest = self._nodes, self._deepest, depth
+        budget = self._budget
+        nodes, outer, budget.deepest = budget.nodes, budget.deepest, depth
         value, marks = self._entries(event, depth)
-        height = self._deepest - depth
-        self._deepest = max(outer, self._deepest)
-        self._anchors[event.anchor] = _Anchored(value, marks, self._nodes - nodes, height)
+        height = budget.deepest - depth
+        budget.deepest = max(outer, budget.deepest)
+        self._anchors[event.anchor] = _Anchored(value, marks, budget.nodes - nodes, height)
         return value, marks
 
     def _entries(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
@@ -185,28 +173,12 @@ class TreeBuilder:
         anchored = self._anchors[name]
         if anchored is None:
             raise Refused(f"The alias {quote(name)} stands inside the value that it names.", mark)
-        self._count(anchored.size, mark)
-        self._reach(depth + anchored.height, mark)
+        self._budget.spend(anchored.size, mark)
+        self._budget.reach(depth + anchored.height, mark)
         return anchored.value, anchored.marks
 
     def _fault(self, mark: Position, message: str) -> None:
         self._faults.append(Fault(mark, tuple(self._path), message))
-
-    def _count(self, nodes: int, mark: Position) -> None:
-        self._nodes += nodes
-        if self._nodes > NODE_LIMIT:
-            raise Refused(
-                f"This file holds more than {NODE_LIMIT:,} values, every alias counted as all that "
-                "it stands for. Make it smaller.",
-                mark,
-            )
-
-    def _reach(self, depth: int, mark: Position) -> None:
-        self._deepest = max(self._deepest, depth)
-        if depth > DEPTH_LIMIT:
-            raise Refused(
-                f"More than {DEPTH_LIMIT} mappings and lists stand inside each other here.", mark
-            )
 
 
 def _twice(key: str, first: Position) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pydantic import JsonValue
 
 from gateval.domain.place import Place, Problem
-from gateval.formats.wording import quote
+from gateval.domain.quoting import quote
 
 if TYPE_CHECKING:
     from yaml._yaml import Mark as CMark

@@ -7,7 +7,7 @@ import re
 from yaml.error import MarkedYAMLError
 
 from gateval.domain.place import Place, Problem
-from gateval.formats.wording import quote
+from gateval.domain.quoting import quote
 from gateval.formats.yaml_document import mark_place
 
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -33,7 +33,9 @@ _SENTENCES = {
     ),
     "could not find expected ':'": 'This is no key: a ": " is missing after it.',
     "found unexpected end of stream": "The quotes that open here are never closed.",
-    "found invalid Unicode character escape code": "This escape stands for no character.",
+    "found invalid Unicode character escape code": (
+        "This escape stands for no character. Write the character itself."
+    ),
     "found unknown escape character": (
         'This escape is not known. In single quotes a "\\" needs no escape.'
     ),

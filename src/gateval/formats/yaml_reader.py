@@ -15,9 +15,10 @@ from yaml.error import MarkedYAMLError
 
 from gateval.domain.place import Place, Problem, show_path
 from gateval.errors import EvaluationError
-from gateval.formats.yaml_builder import Built, Refused, TreeBuilder
+from gateval.formats.yaml_builder import Built, TreeBuilder
 from gateval.formats.yaml_document import Document, mark_place, write_path
 from gateval.formats.yaml_errors import control_character, place_of, syntax_error
+from gateval.formats.yaml_limits import Refused
 
 if TYPE_CHECKING:
     from yaml import CBaseLoader

@@ -11,7 +11,7 @@ import re
 
 from pydantic import JsonValue
 
-from gateval.formats.wording import quote
+from gateval.domain.quoting import quote
 
 LENGTH_LIMIT = 300
 """Characters of a number. More cannot be meant, and long ones are slow to convert."""

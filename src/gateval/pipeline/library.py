@@ -11,8 +11,10 @@ from gateval.domain.patterns import match_any
 from gateval.domain.tree import Entry, Tree
 from gateval.formats.manifests import Parsed
 from gateval.formats.registries import Registries
-from gateval.formats.registry import SUFFIXES, format_of
+from gateval.formats.registry import SUFFIXES, Format, format_of
 from gateval.ports import Repository
+
+_SCRIPTED = f"{SCRIPTED_FOLDER}/"
 
 
 class Library:
@@ -44,14 +46,27 @@ class Library:
         }
         self._fetch(oids)
 
+    def is_manifest(self, path: str, entry: Entry) -> bool:
+        """Whether a manifest format recognises the file."""
+        return self.is_candidate(path, entry) and self._format(path, entry) is not None
+
+    def may_hold_agent(self, path: str, entry: Entry) -> bool:
+        """Whether a manifest can hold an Agent, judged without parsing; false is certain."""
+        found, data = self._format(path, entry), self.data(entry)
+        return found is not None and data is not None and found.may_hold_agent(data)
+
+    def _format(self, path: str, entry: Entry) -> Format | None:
+        data = self.data(entry)
+        return format_of(path, data) if data is not None else None
+
     def is_candidate(self, path: str, entry: Entry) -> bool:
         """Whether a file may be a manifest, going by its name alone."""
         return (
             path.endswith(SUFFIXES)
             and entry.is_file
             and path != GATE_CONFIG_PATH
-            and not path.startswith(f"{SCRIPTED_FOLDER}/")
-            and self._wanted(path)
+            and not path.startswith(_SCRIPTED)
+            and (not self._narrowed or self._wanted(path))
         )
 
     def stray_link(self, path: str, entry: Entry) -> bool:
@@ -74,8 +89,7 @@ class Library:
         """The manifests of a file, or None when no manifest format recognises it."""
         key = (path, entry.oid)
         if key not in self._parsed:
-            data = self.data(entry)
-            found = format_of(path, data) if data is not None else None
+            found, data = self._format(path, entry), self.data(entry)
             if found is None or data is None:
                 return None
             self._parsed[key] = found.read(path, data, self._registries)

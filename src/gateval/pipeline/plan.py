@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.closure import closure_of
+from gateval.domain.closure import closure_of, closure_paths
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.place import Problem, nearest, show_path
 from gateval.domain.plan import Plan, Revision
@@ -62,10 +62,9 @@ def refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None:
         agent = head.catalogue.agent(definition.name)
         if agent is None or agent.runtime_type == MODEL_RUNTIME:
             continue
-        closure = closure_of(agent, head)
-        paths = [
-            path for path, entry in head.tree.items() if entry.is_file and closure.covers(path)
-        ]
+        paths = sorted(
+            path for path in closure_paths(closure_of(agent, head), head) if head.tree[path].is_file
+        )
         problems += [
             Problem(
                 place=agent.place,

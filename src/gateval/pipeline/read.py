@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from gateval.candidates.allowlist import refusals
 from gateval.domain.closure import closure_of
-from gateval.domain.manifests.agent import SystemFile
+from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.paths import resolve_path
@@ -18,7 +18,7 @@ from gateval.domain.place import Place, Problem, sort_problems
 from gateval.domain.plan import Revision
 from gateval.domain.planning import Rules
 from gateval.domain.snapshot import Snapshot
-from gateval.domain.tree import changed_paths
+from gateval.domain.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests
 from gateval.formats.gate_config import read_gate_config
 from gateval.formats.registries import Registries
@@ -49,16 +49,17 @@ def read_change(
     Raises `InvalidManifests` with everything that is wrong on head. What is wrong on base is kept
     in its snapshot: a change that mends it must be able to pass.
     """
+    trees = {revision.tree: repository.tree(revision) for revision in (head, base)}
     rules, config = read_rules(repository, base_tip)
     library = Library(repository, registries, config)
-    trees = {revision.tree: repository.tree(revision) for revision in (head, base)}
     library.load(trees.values())
     changed = changed_paths(trees[head.tree], trees[base.tree])
-    ours = snapshot_of(head, trees[head.tree], library, only=changed)
-    theirs = snapshot_of(base, trees[base.tree], library, only=changed)
-    if changed and (_selects(changed, ours) or _selects(changed, theirs)):
+    ours = snapshot_of(head, trees[head.tree], library, agents_only=True)
+    if _selects(changed, ours, trees[base.tree], library):
         ours = snapshot_of(head, trees[head.tree], library)
         theirs = snapshot_of(base, trees[base.tree], library)
+    else:  # no manifest and nothing an Agent depends on differs, so base means what head means
+        theirs = replace(ours, revision=base, tree=trees[base.tree], problems=())
     _refuse_problems(ours)
     return Change(ours, theirs, rules)
 
@@ -120,20 +121,22 @@ def _refused_variables(config: GateConfig | None) -> tuple[Problem, ...]:
     )
 
 
-def _selects(changed: frozenset[str], snapshot: Snapshot) -> bool:
+def _selects(changed: frozenset[str], head: Snapshot, base: Tree, library: Library) -> bool:
     """Whether one of the changed paths could change an Agent or select an Eval."""
-    if any(path in snapshot.manifest_paths for path in changed):
-        return True
-    if any(path.startswith(f"{SCRIPTED_FOLDER}/") for path in changed):
-        return True
-    for agent in snapshot.catalogue.agents:
-        system = agent.spec.system
-        if isinstance(system, SystemFile) and resolve_path(agent.folder, system.file) in changed:
+    for path in changed:
+        if path in head.manifest_paths or path.startswith(f"{SCRIPTED_FOLDER}/"):
             return True
-        closure = closure_of(agent, snapshot)
-        if any(closure.covers(path) for path in changed):
+        if path in base and library.is_manifest(path, base[path]):
             return True
-    return False
+    return any(_depends(agent, head, changed) for agent in head.catalogue.agents)
+
+
+def _depends(agent: Agent, snapshot: Snapshot, changed: frozenset[str]) -> bool:
+    system = agent.spec.system
+    if isinstance(system, SystemFile) and resolve_path(agent.folder, system.file) in changed:
+        return True
+    closure = closure_of(agent, snapshot)
+    return any(closure.covers(path) for path in changed)
 
 
 def _refuse_problems(snapshot: Snapshot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from gateval.domain.plan import Revision
@@ -42,18 +43,28 @@ def find_base_tip(repository: Repository, name: str | None) -> Revision:
 
 
 def find_revisions(repository: Repository, *, base: str | None, head: str | None) -> Revisions:
-    """Resolve all three revisions of a change. Raises `UsageError` or `RepositoryError`."""
-    ours = find_head(repository, head)
-    tip = find_base_tip(repository, base)
-    commit = ours.commit or repository.resolve("HEAD").commit
-    if commit is None or tip.commit is None:
-        raise UsageError("The base must be a commit.", hint="Name one: --base REV.")
-    if commit == tip.commit:
-        return Revisions(ours, tip, tip)
-    ancestor = repository.merge_base(tip.commit, commit)
-    if ancestor is None:
+    """Resolve all three revisions of a change. Raises `UsageError` or `RepositoryError`.
+
+    Looking through the working tree takes git a while, so the rest goes on meanwhile.
+    """
+    with ThreadPoolExecutor(1) as aside:
+        looking = aside.submit(repository.has_changes) if head is None else None
+        commit = repository.resolve("HEAD" if head in {None, WORKTREE} else str(head))
+        tip = find_base_tip(repository, base)
+        repository.tree(commit)
+        ancestor = _common(repository, tip, commit)
+        changed = looking.result() if looking else head == WORKTREE
+    ours = repository.worktree() if changed else commit
+    return Revisions(ours, ancestor, tip)
+
+
+def _common(repository: Repository, tip: Revision, head: Revision) -> Revision:
+    if tip.commit is None or head.commit is None or tip.commit == head.commit:
+        return tip
+    found = repository.merge_base(tip.commit, head.commit)
+    if found is None:
         raise RepositoryError(
-            f"{ours.name} and {tip.name} share no history, so there is nothing to compare.",
+            f"{head.name} and {tip.name} share no history, so there is nothing to compare.",
             hint="Name another base: --base REV.",
         )
-    return Revisions(ours, tip if ancestor == tip.commit else repository.resolve(ancestor), tip)
+    return tip if found == tip.commit else repository.resolve(found)

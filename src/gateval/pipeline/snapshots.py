@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from gateval.domain.catalogue import Catalogue, check_catalogue
 from gateval.domain.change import scripted_names
@@ -20,7 +20,6 @@ from gateval.domain.selection import script_name
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import Tree
 from gateval.formats.manifests import Parsed
-from gateval.formats.registry import format_of
 from gateval.formats.scripted import read_scripted
 from gateval.pipeline.library import Library
 
@@ -28,14 +27,14 @@ SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def snapshot_of(
-    revision: Revision, tree: Tree, library: Library, *, only: Collection[str] | None = None
+    revision: Revision, tree: Tree, library: Library, *, agents_only: bool = False
 ) -> Snapshot:
-    """Read one revision: all of it, or, with `only`, its Agents and these paths."""
-    recognised = _recognised(tree, library)
+    """Read one revision: all of it, or only the files that may hold an Agent."""
+    recognised = [path for path, entry in tree.items() if library.is_manifest(path, entry)]
     parsed = [
         found
-        for path, may_hold_agent in recognised.items()
-        if only is None or may_hold_agent or path in only
+        for path in recognised
+        if not agents_only or library.may_hold_agent(path, tree[path])
         if (found := library.parse(path, tree[path])) is not None
     ]
     catalogue = _catalogue(parsed)
@@ -43,7 +42,7 @@ def snapshot_of(
     scripts, script_problems = _scripts(catalogue, tree, library)
     problems = [problem for one in parsed for problem in one.problems]
     problems += [*prompt_problems, *script_problems, *_stray_links(tree, library)]
-    if only is None:
+    if not agents_only:
         problems += check_catalogue(catalogue, tree)
     return Snapshot(
         revision=revision,
@@ -55,18 +54,6 @@ def snapshot_of(
         scripts=scripts,
         problems=sort_problems(problems),
     )
-
-
-def _recognised(tree: Tree, library: Library) -> dict[str, bool]:
-    """The manifest files, and whether each may hold an Agent, judged without parsing."""
-    found = {}
-    for path, entry in tree.items():
-        if library.is_candidate(path, entry):
-            data = library.data(entry)
-            kind = format_of(path, data) if data is not None else None
-            if kind is not None and data is not None:
-                found[path] = kind.may_hold_agent(data)
-    return found
 
 
 def _catalogue(parsed: Iterable[Parsed]) -> Catalogue:

@@ -7,7 +7,7 @@ from gateval.domain.verdict import Verdict, Violation
 from gateval.render.environment import fill
 from gateval.render.excerpt import trial_excerpt
 from gateval.render.facts import FixtureFacts
-from gateval.render.wording import evidence_mark, passes, what_happened
+from gateval.render.wording import evidence_icon, evidence_mark, passes, what_happened
 
 
 def fixture(fact: FixtureFacts) -> str:
@@ -59,21 +59,22 @@ def _note(fact: FixtureFacts) -> str:
 
 
 def _assessment(fact: FixtureFacts, assessment: Assessment) -> dict[str, object]:
-    verdict = assessment.verdict
     return {
         "label": assessment.type,
         "what": what_happened(assessment),
         "reason": assessment.reason,
         "place": fact.place(assessment),
-        "verdict": _verdict(verdict) if verdict else None,
+        "verdict": judged(assessment.verdict, assessment.reason),
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, object]:
+def judged(verdict: Verdict | None, said: str) -> dict[str, object] | None:
+    """Return what the templates show of a verdict; its summary only if `said` leaves it out."""
+    if verdict is None:
+        return None
     return {
-        "score": f"{verdict.score:.2f}",
         "confidence": f"{verdict.confidence:.2f}",
-        "summary": verdict.summary,
+        "summary": "" if verdict.summary.rstrip(".") in said else verdict.summary,
         "violations": [_violation(violation) for violation in verdict.violations],
         "raise": verdict.what_would_raise_score,
     }
@@ -81,7 +82,7 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
 
 def _violation(violation: Violation) -> dict[str, object]:
     return {
-        "icon": "\N{CHECK MARK}" if violation.supported else "\N{BALLOT X}",
+        "icon": evidence_icon(violation),
         "mark": evidence_mark(violation),
         "severity": violation.severity,
         "rule": violation.rule,

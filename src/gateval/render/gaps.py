@@ -6,15 +6,17 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gateval.domain.trial import Cause, Outcome, Side, Trial
-from gateval.render.facts import FixtureFacts, Standing
+from gateval.domain.verdict import Verdict
+from gateval.render.facts import FixtureFacts, Standing, broken
 
 
 class Gap(NamedTuple):
     """Trials of one Agent on one side that say nothing, all for the same reason.
 
     `cause` is None for planned trials that never ran. `detail` holds the command and the last
-    lines of its output. `where` names the fixtures as `eval/fixture`. `silent` says that head
-    gives no answer on at least one of them where base does.
+    lines of its output. `verdict` is what the judge said in the first of them, if it blamed what
+    it could not prove. `where` names the fixtures as `eval/fixture`. `silent` says that head gives
+    no answer on at least one of them where base does.
     """
 
     agent: str
@@ -22,41 +24,58 @@ class Gap(NamedTuple):
     cause: Cause | None
     reason: str
     detail: tuple[str, ...]
+    verdict: Verdict | None
     where: tuple[str, ...]
     trials: int
     silent: bool
 
 
-_Key = tuple[str, Side, Cause | None, str, tuple[str, ...]]
+class _Silence(NamedTuple):
+    """One trial without a measurement; None for one that never ran."""
+
+    fact: FixtureFacts
+    side: Side
+    trial: Trial | None
+
+    @property
+    def key(self) -> tuple[str, Side, Cause | None, str, tuple[str, ...]]:
+        """What trials of one gap share."""
+        if self.trial is None:
+            return (self.fact.planned.agent, self.side, None, "", ())
+        cause = self.trial.cause or Cause.GATE
+        return (self.fact.planned.agent, self.side, cause, self.trial.reason, self.trial.detail)
 
 
 def find_gaps(facts: Iterable[FixtureFacts]) -> tuple[Gap, ...]:
     """Return all gaps, head's first, in the plan's order."""
-    found: dict[_Key, list[FixtureFacts]] = {}
+    found: dict[object, list[_Silence]] = {}
     for fact in facts:
-        for key, count in _gaps_of(fact):
-            found.setdefault(key, []).extend([fact] * count)
-    gaps = (_gap(key, where) for key, where in found.items())
-    return tuple(sorted(gaps, key=lambda gap: gap.side is Side.BASE))
+        for silence in _silences(fact):
+            found.setdefault(silence.key, []).append(silence)
+    return tuple(sorted(map(_gap, found.values()), key=lambda gap: gap.side is Side.BASE))
 
 
-def _gaps_of(fact: FixtureFacts) -> Iterable[tuple[_Key, int]]:
-    agent = fact.planned.agent
+def _silences(fact: FixtureFacts) -> Iterable[_Silence]:
     for trial in (*fact.head, *fact.base):
         if trial.outcome in {Outcome.ERROR, Outcome.SKIP}:
-            yield (agent, trial.key.side, _cause(trial), trial.reason, trial.detail), 1
-    if fact.compared.head.missing:
-        yield (agent, Side.HEAD, None, "", ()), fact.compared.head.missing
-    if fact.compared.base is not None and fact.compared.base.missing:
-        yield (agent, Side.BASE, None, "", ()), fact.compared.base.missing
+            yield _Silence(fact, trial.key.side, trial)
+    for side, score in ((Side.HEAD, fact.compared.head), (Side.BASE, fact.compared.base)):
+        yield from [_Silence(fact, side, None)] * (score.missing if score else 0)
 
 
-def _cause(trial: Trial) -> Cause:
-    return trial.cause or Cause.GATE
-
-
-def _gap(key: _Key, facts: list[FixtureFacts]) -> Gap:
-    agent, side, cause, reason, detail = key
-    where = dict.fromkeys(f"{fact.planned.name}/{fact.fixture.name}" for fact in facts)
-    silent = side is Side.HEAD and any(fact.standing is Standing.SILENT for fact in facts)
-    return Gap(agent, side, cause, reason, detail, tuple(where), len(facts), silent)
+def _gap(silences: list[_Silence]) -> Gap:
+    agent, side, cause, reason, detail = silences[0].key
+    where = dict.fromkeys(f"{s.fact.planned.name}/{s.fact.fixture.name}" for s in silences)
+    silent = side is Side.HEAD and any(s.fact.standing is Standing.SILENT for s in silences)
+    said = [assessment.verdict for assessment in broken(silences[0].trial) if assessment.verdict]
+    return Gap(
+        agent,
+        side,
+        cause,
+        reason,
+        detail,
+        said[0] if said else None,
+        tuple(where),
+        len(silences),
+        silent,
+    )

@@ -19,7 +19,14 @@ from gateval.domain.trial import AssessmentStatus, Outcome, Trial
 from gateval.render.excerpt import trial_excerpt
 from gateval.render.facts import FixtureFacts, Standing, gather
 from gateval.render.sanitize import xml_text
-from gateval.render.wording import base_score, eval_verdict, passes, score, what_happened
+from gateval.render.wording import (
+    base_score,
+    eval_verdict,
+    evidence_mark,
+    passes,
+    score,
+    what_happened,
+)
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _MESSAGE_LIMIT = 400
@@ -97,6 +104,10 @@ def _trial(fact: FixtureFacts, trial: Trial) -> list[str]:
         mark = "ok  " if assessment.status is AssessmentStatus.PASSED else "NOT "
         what = f"{assessment.type} {what_happened(assessment)}: {assessment.reason}"
         lines.append(f"  {mark}{what} ({fact.place(assessment)})")
+        lines += [
+            f"      {evidence_mark(violation)}. {violation.rule}: {violation.quote}"
+            for violation in (assessment.verdict.violations if assessment.verdict else ())
+        ]
     return lines + [f"  {line}" for line in trial.detail]
 
 

@@ -33,7 +33,6 @@ _ENTITIES = str.maketrans(
         "]": "&#93;",
         "~": "&#126;",
         "$": "<span>$</span>",  # GitHub's own way to keep a dollar sign from opening a formula
-        BREAK: "&#8203;",
     }
 )
 _LONE_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")

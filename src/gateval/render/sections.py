@@ -9,6 +9,7 @@ from gateval.domain.decision import Decision
 from gateval.domain.plan import AgentChange
 from gateval.render.environment import fill
 from gateval.render.facts import SilentAgent
+from gateval.render.fixture_section import judged
 from gateval.render.gaps import Gap
 from gateval.render.usage import AgentUsage
 from gateval.render.wording import (
@@ -67,6 +68,7 @@ def gap(found: Gap) -> str:
         title=GAP_TITLES[found.cause],
         reason="" if found.silent else found.reason,
         next="Shown above." if found.silent else next_step(found.cause, found.side),
+        verdict=judged(found.verdict, found.reason),
         where=listing(found.where, 6),
         detail="" if found.silent else _detail(found.detail),
     )

@@ -8,6 +8,7 @@ from gateval.domain.comparison import Change
 from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report
 from gateval.domain.trial import Assessment
+from gateval.domain.verdict import Verdict
 from gateval.render.facts import (
     FixtureFacts,
     SilentAgent,
@@ -27,6 +28,7 @@ from gateval.render.wording import (
     count,
     delta,
     eval_verdict,
+    evidence_icon,
     evidence_mark,
     fixtures_passed,
     listing,
@@ -114,12 +116,12 @@ def _fixtures(page: Page, title: str, facts: Sequence[FixtureFacts]) -> None:
 def _assessment(page: Page, fact: FixtureFacts, assessment: Assessment) -> None:
     said = f"{assessment.type} {what_happened(assessment)}: {assessment.reason}"
     page.line(f"{said} ({fact.place(assessment)})", indent=4)
-    if assessment.verdict is None:
-        return
-    page.line(f"judge: {assessment.verdict.summary}", indent=6)
-    for violation in assessment.verdict.violations:
-        icon = "\N{CHECK MARK}" if violation.supported else "\N{BALLOT X}"
-        mark = f"{icon} {evidence_mark(violation)}."
+    _evidence(page, assessment.verdict)
+
+
+def _evidence(page: Page, verdict: Verdict | None) -> None:
+    for violation in verdict.violations if verdict else ():
+        mark = f"{evidence_icon(violation)} {evidence_mark(violation)}."
         page.line(f"{mark} {violation.severity}: {violation.rule}", indent=6)
         page.line(f"| {violation.quote}", indent=8, style="dim")
 
@@ -145,6 +147,7 @@ def _gaps(page: Page, gaps: Sequence[Gap]) -> None:
     for gap in shown[:SHOWN]:
         what = f"{gap.agent} on {gap.side}, {count(gap.trials, 'trial')}: {GAP_TITLES[gap.cause]}"
         page.line(f"{what}. {gap.reason}", indent=2)
+        _evidence(page, gap.verdict)
         page.line(next_step(gap.cause, gap.side), indent=4)
         page.line(f"Fixtures: {listing(gap.where)}", indent=4)
         page.verbatim(gap.detail, indent=6)

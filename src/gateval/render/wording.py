@@ -142,9 +142,12 @@ def evidence_mark(violation: Violation) -> str:
     """Return whether code found the quote where the judge says it stands."""
     if violation.supported:
         return f"Quote found in step {violation.evidence_step}"
-    if violation.defect:
-        return f"{violation.defect.rstrip('.')}; does not count"
     return f"Quote not found in step {violation.evidence_step}; does not count"
+
+
+def evidence_icon(violation: Violation) -> str:
+    """Return the sign that goes with `evidence_mark`."""
+    return "\N{CHECK MARK}" if violation.supported else "\N{BALLOT X}"
 
 
 def regressed_title(policy: Policy) -> str:

@@ -143,8 +143,8 @@ EVAL_CASES = [
         'evals/fixtures.yaml:5:3: spec.targetAgent: This fixture is for the Agent "bot", but the Eval "bot-eval" at evals/bot.yaml:3:18 selects it and tests "bott".',
     ]),
     ("fixtures: [plain]", "fixtures: [plan]", ['evals/bot.yaml:7:14: spec.fixtures[0]: There is no fixture "plan". Did you mean "plain"?']),
-    ("{agent: bot}", "{agent: bto}", ["evals/bot.yaml:6:3: spec.fixtureSelector: No fixture carries these labels: agent: bto."]),
-    ("{agent: bot}", "{agent: bot, area: returns}", ["evals/bot.yaml:6:3: spec.fixtureSelector: No fixture carries these labels: agent: bot, area: returns."]),
+    ("{agent: bot}", "{agent: bto}", ['evals/bot.yaml:6:3: spec.fixtureSelector: No fixture carries these labels: "agent: bto".']),
+    ("{agent: bot}", "{agent: bot, area: returns}", ['evals/bot.yaml:6:3: spec.fixtureSelector: No fixture carries these labels: "agent: bot, area: returns".']),
     ("  fixtureSelector: {matchLabels: {agent: bot}}\n  fixtures: [plain]\n", "", ['evals/bot.yaml:3:18: spec.fixtures: The Eval "bot-eval" selects no fixtures. Add fixtures or fixtureSelector.']),
     ("  fixtureSelector: {matchLabels: {agent: bot}}\n  fixtures: [plain]\n", "  fixtures: []\n", ['evals/bot.yaml:6:3: spec.fixtures: The Eval "bot-eval" selects no fixtures. Add fixtures or fixtureSelector.']),
     ("model: openai/gpt-5, ", "", ['evals/bot.yaml:8:3: spec.judge.model: This Eval has no judge, but fixtures of it need one ("labelled"). Add spec.judge.model.']),
@@ -203,6 +203,14 @@ def test_a_name_stands_once_per_kind(path: str) -> None:
     for problem, manifest in zip(problems, again.manifests, strict=True):
         assert problem.path == "metadata.name"
         assert f'The {manifest.kind} "{manifest.name}" stands at {path}:' in problem.message
+
+
+@pytest.mark.parametrize("path", ["bots/bot.yaml", "evals/fixtures.yaml", "evals/tone.yaml"])
+def test_nobody_is_told_that_a_broken_manifest_does_not_exist(path: str) -> None:
+    broken = FILES[path].replace("gateval/v1", "gateval/v1\nextra: 1")
+    parsed = [parse(broken if name == path else text, name) for name, text in FILES.items()]
+    assert len([problem for one in parsed for problem in one.problems]) == broken.count("extra")
+    assert check_catalogue(catalogue_of(parsed, flawless=False), TREE) == ()
 
 
 def test_different_kinds_may_share_a_name() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gateval.app.registries import registries
 from gateval.domain.catalogue import Catalogue, check_catalogue, select_fixtures, warnings_of
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureKind, InputType
 from gateval.domain.manifests.severity import Severity
-from gateval.formats.manifests import Parsed
+from gateval.formats.manifests import Parsed, read_manifests
 from tests.helpers.manifests import catalogue_of, parse
 
 FOLDER = Path(__file__).parents[2] / "data" / "pai"
@@ -190,3 +191,9 @@ def test_the_calibration(catalogue: Catalogue) -> None:
     assert (first.human_score, second.human_score) == (0.0, 1.0)
     assert first.disagreement_reason == "rubricWrong"
     assert second.disagreement_reason is None
+
+
+def test_the_real_assertions_and_runtimes_take_them_too() -> None:
+    real = registries()
+    for name, text in files():
+        assert read_manifests(name, text.encode(), real).problems == ()

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gateval.formats.yaml_builder import NODE_LIMIT
+from gateval.formats.yaml_limits import NODE_LIMIT
 from gateval.formats.yaml_reader import BYTE_LIMIT, read_documents
 
 LAUGHS = b"a: &a [x,x,x,x,x,x,x,x,x,x]\n" + b"".join(
@@ -52,7 +52,7 @@ ATTACKS = [
         "half a character by escape",
         b'a: "\\ud800"\n',
         "1:7",
-        "This escape stands for no character.",
+        "This escape stands for no character. Write the character itself.",
     ),
     ("a line break of comments only", "# a\u2028b: 1\n".encode(), "1:4", "U+2028 breaks the line"),
     ("a line break of the nineties", b"a: 1\rb: 2\n", "1:5", "U+000D breaks the line"),

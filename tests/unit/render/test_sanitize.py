@@ -28,8 +28,8 @@ from tests.helpers.hostile import ATTACK
         ("[text](url) ![i](u) [^1]", "&#91;text&#93;(url) !&#91;i&#93;(u) &#91;^1&#93;"),
         ("<b>&amp;</b>", "&lt;b&gt;&amp;amp;&lt;/b&gt;"),
         ("$x$", "<span>$</span>x<span>$</span>"),
-        (":shipit: at 12:30:45", ":&#8203;shipit: at 12:30:45"),
-        ("@user", "@&#8203;user"),
+        (":shipit: at 12:30:45", ":\u200bshipit: at 12:30:45"),
+        ("@user", "@\u200buser"),
         ("# title", "&#35; title"),
         ("###", "&#35;##"),
         ("#hashtag", "#hashtag"),
@@ -41,7 +41,7 @@ from tests.helpers.hostile import ATTACK
         ("0.38", "0.38"),
         ("===", "&#61;=="),
         ("---", "&#45;--"),
-        (":-:", "&#58;-:"),
+        (":--", "&#58;--"),
         ("> quote", "&gt; quote"),
         ("", ""),
     ],
@@ -90,7 +90,7 @@ def test_xml_text_is_what_xml_can_hold(text: str) -> None:
     element = ET.Element("failure")
     element.text = xml_text(text, 100_000)
 
-    assert ET.fromstring(ET.tostring(element)).text == element.text
+    assert ET.fromstring(ET.tostring(element)).text == element.text  # noqa: S314 - ours
 
 
 @given(st.text())

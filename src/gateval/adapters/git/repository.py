@@ -49,8 +49,13 @@ class GitRepository:
     def tree(self, revision: Revision) -> Mapping[str, Entry]:
         """All entries of a revision, in git's order. Asked for once per tree, then remembered."""
         if revision.tree not in self._trees:
-            self._trees[revision.tree] = trees.entries(self._git, revision.tree)
+            self._trees[revision.tree] = self._list(revision.tree)
         return self._trees[revision.tree]
+
+    def _list(self, tree: str) -> Mapping[str, Entry]:
+        for known, listed in self._trees.items():
+            return trees.entries_like(self._git, tree, known, listed)
+        return trees.entries(self._git, tree)
 
     def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
         """The contents of these blobs; None for one larger than `limit` bytes."""

@@ -11,6 +11,7 @@ from gateval.adapters.git.run import Git
 from gateval.domain.tree import Entry
 from gateval.errors import RepositoryError
 
+_CHANGE = re.compile(r":[0-7]{6} ([0-7]{6}) [0-9a-f]{40,64} ([0-9a-f]{40,64}) ([A-Z])\0([^\0]*)\0")
 _LINE = re.compile(r"([0-7]{6}) [a-z]+ ([0-9a-f]{40,64})\t([^\0]*)\0")
 
 
@@ -25,4 +26,24 @@ def entries(git: Git, tree: str) -> Mapping[str, Entry]:
     found = {path: Entry(mode, oid) for mode, oid, path in lines}
     if len(found) != answer.out.count(b"\0"):
         raise RepositoryError(f"The tree {tree[:7]} is malformed: it lists a path twice.")
+    return MappingProxyType(found)
+
+
+def entries_like(
+    git: Git, tree: str, known: str, listed: Mapping[str, Entry]
+) -> Mapping[str, Entry]:
+    """Return what `entries` returns for `tree`, given what it returned for `known`.
+
+    One `git diff-tree`: two revisions of one repository share most of their entries.
+    """
+    options = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff")
+    answer = git.run("diff-tree", *options, "--end-of-options", known, tree)
+    found = dict(listed)
+    for mode, oid, status, path in _CHANGE.findall(os.fsdecode(answer.out)):
+        if status == "D":
+            found.pop(path, None)
+        else:
+            found[path] = Entry(mode, oid)
+    if len(found) != len(listed) or found.keys() != listed.keys():
+        found = dict(sorted(found.items(), key=lambda item: os.fsencode(item[0])))
     return MappingProxyType(found)

@@ -15,9 +15,9 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.place import Problem
+from gateval.domain.quoting import quote
 from gateval.formats.sentences import expected_sentence, unknown_word
 from gateval.formats.validation import problem_at, validate
-from gateval.formats.wording import quote
 from gateval.formats.written import Kind, OpenMetadata, Read, Source, Written, canonical, meaning
 from gateval.formats.yaml_document import DocumentPath
 

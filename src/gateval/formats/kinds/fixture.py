@@ -18,7 +18,7 @@ from gateval.domain.manifests.fixture import (
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.place import Problem
 from gateval.formats.sentences import unknown_word
-from gateval.formats.validation import problem_at, validate
+from gateval.formats.validation import PROBLEM_LIMIT, problem_at, validate
 from gateval.formats.written import Kind, Read, Source, Written, canonical, meaning
 
 
@@ -113,6 +113,8 @@ def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]
     assertions: list[AssertionSpec] = []
     problems: list[Problem] = []
     for index, each in enumerate(raw if isinstance(raw, list) else []):
+        if len(problems) > PROBLEM_LIMIT:
+            break
         if isinstance(each, dict):  # anything else, the fixture's own check has refused
             assertion, broken = _read_assertion(source, index, each)
             problems += broken

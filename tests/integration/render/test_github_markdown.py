@@ -1,0 +1,147 @@
+"""The comment through GitHub's own markdown parser: strangers' text stays text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateval.domain.report import Report, make_report
+from gateval.render.comment import render_comment
+from gateval.render.sanitize import block, code, inline
+from tests.helpers import sample_reports
+from tests.helpers.github_markdown import read
+from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results
+from tests.helpers.reports import edit_plan
+
+OURS = {
+    "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "sub", "blockquote", "span",
+    "details", "summary", "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+"""What the templates make, and nothing else: no link, image, input, heading 1 or 2, script."""
+
+SAMPLES: dict[str, Callable[[], Report]] = {
+    "regressed": sample_reports.regressed,
+    "passing": sample_reports.passing,
+    "nothing": sample_reports.nothing,
+    "provider down": sample_reports.provider_down,
+    "incomplete": sample_reports.incomplete,
+    "warned": sample_reports.warned,
+    "1000 failing fixtures": lambda: sample_reports.many(1000),
+    "hostile": sample_reports.hostile,
+    **{
+        f"only {line[:12]!r}": lambda line=line: make_report(  # type: ignore[misc] # mypy cannot type a default of a lambda
+            hostile_results(sample_reports.regressed_results(), line)
+        )
+        for line in ATTACKS
+    },
+}
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
+def test_only_our_own_elements_come_out(sample: Callable[[], Report]) -> None:
+    page = read(render_comment(sample()))
+
+    assert set(page.tags) <= OURS
+    assert page.balanced
+    assert page.comments == 1
+    assert page.tags.count("h3") <= 8
+    assert set(page.rows) <= {8, 4}
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
+def test_nothing_in_it_calls_anyone(sample: Callable[[], Report]) -> None:
+    """GitHub looks at the rendered text, bots at the raw one: neither finds a trigger."""
+    raw = render_comment(sample())
+    page = read(raw)
+    for text in (raw, page.prose, page.code):
+        assert not re.search(r"@[\w-]", text)
+        assert not re.search(r"(?<!&)#\d|(?i:\bgh-\d)|://|\bwww\.", text)
+        assert not re.search(r"(?i)\b(?:fixes|closes|resolves)\s+\S*(?:#|GH-)", text)
+        assert not re.search(r"(?im)^\s*/[a-z]+(?:\s|$)", text)
+        assert not re.search(r"(?i)\bbors r|\bok to test|\bretest this please", text)
+    assert raw.count("<!--") == 1
+    assert ":shipit:" not in page.prose
+
+
+def test_as_many_headings_and_folds_as_with_friendly_text() -> None:
+    friendly = sample_reports.regressed_results()
+    plan = hostile_results(friendly).plan
+    friendly = edit_plan(friendly, removed=plan.removed, warnings=("x", "y"))
+
+    wanted = read(render_comment(make_report(friendly))).tags
+    found = read(render_comment(sample_reports.hostile())).tags
+    for tag in ("h3", "h4", "details", "table", "tr", "th", "td", "pre", "blockquote"):
+        assert found.count(tag) == wanted.count(tag), tag
+
+
+def test_quotes_read_as_they_were_said() -> None:
+    page = read(render_comment(sample_reports.regressed()))
+
+    assert 'refund_order {"amount": 129.0, "order_id": "A-1001"}' in page.prose
+    assert "✓ Quote found in step 4." in page.prose
+    assert "✗ Quote not found in step 6; does not count." in page.prose
+
+
+PIECES = st.sampled_from(
+    (
+        *ATTACKS,
+        *"\\`*_[]()<>#+-.!|~&$:;@/'\"= \n\t",
+        "1.", "a", "word", "[a]: b", "<a href=x>", "&lt;", "&#64;", "]()", "![", "```", "~~~",
+        "https://", "www.", "    code", "<!--", "-->", "<?x", "<![CDATA[", "\u200b", "\x1b[",
+    )
+)  # fmt: skip
+TEXTS = st.lists(PIECES, max_size=12).map("".join)
+
+PLACES = (
+    ("{}", {"p"}),
+    ("- {}", {"ul", "li"}),
+    ("> {}", {"blockquote", "p"}),
+    ("#### {}", {"h4"}),
+    ("**{}**", {"p", "strong"}),
+    ("<details><summary>{}</summary>\n\nx\n\n</details>", {"details", "summary", "p"}),
+    ("| a | b |\n|---|---|\n| {} | x |", {"table", "thead", "tbody", "tr", "th", "td"}),
+    ("before\n{}", {"p"}),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=TEXTS, place=st.sampled_from(PLACES))
+def test_inline_text_is_text_wherever_it_stands(text: str, place: tuple[str, set[str]]) -> None:
+    template, tags = place
+    shown = inline(f"x{text}" if template == "**{}**" else text, 500)
+
+    page = read(template.format(shown))
+
+    assert set(page.tags) <= tags | {"span"}
+    assert page.balanced
+    assert not page.rows or set(page.rows) == {2}
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=TEXTS)
+def test_a_block_holds_everything_that_is_in_it(text: str) -> None:
+    page = read(f"before\n\n{block(text, 1000)}\n\nafter")
+
+    assert page.tags == ("p", "pre", "code", "p")
+    assert "".join(page.prose.split()) == "beforeafter"
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=TEXTS)
+def test_code_shows_its_text_as_code(text: str) -> None:
+    page = read(f"before {code(text, 1000)} after")
+
+    assert set(page.tags) <= {"p", "code", "span"}
+    assert " ".join(page.prose.split()) == "before after"
+
+
+def test_what_is_shown_reads_like_what_was_said() -> None:
+    lines = [line for line in ATTACKS if line.isascii() and "\x1b" not in line]
+    for line in lines:
+        page = read(str(inline(line, 1000)))
+        assert page.prose.replace("\u200b", "").split() == line.split()
+    assert ATTACK.startswith(lines[0])

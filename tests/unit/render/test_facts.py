@@ -1,0 +1,121 @@
+"""Each fixture stands in exactly one place, and trials with one reason are one gap."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.report import make_report
+from gateval.domain.trial import Cause, Side
+from gateval.render.facts import Standing, gather, silent_agents, standing
+from gateval.render.gaps import find_gaps
+from tests.helpers import sample_reports
+from tests.helpers.reports import edit, make, make_results
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "where"),
+    [
+        ("base:pass head:fail", Standing.REGRESSED),
+        ("base:pass head:candidate", Standing.SILENT),
+        ("base:pass,pass head:pass,fail", Standing.SUSPECT),
+        ("base:fail head:fail", Standing.FAILING),
+        ("base:new head:fail", Standing.FAILING),
+        ("base:fail,fail head:pass,fail", Standing.FAILING),
+        ("base:pass,pass head:judge,fail", Standing.FAILING),
+        ("base:pass head:judge", Standing.UNMEASURED),
+        ("base:pass,pass head:pass,-", Standing.UNMEASURED),
+        ("base:fail head:pass", Standing.IMPROVED),
+        ("base:pass head:pass", Standing.PASSING),
+        ("base:judge head:pass", Standing.PASSING),
+        ("base:new head:pass", Standing.PASSING),
+    ],
+)
+def test_standing(outcomes: str, where: Standing) -> None:
+    (fact,) = gather(make(f"a-eval f {outcomes}", threshold=0.0))
+    assert fact.standing is where
+
+
+def test_worst_first_by_severity_then_rate_then_plan() -> None:
+    report = make(
+        """
+        a-eval one   low      base:fail,fail head:fail,fail
+        a-eval two   critical base:fail,fail head:fail,pass
+        a-eval three critical base:fail,fail head:fail,fail
+        a-eval four  low      base:fail,fail head:fail,fail
+        """
+    )
+    names = [fact.fixture.name for fact in standing(gather(report), Standing.FAILING)]
+
+    assert names == ["three", "two", "one", "four"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "repetition"),
+    [("pass,fail,judge", 2), ("pass,judge,skip", 2), ("skip,pass,-", 1), ("pass,pass,pass", 1)],
+)
+def test_the_repetition_that_says_most_is_shown(outcomes: str, repetition: int) -> None:
+    (fact,) = gather(make(f"a-eval f head:{outcomes}"))
+
+    assert fact.worst is not None
+    assert fact.worst.key.repetition == repetition
+
+
+def test_among_failing_repetitions_the_lowest_score_is_shown() -> None:
+    results = edit(make_results("a-eval f head:fail,fail"), "a-eval/f #1 on head", score=0.5)
+
+    (fact,) = gather(make_report(results))
+
+    assert fact.worst is not None
+    assert fact.worst.key.repetition == 2
+
+
+def test_a_fixture_that_never_ran_has_no_worst_repetition() -> None:
+    (fact,) = gather(make("a-eval f head:-"))
+    assert (fact.worst, fact.broken) == (None, ())
+
+
+def test_an_assertion_that_the_plan_does_not_know_stands_where_the_fixture_does() -> None:
+    (fact,) = gather(make("a-eval f head:fail"))
+    stray = fact.broken[0].model_copy(update={"index": 99})
+
+    assert fact.place(fact.broken[0]) == "evals/f.yaml:8"
+    assert fact.place(stray) == "evals/f.yaml:8"
+
+
+def test_an_agent_that_does_not_answer_is_named_once() -> None:
+    (agent,) = silent_agents(gather(sample_reports.regressed()))
+
+    assert agent.agent == "invoice"
+    assert [fact.fixture.name for fact in agent.facts] == ["reads-total", "reads-date"]
+
+
+def test_trials_with_the_same_reason_are_one_gap() -> None:
+    report = make(
+        """
+        a-eval f base:pass,provider head:provider,provider
+        a-eval g base:pass,pass     head:provider,-
+        b-eval h base:pass,-        head:judge,pass
+        """
+    )
+    gaps = find_gaps(gather(report))
+
+    assert [(g.agent, g.side, g.cause, g.trials, g.where) for g in gaps] == [
+        ("a", Side.HEAD, Cause.PROVIDER, 3, ("a-eval/f", "a-eval/g")),
+        ("a", Side.HEAD, None, 1, ("a-eval/g",)),
+        ("b", Side.HEAD, Cause.JUDGE, 1, ("b-eval/h",)),
+        ("a", Side.BASE, Cause.PROVIDER, 1, ("a-eval/f",)),
+        ("b", Side.BASE, None, 1, ("b-eval/h",)),
+    ]
+    assert not any(gap.silent for gap in gaps)
+
+
+def test_a_gap_shows_what_the_judge_could_not_prove() -> None:
+    (_, gap) = find_gaps(gather(sample_reports.provider_down()))
+
+    assert gap.verdict is not None
+    assert gap.verdict.violations[0].quote == "The answer is 42"
+
+
+def test_the_gap_of_an_agent_that_base_shows_up_is_silent() -> None:
+    (gap,) = find_gaps(gather(sample_reports.regressed()))
+    assert (gap.agent, gap.silent, gap.trials) == ("invoice", True, 2)

@@ -1,0 +1,93 @@
+"""The first line: verdict and why, in a reviewer's words."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
+from gateval.render.headline import headline
+from tests.helpers.reports import make
+
+WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy.WARN)
+
+
+@pytest.mark.parametrize(
+    ("rows", "threshold", "policy", "said"),
+    [
+        ("a-eval f base:pass head:fail", 0.0, None, "f passed before and fails now"),
+        (
+            "a-eval f base:pass head:fail\na-eval g base:pass head:fail",
+            0.0,
+            None,
+            "f and g passed before and fail now",
+        ),
+        (
+            "\n".join(f"a-eval f{n} base:pass head:fail" for n in range(3)),
+            0.0,
+            None,
+            "3 fixtures passed before and fail now",
+        ),
+        ("a-eval f base:pass head:candidate", 0.0, None, "a no longer answers"),
+        (
+            "a-eval f base:pass head:skip\nb-eval g base:pass head:candidate",
+            0.0,
+            None,
+            "a, b no longer answer",
+        ),
+        ("a-eval f base:new head:fail", 1.0, None, "a-eval is below its threshold"),
+        (
+            "\n".join(f"e{n}-eval f base:new head:fail" for n in range(1200)),
+            1.0,
+            None,
+            "1,200 Evals are below their thresholds",
+        ),
+        ("a-eval f head:pass,-", 0.0, None, "1 of 2 planned trials did not run"),
+        (
+            "a-eval f head:judge\na-eval g head:provider\na-eval h head:provider",
+            0.0,
+            None,
+            (
+                "the model provider was down or refused the call in 2 trials; "
+                "the judge gave no usable verdict in 1 trial"
+            ),
+        ),
+        (
+            "a-eval f base:gate head:fail\na-eval g head:gate base:pass",
+            0.0,
+            None,
+            "something needed was missing in 1 trial; base could not be measured in 1 trial",
+        ),
+        ("a-eval f head:candidate", 0.0, None, "the candidate gave no answer in 1 trial"),
+        ("a-eval f head:pass", 1.0, None, "1 Eval meets its threshold; nothing regressed"),
+        (
+            "a-eval f head:pass\nb-eval g head:pass",
+            1.0,
+            None,
+            "2 Evals meet their thresholds; nothing regressed",
+        ),
+        (
+            "a-eval f base:pass head:fail",
+            0.0,
+            WARN,
+            "1 Eval meets its threshold; 1 fixture regressed, which the policy lets pass",
+        ),
+        (
+            "a-eval f base:pass,pass head:pass,fail",
+            0.0,
+            None,
+            "1 Eval meets its threshold; 1 fixture looks worse",
+        ),
+        (
+            "a-eval f head:judge",
+            0.0,
+            WARN,
+            "1 Eval meets its threshold; 1 trial without a verdict, which the policy lets pass",
+        ),
+    ],
+)
+def test_headline(rows: str, threshold: float, policy: Policy | None, said: str) -> None:
+    assert headline(make(rows, threshold=threshold, policy=policy)) == said
+
+
+def test_nothing_to_evaluate() -> None:
+    assert headline(make("", nothing="No agent changed.")) == "No agent changed"

@@ -1,0 +1,35 @@
+"""The command that does the same again."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from gateval.domain.plan import Plan, Revision
+from gateval.render.reproduce import reproduce_command
+from tests.helpers.reports import BASE, HEAD, make_results
+
+WORKTREE = HEAD.model_copy(update={"commit": None, "worktree": True})
+PLAN = make_results("a-eval f head:pass\nb-eval g head:pass").plan
+
+
+@pytest.mark.parametrize(
+    ("changes", "command"),
+    [
+        ({}, f"gateval check --base {BASE.commit} --head {HEAD.commit}"),
+        ({"head": WORKTREE}, f"gateval check --base {BASE.commit} --head WORKTREE"),
+        ({"base": None}, f"gateval run a-eval b-eval --rev {HEAD.commit}"),
+        ({"base": None, "head": WORKTREE}, "gateval run a-eval b-eval"),
+        ({"base": None, "evals": (), "nothing": "None."}, "gateval plan"),
+    ],
+)
+def test_command(changes: dict[str, object], command: str) -> None:
+    assert reproduce_command(PLAN.model_copy(update=changes)) == command
+
+
+def test_a_hostile_revision_is_one_word_for_the_shell() -> None:
+    head = Revision(name="HEAD", commit="$(rm -rf /); `x` 'y'", tree="1" * 40)
+    command = reproduce_command(Plan(head=head, base=BASE, nothing="None."))
+
+    assert shlex.split(command)[-1] == head.commit

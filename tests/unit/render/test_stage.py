@@ -1,0 +1,143 @@
+"""Stage files cross trust borders: what cannot be trusted is refused with a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gateval.domain.base import Value
+from gateval.errors import StageFileError
+from gateval.render.comment import render_comment
+from gateval.render.stage import SIZE_LIMIT, dump, load_plan, load_results
+from tests.helpers import sample_reports
+from tests.helpers.reports import edit, make_results
+from tests.unit.render.test_comment import SAMPLES
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "hostile"])
+def test_what_is_written_is_read_back_alike(name: str) -> None:
+    results = SAMPLES[name]().results
+
+    assert load_results(dump(results).encode()) == results
+    assert load_plan(dump(results.plan).encode()) == results.plan
+
+
+def test_reports_on_stored_hostile_results_are_the_same() -> None:
+    report = sample_reports.hostile()
+    stored = load_results(dump(report.results).encode())
+
+    assert render_comment(report._replace(results=stored)) == render_comment(report)
+
+
+def test_json_is_stable_readable_and_by_field_name() -> None:
+    results = make_results("a-eval f base:pass head:fail")
+    text = dump(results)
+
+    assert text == dump(results.model_copy(deep=True))
+    assert text.startswith('{\n  "version": "results.v1",\n  "plan": {\n    "version": "plan.v1"')
+    assert text.endswith("}\n")
+    assert '"reps_per_fixture": 1' in text
+    assert '"version": "decision.v1"' in dump(sample_reports.passing().decision)
+
+
+def test_what_json_cannot_hold_is_replaced() -> None:
+    results = edit(
+        make_results("a-eval f head:fail"),
+        "a-eval/f #1 on head",
+        reason="half \ud83d pair",
+        seconds=float("nan"),
+    )
+    content = json.loads(dump(results).encode())
+
+    assert content["trials"][0]["reason"] == "half \ufffd pair"
+    assert content["trials"][0]["seconds"] is None
+
+
+def changed(change: Change) -> bytes:
+    content = json.loads(dump(sample_reports.regressed_results()))
+    change(content)
+    return json.dumps(content).encode()
+
+
+REFUSED: dict[str, tuple[bytes, str]] = {
+    "no JSON": (b"refund!", "cannot be read as JSON"),
+    "not UTF-8": (b'{"version": "\xff"}', "not UTF-8: byte 14 is wrong"),
+    "not an object": (b"[]", "holds no JSON object"),
+    "no version": (b"{}", "has no version; this Gateval reads results.v1"),
+    "other version": (b'{"version": "results.v2"}', 'version "results.v2"; this Gateval reads'),
+    "other kind": (b'{"version": "plan.v1"}', 'version "plan.v1"; this Gateval reads results.v1'),
+    "a key twice": (b'{"version": "results.v1", "version": "x"}', 'key "version" stands there twice'),
+    "deep": (b'{"a":' * 200 + b"1" + b"}" * 200, "nested more than 100 levels deep"),
+    "very deep": (b"[" * 500_000, "nested more than 100 levels deep"),
+    "NaN": (b'{"version": NaN}', "NaN is no JSON number"),
+    "many digits": (b'{"version": ' + b"9" * 5000 + b"}", "too many digits"),
+    "too big": (b" " * (SIZE_LIMIT + 1), "has 67,108,865 bytes; results.v1 may have 67,108,864"),
+    "unknown field": (changed(lambda c: c.update(bypass=True)), "Unknown field bypass."),
+    "unknown field inside": (
+        changed(lambda c: c["plan"]["policy"].update(allow="all")),
+        "Unknown field plan.policy.allow.",
+    ),
+    "alias": (
+        changed(lambda c: c["plan"]["policy"].update(candidateEnv=[])),
+        "Unknown field plan.policy.candidateEnv.",
+    ),
+    "field missing": (changed(lambda c: c["plan"].pop("head")), "plan.head: Field required."),
+    "wrong value": (
+        changed(lambda c: c["trials"][0].update(outcome="great")),
+        "trials.0.outcome: Input should be 'pass', 'fail', 'error' or 'skip'.",
+    ),
+    "trial twice": (
+        changed(lambda c: c["trials"].append(c["trials"][0])),
+        "trial support-eval/refund-must-clarify #1 on head comes twice.",
+    ),
+    "trial not planned": (
+        changed(lambda c: c["trials"][0]["key"].update(repetition=9)),
+        "trial support-eval/refund-must-clarify #9 on head is not planned.",
+    ),
+    "many problems": (
+        changed(lambda c: c.update({f"x{n}": 1 for n in range(9)})),
+        "Unknown field x4. And 4 more.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused_with_a_sentence(data: bytes, said: str) -> None:
+    with pytest.raises(StageFileError) as caught:
+        load_results(data)
+
+    assert said in caught.value.message
+    assert caught.value.hint
+
+
+def test_refusals_show_hostile_names_harmlessly() -> None:
+    data = changed(lambda c: c.update({"\x1b[31m::error::\n": 1}))
+
+    with pytest.raises(StageFileError, match=r"^The file is no valid results\.v1") as caught:
+        load_results(data)
+    assert "\x1b" not in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_plan_with_nothing_and_evals_is_refused() -> None:
+    plan = sample_reports.regressed_results().plan
+    data = json.loads(dump(plan)) | {"nothing": "Nothing at all."}
+
+    with pytest.raises(StageFileError, match="not both"):
+        load_plan(json.dumps(data).encode())
+
+
+def test_values_are_any_of_the_stages() -> None:
+    report = sample_reports.regressed()
+    stages: tuple[Value, ...] = (report.results.plan, report.results, report.decision)
+
+    assert [json.loads(dump(value))["version"] for value in stages] == [
+        "plan.v1",
+        "results.v1",
+        "decision.v1",
+    ]
