@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
-from gateval.app.registries import registries
-from gateval.domain.catalogue import warnings_of
 from gateval.domain.place import Problem, show_path
 from gateval.domain.plan import Plan, Revision
 from gateval.errors import EXIT_PASS, EXIT_USAGE, UsageError
-from gateval.pipeline.plan import plan_a_change
-from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head, find_revisions
 
 
@@ -29,8 +26,13 @@ def announce_worktree(revision: Revision) -> None:
 
 
 def make_plan(repository: GitRepository, *, base: str | None, head: str | None) -> Plan:
-    """Plan a change."""
-    revisions = find_revisions(repository, base=base, head=head)
+    """Plan a change. While git looks through the repository, Python imports the rest."""
+    with ThreadPoolExecutor(1) as aside:
+        finding = aside.submit(find_revisions, repository, base=base, head=head)
+        from gateval.app.registries import registries
+        from gateval.pipeline.plan import plan_a_change
+
+        revisions = finding.result()
     announce_worktree(revisions.head)
     return plan_a_change(repository, registries(), revisions)
 
@@ -53,6 +55,9 @@ def show_plan(*, base: str | None, head: str | None, as_json: bool) -> int:
 
 def validate_manifests(paths: Sequence[Path]) -> int:
     """Print every problem of every manifest; with `paths`, only theirs."""
+    from gateval.app.registries import registries
+    from gateval.domain.catalogue import warnings_of
+    from gateval.pipeline.read import survey
     from gateval.render.sanitize import plain_line
 
     repository = open_repository(Path.cwd())

@@ -60,7 +60,9 @@ def may_hold_agent(data: bytes) -> bool:
 
     `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines.
     """
-    return _AGENT.search(data) is not None or _ESCAPE.search(data) is not None
+    if b"Agent" in data.replace(b"targetAgent", b"") and _AGENT.search(data) is not None:
+        return True
+    return b"\\" in data and _ESCAPE.search(data) is not None
 
 
 def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gateval.domain.catalogue import Catalogue, check_catalogue
 from gateval.domain.change import scripted_names
@@ -56,13 +56,14 @@ def snapshot_of(
     )
 
 
-def _catalogue(parsed: Iterable[Parsed]) -> Catalogue:
+def _catalogue(parsed: Sequence[Parsed]) -> Catalogue:
     manifests = [manifest for one in parsed for manifest in one.manifests]
     return Catalogue(
         agents=tuple(m for m in manifests if isinstance(m, Agent)),
         evals=tuple(sorted((m for m in manifests if isinstance(m, Eval)), key=lambda m: m.name)),
         fixtures=tuple(m for m in manifests if isinstance(m, Fixture)),
         calibrations=tuple(m for m in manifests if isinstance(m, Calibration)),
+        broken=frozenset(name for one in parsed for name in one.broken),
     )
 
 

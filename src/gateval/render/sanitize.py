@@ -41,21 +41,22 @@ _BLOCK_START = re.compile(
     r"^(\d{0,9})(?:([.)#+-])(?=#*(?:\s|$))|([-=:])(?=[-=:\s]*$))"  # heading, list, underline
 )
 
+_IN_BACKTICKS = re.compile(r"(?<!&#96;)&#96;((?:(?!&#96;).)+)&#96;(?!&#96;)")
+
 
 def inline(text: str, limit: int) -> Safe:
     """Return one line of GitHub markdown that shows `text`, for a sentence, list or table cell.
 
-    At most `limit` characters are shown; white space is folded. Nothing in it opens markup, a
-    link or a table cell, wherever on a line it stands, inside HTML elements too.
+    At most `limit` characters are shown; white space is folded. What stands between two single
+    backticks becomes code; nothing else in it is markup, a link or the end of a table cell,
+    wherever on a line it stands, inside HTML elements too.
     """
-    shown, left = harden(text, limit)
-    folded = " ".join(shown.split())
-    return Safe(_escape(_EMOJI.sub(f":{BREAK}", defuse(folded))) + _cut_mark(left))
+    return Safe(_IN_BACKTICKS.sub(r"<code>\1</code>", _one_line(text, limit)))
 
 
 def code(text: str, limit: int) -> Safe:
     """Return `text` as inline code; otherwise as `inline`."""
-    return Safe(f"<code>{inline(text, limit)}</code>")
+    return Safe(f"<code>{_one_line(text, limit)}</code>")
 
 
 def block(text: str, limit: int) -> Safe:
@@ -89,6 +90,12 @@ def xml_text(text: str, limit: int) -> str:
     """
     shown, left = harden(text, limit)
     return defuse(shown + _cut_mark(left))
+
+
+def _one_line(text: str, limit: int) -> str:
+    shown, left = harden(text, limit)
+    folded = " ".join(shown.split())
+    return _escape(_EMOJI.sub(f":{BREAK}", defuse(folded))) + _cut_mark(left)
 
 
 def _escape(text: str) -> str:

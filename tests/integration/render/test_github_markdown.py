@@ -116,7 +116,7 @@ def test_inline_text_is_text_wherever_it_stands(text: str, place: tuple[str, set
 
     page = read(template.format(shown))
 
-    assert set(page.tags) <= tags | {"span"}
+    assert set(page.tags) <= tags | {"span", "code"}
     assert page.balanced
     assert not page.rows or set(page.rows) == {2}
 
@@ -140,7 +140,7 @@ def test_code_shows_its_text_as_code(text: str) -> None:
 
 
 def test_what_is_shown_reads_like_what_was_said() -> None:
-    lines = [line for line in ATTACKS if line.isascii() and "\x1b" not in line]
+    lines = [line for line in ATTACKS if line.isascii() and not {"\x1b", "`"} & set(line)]
     for line in lines:
         page = read(str(inline(line, 1000)))
         assert page.prose.replace("\u200b", "").split() == line.split()
