@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV", "PYTHONPATH")
-"""Variables that a measured process sees. PYTHONDONTWRITEBYTECODE is not among them."""
+"""Variables that a measured process sees. PYTHONDONTWRITEBYTECODE is not among them; PYTHONPATH is,
+so that another copy of the sources can be measured."""
 
 GATEVAL = (sys.executable, "-m", "gateval")
 IMPORT_PYDANTIC = (sys.executable, "-c", "from pydantic import BaseModel")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,7 +55,9 @@ def _measure_one(scale: Scale, fixtures: int, parallel: int, address: str) -> li
 def _run(folder: Path, address: str, fixtures: int) -> Sample:
     before = _calls(address)
     env = {"OPENAI_BASE_URL": f"{address}/v1", "OPENAI_API_KEY": "benchmark"}
-    one = sample((*GATEVAL, "run", f"{agent_name(0)}-eval"), folder, env=env)
+    with tempfile.TemporaryDirectory(prefix="gateval-benchmark-") as results:
+        command = (*GATEVAL, "run", f"{agent_name(0)}-eval", "--results", f"{results}/run")
+        one = sample(command, folder, env=env)
     calls = _calls(address) - before
     if calls != fixtures * CALLS_PER_FIXTURE:
         raise BenchmarkError(f"{fixtures} fixtures made {calls} model calls:\n{one.output[-2000:]}")

@@ -13,7 +13,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from gateval.domain.place import show_path
+from gateval.domain.paths import show_path
 from gateval.domain.trial import Trial
 from gateval.errors import EvaluationError, StageFileError
 

@@ -7,13 +7,17 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
-from gateval.domain.place import Problem, show_path
-from gateval.domain.plan import Plan, Revision
+from gateval.domain.paths import show_path
 from gateval.errors import EXIT_PASS, EXIT_USAGE, UsageError
 from gateval.pipeline.revisions import find_head, find_revisions
+
+if TYPE_CHECKING:
+    from gateval.domain.place import Problem
+    from gateval.domain.plan import Plan, Revision
 
 
 def announce_worktree(revision: Revision) -> None:

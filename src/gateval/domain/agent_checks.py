@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
-from gateval.domain.paths import resolve_path
-from gateval.domain.place import Problem, show_path
+from gateval.domain.paths import resolve_path, show_path
+from gateval.domain.place import Problem
 from gateval.domain.quoting import quote
 from gateval.domain.tree import Tree
 

@@ -14,8 +14,7 @@ from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.closure import closure_files, closure_of
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
-from gateval.domain.paths import resolve_path
-from gateval.domain.place import show_path
+from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.plan import AgentChange, ChangeKind, Reason
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import changed_paths
@@ -25,7 +24,12 @@ EXCERPT = 160
 
 
 def detect_changes(head: Snapshot, base: Snapshot) -> tuple[AgentChange, ...]:
-    """Return the changed Agents by name: new, modified or deleted, each with its reasons."""
+    """Return the changed Agents by name: new, modified or deleted, each with its reasons.
+
+    Both sides share one catalogue when the read step saw that nothing relevant differs.
+    """
+    if head.catalogue is base.catalogue:
+        return ()
     ours = {agent.name: agent for agent in head.catalogue.agents}
     theirs = {agent.name: agent for agent in base.catalogue.agents}
     changed = changed_paths(head.tree, base.tree)

@@ -16,7 +16,7 @@ from functools import cached_property
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.paths import resolve_path
-from gateval.domain.patterns import match_any
+from gateval.domain.patterns import has_wildcard, match_any
 from gateval.domain.snapshot import Snapshot
 
 
@@ -24,8 +24,8 @@ from gateval.domain.snapshot import Snapshot
 class Closure:
     """Tells which paths belong.
 
-    `roots` are folders or files ("" is the whole repository), `patterns` those of `watch`, both
-    from the repository root. `not_code` are the manifests.
+    `roots` are folders or files ("" is the whole repository), `patterns` those of `watch` that have
+    wildcards, both from the repository root. `not_code` are the manifests.
     """
 
     folder: str
@@ -65,13 +65,17 @@ def working_directory(agent: Agent) -> str | None:
 def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
     """Return the closure of an Agent in one revision."""
     roots: set[str] = set()
-    patterns: tuple[str, ...] = ()
+    patterns: set[str] = set()
     if agent.spec.watch is not None:
-        resolved = (resolve_path(agent.folder, pattern) for pattern in agent.spec.watch)
-        patterns = tuple(pattern for pattern in resolved if pattern is not None)
+        for written in agent.spec.watch:
+            resolved = resolve_path(agent.folder, written.removesuffix("/**"))
+            if resolved is not None:
+                (patterns if has_wildcard(resolved) else roots).add(resolved)
     elif agent.runtime_type != MODEL_RUNTIME:
         roots |= _process_roots(agent, snapshot)
-    closure = Closure(agent.folder, frozenset(roots), patterns, snapshot.manifest_paths)
+    closure = Closure(
+        agent.folder, frozenset(roots), tuple(sorted(patterns)), snapshot.manifest_paths
+    )
     return _follow_links(closure, snapshot.links)
 
 

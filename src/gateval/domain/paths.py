@@ -1,4 +1,4 @@
-"""Paths inside the repository, as manifests write them."""
+"""Paths inside the repository: as manifests write them, and as people are shown them."""
 
 from __future__ import annotations
 
@@ -19,3 +19,18 @@ def resolve_path(folder: str, relative: str) -> str | None:
         elif part not in {"", "."}:
             parts.append(part)
     return "/".join(parts)
+
+
+def show_path(path: str) -> str:
+    """Return a repository path as git shows it: plain if harmless, else C-quoted.
+
+    `path` may hold undecodable bytes as lone surrogates (`os.fsdecode`); the answer never does.
+    """
+    raw = path.encode("utf-8", "surrogateescape")
+    special = {0x22: '\\"', 0x5C: "\\\\", 0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
+    if path.isprintable() and not any(chr(code) in path for code in special):
+        return path
+    shown = "".join(
+        special.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}") for byte in raw
+    )
+    return f'"{shown}"'

@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 
+def has_wildcard(pattern: str) -> bool:
+    """Whether a pattern means more than one path and what is below it."""
+    return "*" in pattern or "?" in pattern
+
+
 def match_any(patterns: Iterable[str]) -> Callable[[str], bool]:
     """Return a function that tells whether a path matches one of the patterns.
 

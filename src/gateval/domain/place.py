@@ -8,21 +8,6 @@ from collections.abc import Iterable
 from gateval.domain.base import Value
 
 
-def show_path(path: str) -> str:
-    """Return a repository path as git shows it: plain if harmless, else C-quoted.
-
-    `path` may hold undecodable bytes as lone surrogates (`os.fsdecode`); the answer never does.
-    """
-    raw = path.encode("utf-8", "surrogateescape")
-    special = {0x22: '\\"', 0x5C: "\\\\", 0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
-    if path.isprintable() and not any(chr(code) in path for code in special):
-        return path
-    shown = "".join(
-        special.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}") for byte in raw
-    )
-    return f'"{shown}"'
-
-
 class Place(Value):
     """A position in a tracked file. `file` is as `show_path` gives it; lines and columns from 1."""
 

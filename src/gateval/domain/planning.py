@@ -17,7 +17,7 @@ from gateval.domain.closure import (
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.place import show_path
+from gateval.domain.paths import show_path
 from gateval.domain.plan import (
     AgentChange,
     AgentDefinition,

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from gateval.domain.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
-from gateval.domain.place import Place, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.place import Place
 from gateval.domain.plan import AgentChange, ChangeKind, Reason, Removed
 from gateval.domain.snapshot import Snapshot
 

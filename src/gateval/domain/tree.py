@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+LINK_MODE = "120000"
+
 
 class Entry(NamedTuple):
     """One entry of a tree: git's mode as text (`100644`, `120000`, `160000`, ...) and object id."""
@@ -20,7 +22,7 @@ class Entry(NamedTuple):
     @property
     def is_symlink(self) -> bool:
         """A symbolic link."""
-        return self.mode == "120000"
+        return self.mode == LINK_MODE
 
     @property
     def is_submodule(self) -> bool:

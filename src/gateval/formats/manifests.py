@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.place import Place, Problem, nearest, show_path, sort_problems
+from gateval.domain.paths import show_path
+from gateval.domain.place import Place, Problem, nearest, sort_problems
 from gateval.domain.quoting import quote
 from gateval.formats.kinds.registry import KINDS
 from gateval.formats.registries import Registries
@@ -60,7 +61,7 @@ def may_hold_agent(data: bytes) -> bool:
 
     `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines.
     """
-    if b"Agent" in data.replace(b"targetAgent", b"") and _AGENT.search(data) is not None:
+    if data.count(b"Agent") > data.count(b"targetAgent") and _AGENT.search(data) is not None:
         return True
     return b"\\" in data and _ESCAPE.search(data) is not None
 

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from gateval.domain.place import Problem, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.place import Problem
 from gateval.formats.validation import validate
 from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents

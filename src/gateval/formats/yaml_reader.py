@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from yaml import YAMLError
 from yaml.error import MarkedYAMLError
 
-from gateval.domain.place import Place, Problem, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.place import Place, Problem
 from gateval.errors import EvaluationError
 from gateval.formats.yaml_builder import Built, TreeBuilder
 from gateval.formats.yaml_document import Document, mark_place, write_path

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.patterns import match_any
-from gateval.domain.tree import Entry, Tree
+from gateval.domain.tree import LINK_MODE, Entry, Tree
 from gateval.formats.manifests import Parsed
 from gateval.formats.registries import Registries
 from gateval.formats.registry import SUFFIXES, Format, format_of
 from gateval.ports import Repository
 
 _SCRIPTED = f"{SCRIPTED_FOLDER}/"
+
+
+class Shelf(NamedTuple):
+    """What of a tree may be manifests, going by the names, and its symbolic links."""
+
+    tree: Tree
+    files: Mapping[str, Entry]
+    links: Mapping[str, Entry]
 
 
 class Library:
@@ -35,20 +43,24 @@ class Library:
         )
         self._blobs: dict[str, bytes | None] = {}
         self._parsed: dict[tuple[str, str], Parsed] = {}
+        self._shelves: dict[int, Shelf] = {}
 
-    def load(self, trees: Iterable[Tree]) -> None:
-        """Read at once all blobs that may be manifests, and all symbolic links."""
-        oids = {
-            entry.oid
-            for tree in trees
-            for path, entry in tree.items()
-            if entry.is_symlink or self.is_candidate(path, entry)
-        }
-        self._fetch(oids)
+    def shelf(self, tree: Tree) -> Shelf:
+        """Sort out a tree by names alone: one pass, remembered."""
+        if id(tree) not in self._shelves:
+            files = {p: e for p, e in tree.items() if p.endswith(SUFFIXES) and self._may_be(p, e)}
+            links = {path: entry for path, entry in tree.items() if entry.mode == LINK_MODE}
+            self._shelves[id(tree)] = Shelf(tree, files, links)
+        return self._shelves[id(tree)]
+
+    def load(self, tree: Tree) -> None:
+        """Read at once all files of a tree that may be manifests, and all symbolic links."""
+        shelf = self.shelf(tree)
+        self._fetch({entry.oid for part in (shelf.files, shelf.links) for entry in part.values()})
 
     def is_manifest(self, path: str, entry: Entry) -> bool:
-        """Whether a manifest format recognises the file."""
-        return self.is_candidate(path, entry) and self._format(path, entry) is not None
+        """Whether a file that may be a manifest by its name is one by its content."""
+        return self._format(path, entry) is not None
 
     def may_hold_agent(self, path: str, entry: Entry) -> bool:
         """Whether a manifest can hold an Agent, judged without parsing; false is certain."""
@@ -59,21 +71,17 @@ class Library:
         data = self.data(entry)
         return format_of(path, data) if data is not None else None
 
-    def is_candidate(self, path: str, entry: Entry) -> bool:
-        """Whether a file may be a manifest, going by its name alone."""
+    def _may_be(self, path: str, entry: Entry) -> bool:
         return (
-            path.endswith(SUFFIXES)
-            and entry.is_file
+            entry.is_file
             and path != GATE_CONFIG_PATH
             and not path.startswith(_SCRIPTED)
             and (not self._narrowed or self._wanted(path))
         )
 
-    def stray_link(self, path: str, entry: Entry) -> bool:
+    def stray_link(self, path: str) -> bool:
         """Whether a symbolic link stands where the gate config says that manifests are."""
-        return (
-            self._narrowed and entry.is_symlink and path.endswith(SUFFIXES) and self._wanted(path)
-        )
+        return self._narrowed and path.endswith(SUFFIXES) and self._wanted(path)
 
     def data(self, entry: Entry) -> bytes | None:
         """The contents of a file; None when it is larger than `FILE_LIMIT`."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from gateval.domain.closure import closure_of, closure_paths
 from gateval.domain.manifests.agent import MODEL_RUNTIME
-from gateval.domain.place import Problem, nearest, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.place import Problem, nearest
 from gateval.domain.plan import Plan, Revision
 from gateval.domain.planning import plan_change, plan_revision
 from gateval.domain.snapshot import Snapshot

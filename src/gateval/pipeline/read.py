@@ -52,10 +52,11 @@ def read_change(
     trees = {revision.tree: repository.tree(revision) for revision in (head, base)}
     rules, config = read_rules(repository, base_tip)
     library = Library(repository, registries, config)
-    library.load(trees.values())
+    library.load(trees[head.tree])
     changed = changed_paths(trees[head.tree], trees[base.tree])
     ours = snapshot_of(head, trees[head.tree], library, agents_only=True)
     if _selects(changed, ours, trees[base.tree], library):
+        library.load(trees[base.tree])
         ours = snapshot_of(head, trees[head.tree], library)
         theirs = snapshot_of(base, trees[base.tree], library)
     else:  # no manifest and nothing an Agent depends on differs, so base means what head means
@@ -90,7 +91,7 @@ def _survey(
 ) -> Snapshot:
     tree = repository.tree(revision)
     library = Library(repository, registries, config)
-    library.load([tree])
+    library.load(tree)
     return snapshot_of(revision, tree, library)
 
 
@@ -123,10 +124,12 @@ def _refused_variables(config: GateConfig | None) -> tuple[Problem, ...]:
 
 def _selects(changed: frozenset[str], head: Snapshot, base: Tree, library: Library) -> bool:
     """Whether one of the changed paths could change an Agent or select an Eval."""
+    before = library.shelf(base).files
+    library.read_all(before[path] for path in changed if path in before)
     for path in changed:
         if path in head.manifest_paths or path.startswith(f"{SCRIPTED_FOLDER}/"):
             return True
-        if path in base and library.is_manifest(path, base[path]):
+        if path in before and library.is_manifest(path, before[path]):
             return True
     return any(_depends(agent, head, changed) for agent in head.catalogue.agents)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gateval.domain.plan import Revision
 from gateval.errors import RepositoryError, UsageError
-from gateval.ports import Repository
+
+if TYPE_CHECKING:
+    from gateval.domain.plan import Revision
+    from gateval.ports import Repository
 
 WORKTREE = "WORKTREE"
 

@@ -13,15 +13,15 @@ from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, ScriptedModel
-from gateval.domain.paths import resolve_path
-from gateval.domain.place import Place, Problem, show_path, sort_problems
+from gateval.domain.paths import resolve_path, show_path
+from gateval.domain.place import Place, Problem, sort_problems
 from gateval.domain.plan import Revision
 from gateval.domain.selection import script_name
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import Tree
 from gateval.formats.manifests import Parsed
 from gateval.formats.scripted import read_scripted
-from gateval.pipeline.library import Library
+from gateval.pipeline.library import Library, Shelf
 
 SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -30,7 +30,8 @@ def snapshot_of(
     revision: Revision, tree: Tree, library: Library, *, agents_only: bool = False
 ) -> Snapshot:
     """Read one revision: all of it, or only the files that may hold an Agent."""
-    recognised = [path for path, entry in tree.items() if library.is_manifest(path, entry)]
+    shelf = library.shelf(tree)
+    recognised = [path for path, entry in shelf.files.items() if library.is_manifest(path, entry)]
     parsed = [
         found
         for path in recognised
@@ -41,7 +42,7 @@ def snapshot_of(
     prompts, prompt_problems = _prompts(catalogue.agents, tree, library)
     scripts, script_problems = _scripts(catalogue, tree, library)
     problems = [problem for one in parsed for problem in one.problems]
-    problems += [*prompt_problems, *script_problems, *_stray_links(tree, library)]
+    problems += [*prompt_problems, *script_problems, *_stray_links(shelf, library)]
     if not agents_only:
         problems += check_catalogue(catalogue, tree)
     return Snapshot(
@@ -50,7 +51,7 @@ def snapshot_of(
         catalogue=catalogue,
         manifest_paths=frozenset(recognised),
         prompts=prompts,
-        links=_links(tree, library),
+        links=_links(shelf, library),
         scripts=scripts,
         problems=sort_problems(problems),
     )
@@ -67,17 +68,13 @@ def _catalogue(parsed: Sequence[Parsed]) -> Catalogue:
     )
 
 
-def _links(tree: Tree, library: Library) -> Mapping[str, str]:
-    return {
-        path: os.fsdecode(library.data(entry) or b"")
-        for path, entry in tree.items()
-        if entry.is_symlink
-    }
+def _links(shelf: Shelf, library: Library) -> Mapping[str, str]:
+    return {path: os.fsdecode(library.data(entry) or b"") for path, entry in shelf.links.items()}
 
 
-def _stray_links(tree: Tree, library: Library) -> Iterable[Problem]:
-    for path, entry in tree.items():
-        if library.stray_link(path, entry):
+def _stray_links(shelf: Shelf, library: Library) -> Iterable[Problem]:
+    for path in shelf.links:
+        if library.stray_link(path):
             yield Problem(
                 place=Place(file=show_path(path)),
                 message="a manifest must be a file; this is a symbolic link. "

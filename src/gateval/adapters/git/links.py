@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.domain.place import show_path
+from gateval.domain.paths import show_path
 from gateval.errors import RepositoryError
 
 MOST_HOPS = 40

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval.adapters.git import export, lfs, objects, revisions, snapshot, trees
 from gateval.adapters.git.run import Git
-from gateval.domain.plan import Revision
 from gateval.domain.tree import Entry
+
+if TYPE_CHECKING:
+    from gateval.domain.plan import Revision
 
 
 class GitRepository:

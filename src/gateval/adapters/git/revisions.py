@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from gateval.adapters.git.explain import FULL_CONTENT, FULL_HISTORY
 from gateval.adapters.git.run import Git
-from gateval.domain.place import show_path
-from gateval.domain.plan import Revision
+from gateval.domain.paths import show_path
 from gateval.errors import RepositoryError, UsageError
+
+if TYPE_CHECKING:
+    from gateval.domain.plan import Revision
 
 _FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -31,6 +34,8 @@ def resolve(git: Git, name: str) -> Revision:
     lines = _split(answer.out)
     commit, tree = map(_FOUND.fullmatch, lines[:2])
     if commit and tree:
+        from gateval.domain.plan import Revision  # pydantic: while git works
+
         return Revision(name=name, commit=commit["oid"], tree=tree["oid"])
     raise _unresolved(git, name, lines)
 

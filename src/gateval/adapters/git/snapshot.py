@@ -6,11 +6,14 @@ import re
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from gateval.adapters.git.explain import explain
 from gateval.adapters.git.run import Git
-from gateval.domain.plan import Revision
 from gateval.errors import RepositoryError
+
+if TYPE_CHECKING:
+    from gateval.domain.plan import Revision
 
 WORKTREE = "WORKTREE"
 """What a snapshot of the working tree is called instead of a revision's name."""
@@ -58,6 +61,8 @@ def take(git: Git, git_folder: Path) -> Revision:
             raise explain("add", added.err)
         # Objects may be absent from a partial clone, and nothing here needs to open them.
         written = git.run("write-tree", "--missing-ok", env=env, config=_CONFIG)
+    from gateval.domain.plan import Revision  # pydantic: while git works
+
     return Revision(name=WORKTREE, commit=None, tree=written.out.decode().strip(), worktree=True)
 
 
