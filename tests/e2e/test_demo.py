@@ -118,7 +118,7 @@ def _shows_a_regression_with_checked_evidence(shown: Shown) -> None:
     assert real.quote in shown.comment
     assert f"Quote found in step {real.evidence_step}" in shown.comment
     assert made_up.quote in shown.comment
-    assert f"does not stand in step {made_up.evidence_step}" in shown.comment
+    assert f"Quote not found in step {made_up.evidence_step}; does not count" in shown.comment
 
 
 def _shows_an_improvement_and_what_is_unchanged(shown: Shown) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
@@ -14,8 +16,6 @@ from gateval.app.evaluate import evaluate, refuse_missing_keys
 from gateval.app.names import PLAN_FILE
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
-from gateval.app.stored import read_limited
-from gateval.app.views import all_views
 from gateval.domain.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
@@ -56,6 +56,8 @@ def run_evals(
 def run_plan_file(environ: dict[str, str], plan_file: str, *, results: Path | None) -> int:
     """Run a plan that was written before, `-` for standard input."""
     settings = read_settings(environ)
+    from gateval.app.stored import read_limited
+
     plan = load_plan(read_limited(plan_file, SIZE_LIMIT))
     return carry_out(plan, open_repository(Path.cwd()), settings, results)
 
@@ -66,9 +68,15 @@ def carry_out(
     """Run a plan, write all views, print the summary; return the decision's exit code."""
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    folder.write(PLAN_FILE, dump(plan).encode())
-    with show_progress(sys.stderr, plain=settings.plain) as listen:
-        evaluation = evaluate(plan, repository, settings, folder, listen)
+    with ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
+        storing = aside.submit(lambda: folder.write(PLAN_FILE, dump(plan).encode()))
+        loading = aside.submit(lambda: import_module("gateval.app.views").warm_up())
+        with show_progress(sys.stderr, plain=settings.plain) as listen:
+            evaluation = evaluate(plan, repository, settings, folder, listen)
+        storing.result()
+        loading.result()
+    from gateval.app.views import all_views
+
     report = report_on(evaluation.results)
     views = all_views(report)
     publish_local(views, folder)

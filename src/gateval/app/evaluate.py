@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
@@ -16,7 +17,7 @@ from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.names import TRIALS_FILE
 from gateval.candidates.allowlist import candidate_environment
-from gateval.candidates.base import Surroundings
+from gateval.candidates.base import ModelDoor, Surroundings
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan import Plan
@@ -26,13 +27,15 @@ from gateval.engine.run import Workshop
 from gateval.errors import MissingKey
 from gateval.events import Listener
 from gateval.gateway.door import Gateway
-from gateval.gateway.server import GatewayServer
 from gateval.gateway.upstream import missing_keys
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import RevisionExports
 from gateval.pipeline.run import results_of, run_a_plan
 from gateval.ports import Repository
 from gateval.settings import Settings
+
+if TYPE_CHECKING:
+    from gateval.gateway.server import GatewayServer
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,11 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
             )
         )
         gateway = await stack.enter_async_context(Gateway(settings.upstreams, scripts))
-        door = await stack.enter_async_context(GatewayServer(gateway)) if needs_door else None
+        door: ModelDoor | None = None
+        if needs_door:
+            from gateval.gateway.server import GatewayServer  # its imports take 50 ms
+
+            door = await stack.enter_async_context(GatewayServer(gateway))
         surroundings = Surroundings(
             run=run.name,
             calls=gateway,
@@ -138,3 +145,9 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
         )
         candidates = await stack.enter_async_context(Candidates(surroundings))
         yield Workshop(candidates=candidates, judge=Judge(gateway), log=run.log, tell=run.listen)
+
+
+def _door(gateway: Gateway) -> GatewayServer:
+    from gateval.gateway.server import GatewayServer  # a web server, which many runs do without
+
+    return GatewayServer(gateway)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gateval.domain.report import Report
+from gateval.domain.plan import Plan, Revision
+from gateval.domain.report import Report, make_report
+from gateval.domain.results import Results
 from gateval.render.comment import render_comment
 from gateval.render.junit import render_junit
 from gateval.render.stage import dump
@@ -22,3 +24,11 @@ VIEWS: Mapping[str, Callable[[Report], str]] = {
 def all_views(report: Report) -> dict[str, str]:
     """Return the text of every view."""
     return {name: view(report) for name, view in VIEWS.items()}
+
+
+def warm_up() -> None:
+    """Do the slow part of a first view beforehand: import libraries, compile templates."""
+    all_views(make_report(Results(plan=_EMPTY)))
+
+
+_EMPTY = Plan(head=Revision(name="", commit=None, tree="0" * 40), nothing="Nothing to evaluate.")

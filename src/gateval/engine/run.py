@@ -10,17 +10,23 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gateval.assertions.assess import assess
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.conclude import conclude_answer, conclude_no_answer
-from gateval.domain.plan import Plan, PlannedEval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan import AgentDefinition, Plan, PlannedEval
 from gateval.domain.schedule import next_trials
 from gateval.domain.trial import Cause, NoAnswer, Trial, TrialKey
 from gateval.events import Event, RunFinished, RunStarted, TrialFinished, TrialStarted
 from gateval.judging.judge import Judge
 from gateval.ports import TrialLog
+
+STAGGER_SECONDS = 0.001
+"""How much later each worker starts than the one before. Workers that start together stay together:
+all their answers come at once, and each waits until all the others are dealt with."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,15 @@ class Workshop:
     judge: Judge
     log: TrialLog
     tell: Callable[[Event], None]
+
+
+class Task(NamedTuple):
+    """A trial to run, with everything the plan says about it."""
+
+    key: TrialKey
+    agent: AgentDefinition | None
+    planned: PlannedEval
+    fixture: Fixture
 
 
 async def run_trials(
@@ -60,43 +75,46 @@ async def _run_batch(
 ) -> None:
     async with asyncio.TaskGroup() as group:
         for planned in plan.evals:
-            queue = deque(key for key in keys if key.eval == planned.name)
-            for _ in range(min(planned.execution.parallel, len(queue))):
-                group.create_task(_work(plan, planned, queue, workshop, trials))
+            fixtures = {fixture.name: fixture for fixture in planned.fixtures}
+            queue = deque(
+                Task(key, plan.agent(planned.agent, key.side), planned, fixtures[key.fixture])
+                for key in keys
+                if key.eval == planned.name
+            )
+            for number in range(min(planned.execution.parallel, len(queue))):
+                delay = number * STAGGER_SECONDS
+                group.create_task(_work(queue, workshop, trials, delay))
 
 
 async def _work(
-    plan: Plan,
-    planned: PlannedEval,
-    queue: deque[TrialKey],
-    workshop: Workshop,
-    trials: dict[TrialKey, Trial],
+    queue: deque[Task], workshop: Workshop, trials: dict[TrialKey, Trial], delay: float
 ) -> None:
+    await asyncio.sleep(delay)
     while queue:
-        key = queue.popleft()
-        workshop.tell(TrialStarted(key=key))
-        trial = await run_trial(plan, planned, key, workshop)
+        task = queue.popleft()
+        workshop.tell(TrialStarted(key=task.key))
+        trial = await run_trial(task, workshop)
         workshop.log.append(trial)
-        trials[key] = trial
+        trials[task.key] = trial
         workshop.tell(TrialFinished(trial=trial))
 
 
-async def run_trial(plan: Plan, planned: PlannedEval, key: TrialKey, workshop: Workshop) -> Trial:
+async def run_trial(task: Task, workshop: Workshop) -> Trial:
     """Run one trial: let the candidate answer, then assess the answer."""
-    fixture = planned.fixture(key.fixture)
-    agent = plan.agent(planned.agent, key.side)
-    if agent is None:
-        reason = f"the plan has no Agent {planned.agent} on {key.side}"
+    key, fixture = task.key, task.fixture
+    if task.agent is None:
+        reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
         return conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason))
     request = TrialRequest(
         key=key,
         input=fixture.input,
         tool_replay=fixture.tool_replay,
         shadow_tools=fixture.shadow_tools,
-        timeout_seconds=planned.execution.timeout_seconds,
+        timeout_seconds=task.planned.execution.timeout_seconds,
     )
-    answer = await workshop.candidates.answer(agent, request)
+    answer = await workshop.candidates.answer(task.agent, request)
     if isinstance(answer, NoAnswer):
         return conclude_no_answer(key, answer)
-    assessments, judge_usage = await assess(fixture, answer, workshop.judge, planned.judge)
+    judge = task.planned.judge
+    assessments, judge_usage = await assess(fixture, answer, workshop.judge, judge)
     return conclude_answer(key, fixture, answer, assessments, judge_usage)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -17,7 +18,14 @@ from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.trial import Side
 from gateval.gateway.faults import sentence, status_error, status_text, unreadable
 from gateval.gateway.http_client import Answer, HttpClient, Timeouts, Unanswerable
-from gateval.gateway.retry import RetryPolicy, Transient, asked_wait, is_transient, retrying
+from gateval.gateway.retry import (
+    RetryPolicy,
+    Transient,
+    asked_wait,
+    is_transient,
+    persist,
+    retrying,
+)
 from gateval.gateway.scripted import answer
 from gateval.gateway.scrub import scrubber_for
 from gateval.gateway.upstream import Upstream, missing_keys
@@ -99,7 +107,7 @@ class Gateway:
         outage, a redirect, or what is no HTTP.
         """
         try:
-            got: Answer = await self._retrying.copy()(self._attempt, upstream, body)
+            got = await persist(self._retrying, partial(self._attempt, upstream, body))
         except Transient as error:
             message = sentence(f"{upstream.provider} {error}")
             raise ModelCallError(ModelCallFault.OUTAGE, message, status=error.status)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
 
 from pydantic import Field
 from tenacity import AsyncRetrying, RetryCallState
@@ -13,6 +14,8 @@ from tenacity.stop import stop_after_attempt, stop_before_delay
 from tenacity.wait import wait_random_exponential
 
 from gateval.domain.base import Value
+
+Result = TypeVar("Result")
 
 RETRIED_BELOW_500 = frozenset({408, 429})
 
@@ -90,6 +93,27 @@ def retrying(policy: RetryPolicy) -> AsyncRetrying:
         retry=retry_if_exception_type(Transient),
         reraise=True,
     )
+
+
+async def persist(retrying: AsyncRetrying, attempt: Callable[[], Awaitable[Result]]) -> Result:
+    """Return what `attempt` gives, calling it again on `Transient` as `retrying` says.
+
+    The first attempt is made beforehand and only handed to tenacity if it failed: most calls need
+    no retry, and its bookkeeping takes a third of the gate's own time for a call.
+    """
+    failures: list[Transient] = []
+    try:
+        return await attempt()
+    except Transient as error:
+        failures.append(error)
+
+    async def again() -> Result:
+        if failures:
+            raise failures.pop()
+        return await attempt()
+
+    result: Result = await retrying.copy()(again)
+    return result
 
 
 def _seconds(text: str, *, divisor: float) -> float | None:

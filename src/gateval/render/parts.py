@@ -24,6 +24,7 @@ from gateval.render.usage import models_used, usage_by_agent
 from gateval.render.wording import eval_verdict, listing, passes, regressed_title, removed_sentence
 
 _FIXTURES_IN_FULL = 12
+_PASSING_SHOWN = 100
 
 
 def comment_parts(report: Report) -> list[Part[Any]]:
@@ -94,7 +95,9 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
         _fold("changed agent", "What changed in each agent", plan.changes, sections.change, 3),
         _fold("reason", "Why each Eval runs", why, sections.bullet, 1),
         _fold("improved fixture", "Improved", improved, fixture_line, 2),
-        _fold("passing fixture", "Passing", passing, sections.bullet, 2),
+        _fold("passing fixture", "Passing", passing, sections.bullet, 2)._replace(
+            most=_PASSING_SHOWN
+        ),
     ]
 
 
