@@ -159,9 +159,7 @@ def score_eval(planned: PlannedEval, side: Side, trials: Grouped) -> EvalScore:
 
 
 def _share(fixtures: Sequence[FixtureScore], total: float, *, high: bool) -> float:
-    """The weighted mean rate; when all weights are zero, the plain mean."""
+    """The weighted mean rate."""
     rates = [fixture.high if high else fixture.low for fixture in fixtures]
-    if total <= 0:
-        return sum(rates) / len(rates)
     weighted = sum(fixture.weight * rate for fixture, rate in zip(fixtures, rates, strict=True))
     return min(1.0, weighted / total)

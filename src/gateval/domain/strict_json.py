@@ -21,12 +21,12 @@ class NotStrictJson(ValueError):
     """The text is not one unambiguous JSON value; the message says why, without a full stop."""
 
 
-def read_json(text: str) -> JsonValue:
+def read_json(text: str, *, depth: int = DEPTH_LIMIT) -> JsonValue:
     """Return the one JSON value that `text` holds, white space around it allowed.
 
     Raises `NotStrictJson` for text that is no JSON, for anything before or after the value, for a
     repeated key, `NaN` and infinities, numbers too big to hold, lone surrogates, and more than
-    `DEPTH_LIMIT` levels.
+    `depth` levels.
     """
     try:
         value: JsonValue = json.loads(
@@ -41,14 +41,24 @@ def read_json(text: str) -> JsonValue:
         where = f"line {error.lineno}, column {error.colno}"
         raise NotStrictJson(f"{error.msg[:1].lower()}{error.msg[1:]} at {where}") from None
     except RecursionError:
-        raise NotStrictJson(_TOO_DEEP) from None
+        raise NotStrictJson(_too_deep(depth)) from None
     except ValueError:  # an integer with more digits than Python converts
         raise NotStrictJson("a number has too many digits") from None
-    _check(value)
+    _check(value, depth)
     return value
 
 
-_TOO_DEEP = f"it is nested more than {DEPTH_LIMIT} levels deep"
+def is_strict(value: JsonValue) -> bool:
+    """Whether a value from elsewhere is at most `DEPTH_LIMIT` levels deep, with whole texts."""
+    try:
+        _check(value, DEPTH_LIMIT)
+    except NotStrictJson:
+        return False
+    return True
+
+
+def _too_deep(depth: int) -> str:
+    return f"it is nested more than {depth} levels deep"
 
 
 def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
@@ -71,10 +81,10 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _check(value: JsonValue) -> None:
+def _check(value: JsonValue, depth: int) -> None:
     """Refuse lone surrogates and deep nesting, without recursion."""
     level = _containers([value])
-    for _ in range(DEPTH_LIMIT):
+    for _ in range(depth):
         if not level:
             return
         level = [
@@ -85,7 +95,7 @@ def _check(value: JsonValue) -> None:
             )
         ]
     if level:
-        raise NotStrictJson(_TOO_DEEP)
+        raise NotStrictJson(_too_deep(depth))
 
 
 def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[JsonValue]]:

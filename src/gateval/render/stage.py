@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails, PydanticSerializationError
 from gateval.domain.base import Value
 from gateval.domain.plan import Plan
 from gateval.domain.results import Results
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
 from gateval.errors import StageFileError
 from gateval.render.sanitize import plain_line
 
@@ -24,6 +24,9 @@ SIZE_LIMIT = 64 * 1024 * 1024
 """Bytes of a stage file."""
 
 _PROBLEMS_SHOWN = 5
+
+_DEPTH = DEPTH_LIMIT + 20
+"""Levels of nesting: those of a tool call's arguments, and those of the results around them."""
 
 V = TypeVar("V", bound=Value)
 
@@ -72,7 +75,7 @@ def _parse(data: bytes, version: str) -> dict[str, JsonValue]:
     if len(data) > SIZE_LIMIT:
         _refuse(f"The file has {len(data):,} bytes; {version} may have {SIZE_LIMIT:,}.")
     try:
-        content = read_json(data.decode("utf-8"))
+        content = read_json(data.decode("utf-8"), depth=_DEPTH)
     except UnicodeDecodeError as error:
         _refuse(f"The file is not UTF-8: byte {error.start + 1} is wrong.")
     except NotStrictJson as error:

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.model_call import ToolCall
+from gateval.domain.strict_json import is_strict
 from gateval.wire.base import WireError
 from gateval.wire.json_text import read_json, write_text
 
@@ -92,6 +93,8 @@ def part_text(part: JsonValue, where: str) -> str:
 def tool_call(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> ToolCall:
     """Build a tool call from what the model sent; `arguments` is an object or text of one.
 
+    An object nested too deeply to be stored and read again is kept as text.
+
     Nothing at all counts as no arguments: several servers send that for tools without parameters.
     """
     given_name = as_text(name, "the name of a tool call")
@@ -101,7 +104,7 @@ def tool_call(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> Tool
         value = _parsed(arguments) if arguments.strip() else {}
     if value is None:
         value = {}
-    if isinstance(value, dict):
+    if isinstance(value, dict) and is_strict(value):
         return ToolCall(id=given_id, name=given_name, arguments=value)
     raw = arguments if isinstance(arguments, str) else write_text(arguments)
     return ToolCall(id=given_id, name=given_name, raw=raw)

@@ -233,14 +233,6 @@ HOSTILE = [
     b"[" * 200_000,
     b'{"a":' * 600 + b"1" + b"}" * 600,
     b'{"model": "m", "messages": [' + b"9" * 5000 + b"]}",
-    b'{"choices": [{"message": {"tool_calls": [{"function": {"name": "f", "arguments": '
-    + json.dumps('{"a":' * 600 + "1" + "}" * 600).encode()
-    + b"}}]}}]}",
-    b'{"type": "message", "content": [{"type": "tool_use", "name": "f", "input": '
-    + b'{"a":' * 600
-    + b"1"
-    + b"}" * 600
-    + b"}]}",
     b'{"model": "m", "temperature": 1e999, "messages": []}',
 ]
 
