@@ -60,7 +60,7 @@ def show_plan(*, base: str | None, head: str | None, as_json: bool) -> int:
 def validate_manifests(paths: Sequence[Path]) -> int:
     """Print every problem of every manifest; with `paths`, only theirs."""
     from gateval.app.registries import registries
-    from gateval.domain.catalogue import warnings_of
+    from gateval.domain.catalogue_checks import warnings_of
     from gateval.pipeline.read import survey
     from gateval.render.sanitize import plain_line
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from gateval.domain.agent_checks import agent_problems, counts_whole_repository
-from gateval.domain.eval_checks import eval_problems
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import resolve_path
-from gateval.domain.place import Problem, sort_problems
-from gateval.domain.tree import Tree
-
-__all__ = ["Catalogue", "check_catalogue", "resolve_path", "select_fixtures", "warnings_of"]
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
@@ -60,19 +53,19 @@ class Catalogue:
 
     @cached_property
     def _agents(self) -> Mapping[str, Agent]:
-        return _by_name(self.agents)
+        return by_name(self.agents)
 
     @cached_property
     def _evals(self) -> Mapping[str, Eval]:
-        return _by_name(self.evals)
+        return by_name(self.evals)
 
     @cached_property
     def _fixtures(self) -> Mapping[str, Fixture]:
-        return _by_name(self.fixtures)
+        return by_name(self.fixtures)
 
     @cached_property
     def _calibrations(self) -> Mapping[str, Calibration]:
-        return _by_name(self.calibrations)
+        return by_name(self.calibrations)
 
     @cached_property
     def _by_label(self) -> Mapping[tuple[str, str], Sequence[Fixture]]:
@@ -95,56 +88,6 @@ def select_fixtures(evaluation: Eval, catalogue: Catalogue) -> tuple[Fixture, ..
     return tuple(chosen[name] for name in sorted(chosen))
 
 
-def check_catalogue(catalogue: Catalogue, tree: Tree) -> tuple[Problem, ...]:
-    """Return what is wrong between the manifests, and between them and the files of `tree`."""
-    targets = {evaluation.target_agent for evaluation in catalogue.evals}
-    problems = [
-        *_doubles("Agent", catalogue.agents),
-        *_doubles("Eval", catalogue.evals),
-        *_doubles("EvalFixture", catalogue.fixtures),
-        *_doubles("JudgeCalibration", catalogue.calibrations),
-    ]
-    for agent in catalogue.agents:
-        problems += agent_problems(agent, tree, targeted=agent.name in targets)
-    for evaluation in catalogue.evals:
-        selected = select_fixtures(evaluation, catalogue)
-        problems += eval_problems(evaluation, selected, catalogue)
-    return sort_problems(problems)
-
-
-def warnings_of(catalogue: Catalogue) -> tuple[str, ...]:
-    """Return what is allowed but hardly meant, as sentences that begin with the place."""
-    selected = {
-        fixture.name
-        for evaluation in catalogue.evals
-        for fixture in select_fixtures(evaluation, catalogue)
-    }
-    return (
-        *(
-            f"{agent.place}: every file of the repository counts as code of the Agent "
-            f'"{agent.name}", because it works in the root. Add spec.watch with those that matter.'
-            for agent in catalogue.agents
-            if counts_whole_repository(agent)
-        ),
-        *(
-            f'{fixture.place}: no Eval selects the fixture "{fixture.name}", so it never runs.'
-            for fixture in catalogue.fixtures
-            if fixture.name not in selected
-        ),
-    )
-
-
-def _by_name(manifests: Sequence[Manifest]) -> Mapping[str, Manifest]:
+def by_name(manifests: Sequence[Manifest]) -> Mapping[str, Manifest]:
+    """Return the manifests by name; of several with one name, the first."""
     return {manifest.name: manifest for manifest in reversed(manifests)}
-
-
-def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:
-    first = _by_name(manifests)
-    for manifest in manifests:
-        if manifest is not first[manifest.name]:
-            yield Problem(
-                place=manifest.place,
-                path="metadata.name",
-                message=f'The {kind} "{manifest.name}" stands at {first[manifest.name].place} '
-                "already. Rename or remove one of them.",
-            )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from gateval.domain.catalogue import Catalogue
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.place import Problem, nearest
 from gateval.domain.quoting import quote
-
-if TYPE_CHECKING:
-    from gateval.domain.catalogue import Catalogue
 
 
 def eval_problems(

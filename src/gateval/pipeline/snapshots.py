@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gateval.domain.catalogue import Catalogue, check_catalogue
+from gateval.domain.catalogue import Catalogue
+from gateval.domain.catalogue_checks import check_catalogue
 from gateval.domain.change import scripted_names
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from gateval.domain.catalogue import Catalogue, check_catalogue, select_fixtures, warnings_of
+from gateval.domain.catalogue import Catalogue, select_fixtures
+from gateval.domain.catalogue_checks import check_catalogue, warnings_of
 from gateval.domain.tree import Entry, Tree
 from tests.helpers.manifests import catalogue_of, parse
 

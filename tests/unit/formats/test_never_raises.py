@@ -7,7 +7,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.catalogue import Catalogue, check_catalogue
+from gateval.domain.catalogue import Catalogue
+from gateval.domain.catalogue_checks import check_catalogue
 from gateval.formats.gate_config import read_gate_config
 from gateval.formats.scripted import read_scripted
 from tests.helpers.manifests import parse

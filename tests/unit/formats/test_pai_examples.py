@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateval.app.registries import registries
-from gateval.domain.catalogue import Catalogue, check_catalogue, select_fixtures, warnings_of
+from gateval.domain.catalogue import Catalogue, select_fixtures
+from gateval.domain.catalogue_checks import check_catalogue, warnings_of
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureKind, InputType
 from gateval.domain.manifests.severity import Severity
 from gateval.formats.manifests import Parsed, read_manifests

@@ -1,0 +1,69 @@
+"""What is wrong between the manifests of one revision, and what is allowed but hardly meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from gateval.domain.agent_checks import agent_problems, counts_whole_repository
+from gateval.domain.catalogue import Catalogue, by_name, select_fixtures
+from gateval.domain.eval_checks import eval_problems
+from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.calibration import Calibration
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.place import Problem, sort_problems
+from gateval.domain.tree import Tree
+
+Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
+
+
+def check_catalogue(catalogue: Catalogue, tree: Tree) -> tuple[Problem, ...]:
+    """Return what is wrong between the manifests, and between them and the files of `tree`."""
+    targets = {evaluation.target_agent for evaluation in catalogue.evals}
+    problems = [
+        *_doubles("Agent", catalogue.agents),
+        *_doubles("Eval", catalogue.evals),
+        *_doubles("EvalFixture", catalogue.fixtures),
+        *_doubles("JudgeCalibration", catalogue.calibrations),
+    ]
+    for agent in catalogue.agents:
+        problems += agent_problems(agent, tree, targeted=agent.name in targets)
+    for evaluation in catalogue.evals:
+        selected = select_fixtures(evaluation, catalogue)
+        problems += eval_problems(evaluation, selected, catalogue)
+    return sort_problems(problems)
+
+
+def warnings_of(catalogue: Catalogue) -> tuple[str, ...]:
+    """Return what is allowed but hardly meant, as sentences that begin with the place."""
+    selected = {
+        fixture.name
+        for evaluation in catalogue.evals
+        for fixture in select_fixtures(evaluation, catalogue)
+    }
+    return (
+        *(
+            f"{agent.place}: every file of the repository counts as code of the Agent "
+            f'"{agent.name}", because it works in the root. Add spec.watch with those that matter.'
+            for agent in catalogue.agents
+            if counts_whole_repository(agent)
+        ),
+        *(
+            f'{fixture.place}: no Eval selects the fixture "{fixture.name}", so it never runs.'
+            for fixture in catalogue.fixtures
+            if fixture.name not in selected
+        ),
+    )
+
+
+def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:
+    first = by_name(manifests)
+    for manifest in manifests:
+        if manifest is not first[manifest.name]:
+            yield Problem(
+                place=manifest.place,
+                path="metadata.name",
+                message=f'The {kind} "{manifest.name}" stands at {first[manifest.name].place} '
+                "already. Rename or remove one of them.",
+            )
