@@ -69,7 +69,7 @@ def carry_out(
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     with ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
-        storing = aside.submit(lambda: folder.write(PLAN_FILE, dump(plan).encode()))
+        storing = aside.submit(lambda: folder.write(PLAN_FILE, dump(plan, indent=None).encode()))
         loading = aside.submit(lambda: import_module("gateval.app.views").warm_up())
         with show_progress(sys.stderr, plain=settings.plain) as listen:
             evaluation = evaluate(plan, repository, settings, folder, listen)

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
@@ -33,9 +32,6 @@ from gateval.pipeline.exports import RevisionExports
 from gateval.pipeline.run import results_of, run_a_plan
 from gateval.ports import Repository
 from gateval.settings import Settings
-
-if TYPE_CHECKING:
-    from gateval.gateway.server import GatewayServer
 
 
 @dataclass(frozen=True)
@@ -145,9 +141,3 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
         )
         candidates = await stack.enter_async_context(Candidates(surroundings))
         yield Workshop(candidates=candidates, judge=Judge(gateway), log=run.log, tell=run.listen)
-
-
-def _door(gateway: Gateway) -> GatewayServer:
-    from gateval.gateway.server import GatewayServer  # a web server, which many runs do without
-
-    return GatewayServer(gateway)

@@ -17,7 +17,7 @@ VIEWS: Mapping[str, Callable[[Report], str]] = {
     "comment": render_comment,
     "junit": render_junit,
     "decision": lambda report: dump(report.decision),
-    "results": lambda report: dump(report.results),
+    "results": lambda report: dump(report.results, indent=None),
 }
 
 

@@ -80,6 +80,10 @@ COMMON_KEYS = tuple(AssertionCommon.model_fields)
 """They are one word each, so field and key are the same."""
 
 
+_CHECKED_LATER = ("targetAgent", "toolReplay", "shadowTools")
+"""Keys that are checked together with the Eval and the Agent, so their places are kept."""
+
+
 def read(source: Source) -> Read:
     """Return the fixture and its problems; assertions are checked even if the rest is wrong."""
     document, problems = validate(FixtureDocument, source.body, source.document)
@@ -101,7 +105,11 @@ def read(source: Source) -> Read:
         tool_replay=spec.tool_replay,
         shadow_tools=spec.shadow_tools,
         place=source.document.place(("metadata", "name")),
-        places=source.document.key_places(("spec",), depth=1),
+        places={
+            f"spec.{key}": source.document.key_place(("spec", key))
+            for key in _CHECKED_LATER
+            if source.document.data_at(("spec", key)) is not None
+        },
         path=source.path,
         digest=meaning(document.kind, document.metadata, written),
     )
