@@ -42,9 +42,10 @@ def main() -> int:
         print(f"\nThe gate left no decision (exit status {status}).", file=sys.stderr)
         return 1
     results = runs[-1].parent
-    show(f"\n{' The comment on the pull request ':-^100}\n")
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    show(f"\n{' The comment on the pull request ':-^{width}}\n")
     show((results / "comment.md").read_text("utf-8"))
-    show("-" * 100)
+    show("-" * width)
     show(f"\nResults:     {results}\nRepository:  {repository}")
     return verdict(status, json.loads(runs[-1].read_text("utf-8")))
 

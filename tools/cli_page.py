@@ -18,5 +18,6 @@ def page() -> str:
 
 
 def _help(command: click.Command, name: str) -> str:
-    context = click.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
+    settings = {**gateval.context_settings, "max_content_width": WIDTH}
+    context = click.Context(command, info_name=name, terminal_width=WIDTH, **settings)
     return f"```text\n{command.get_help(context).rstrip()}\n```\n"

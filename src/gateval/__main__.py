@@ -6,6 +6,8 @@ import contextlib
 import gc
 import os
 import sys
+from io import TextIOWrapper
+from typing import cast
 
 
 def main() -> None:
@@ -19,13 +21,46 @@ def main() -> None:
     """
     gc.set_threshold(100_000, 20, 50)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # nothing installed beside us joins in
-    from gateval.cli.main import run
+    prepare_streams()
+    try:
+        from gateval.cli.main import run
 
-    code = run(sys.argv[1:])
-    with contextlib.suppress(OSError):  # nobody reads on
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # while Python still imports
+        code = 130
+    os._exit(flushed(code))
+
+
+def prepare_streams() -> None:
+    """Give every stream a file and UTF-8: what is printed is what is stored, in any locale."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest free number, this one
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w"))
+        stream = cast("TextIOWrapper", getattr(sys, name))
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def flushed(code: int) -> int:
+    """Write out what is left and return the exit code: no success if it did not get through.
+
+    Nobody reading on, as behind `| head`, is no failure.
+    """
+    try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        code = code or 3
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"gateval: the output could not be written: {error.strerror}.\n")
+    with contextlib.suppress(OSError):
         sys.stderr.flush()
-    os._exit(code)
+    return code
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gateval.adapters.screen import is_plain
 from gateval.gateway.upstream import Upstream, read_upstreams
 
 
@@ -14,7 +15,6 @@ class Settings:
 
     upstreams: Mapping[str, Upstream]
     environ: Mapping[str, str]
-    columns: int
     plain: bool
 
     def __repr__(self) -> str:
@@ -23,10 +23,8 @@ class Settings:
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Read the settings. Raises `UsageError` that names the variable at fault."""
-    columns = environ.get("COLUMNS", "")
     return Settings(
         upstreams=read_upstreams(environ),
         environ=dict(environ),
-        columns=int(columns) if columns.isascii() and columns.isdigit() else 100,
-        plain="NO_COLOR" in environ or environ.get("TERM") == "dumb",
+        plain=is_plain(environ),
     )

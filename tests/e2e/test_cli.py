@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import gateval
+from tests.helpers.command import environment, gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, FIXTURES, PROMPT, build_shop
 
@@ -59,6 +62,12 @@ def test_check_passes_clearly_when_there_is_nothing_to_evaluate(shop: Repo) -> N
     assert "Nothing to evaluate" in done.stdout
 
 
+def test_head_and_base_are_one_commit(shop: Repo) -> None:
+    done = gateval(shop, "plan", "--base", "main", "--head", "main")
+    assert done.returncode == 0
+    assert "head and base are the same commit" in done.stdout
+
+
 @pytest.mark.parametrize("stored", ["out", "out/results.v1.json"])
 def test_report_gives_the_bytes_of_check(shop: Repo, tmp_path: Path, stored: str) -> None:
     regress(shop)
@@ -92,7 +101,8 @@ def test_plan_then_run_is_check(shop: Repo, tmp_path: Path) -> None:
     )
     assert ran.returncode == 1, ran.stderr
     checked = gateval(shop, "check", "--results", str(tmp_path / "checked"))
-    assert ran.stdout == checked.stdout
+    took = re.compile(r" in [0-9.]+ s$", re.MULTILINE)
+    assert took.sub("", ran.stdout) == took.sub("", checked.stdout)
     assert (tmp_path / "ran/comment.md").read_bytes() == (
         tmp_path / "checked/comment.md"
     ).read_bytes()
@@ -109,7 +119,9 @@ def test_plan_tells_what_would_run_and_why(shop: Repo) -> None:
 def test_run_measures_named_evals_on_one_revision(shop: Repo) -> None:
     done = gateval(shop, "run", "support-eval", "--fixture", "greets", "--rev", "main")
     assert done.returncode == 0, done.stderr
+    assert "Running 1 trial.\n" in done.stderr
     assert "1/1 trials" in done.stderr
+    assert f"gateval run support-eval --fixture greets --rev {shop.id('main')}" in done.stdout
 
 
 def test_uncommitted_changes_are_announced(shop: Repo) -> None:
@@ -131,7 +143,7 @@ WRONG = {
     "plan is missing": (["run", "--plan", "nowhere.json"], 2, "nowhere.json"),
     "plan is no JSON": (["run", "--plan", "README.md"], 2, "JSON"),
     "results are missing": (["report", "nowhere"], 2, "nowhere"),
-    "results are an empty folder": (["report", "agents"], 2, "plan.v1.json"),
+    "results are another folder": (["report", "agents"], 2, "agents is not the folder of a run"),
     "unknown kind": (["schema", "Agnt"], 2, 'Did you mean "Agent"?'),
     "path outside": (["validate", "../elsewhere"], 2, "outside the repository"),
     "path not tracked": (["validate", "nowhere.yaml"], 2, "nowhere.yaml"),
@@ -180,6 +192,20 @@ def test_validate_tells_everything_at_once(shop: Repo) -> None:
     assert "evals/" not in only.stdout.split("\n", maxsplit=1)[0]
 
 
+def test_validate_warns_only_of_what_is_asked_and_can_be_known(shop: Repo) -> None:
+    unused = (
+        FIXTURES.split("---")[0]
+        .replace("name: ", "name: unused-")
+        .replace("labels:", "annotations:")
+    )
+    shop.write("other/unused.yaml", unused[: unused.rindex("\n") + 1])
+    assert "warning: other/unused.yaml:" in gateval(shop, "validate").stdout
+    assert "warning: other/unused.yaml:" in gateval(shop, "validate", "other").stdout
+    assert "warning" not in gateval(shop, "validate", "agents").stdout
+    shop.write("agents/support.yaml", AGENT.replace("models:", "modles: [", 1))
+    assert "warning" not in gateval(shop, "validate").stdout
+
+
 def test_validate_is_content_with_a_good_repository(shop: Repo) -> None:
     done = gateval(shop, "validate")
     assert done.returncode == 0, done.stdout
@@ -200,7 +226,7 @@ def test_a_missing_key_stops_check_before_anything_runs(shop: Repo) -> None:
     shop.commit()
     done = gateval(shop, "check")
     assert done.returncode == 3
-    assert "openai/gpt-5 needs OPENAI_API_KEY" in done.stderr
+    assert "gateval: openai/gpt-5 needs OPENAI_API_KEY.\n" in done.stderr
     assert not (shop.path / ".gateval/results").exists()
 
 
@@ -239,3 +265,52 @@ def test_a_forged_trial_is_refused(shop: Repo, tmp_path: Path) -> None:
     done = gateval(shop, "report", str(results))
     assert done.returncode == 2
     assert "is not planned" in done.stderr
+
+
+@pytest.mark.parametrize("field", ["commit", "tree"])
+def test_a_plan_must_name_a_commit_of_this_repository(shop: Repo, field: str) -> None:
+    regress(shop)
+    plan = json.loads(gateval(shop, "plan", "--json").stdout)
+    plan["head"][field] = plan["base"][field]
+    done = gateval(shop, "run", "--plan", "-", stdin=json.dumps(plan))
+    assert done.returncode == 2
+    assert "not so in this repository" in done.stderr
+    assert not (shop.path / ".gateval/results").exists()
+
+
+def shell(shop: Repo, command: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run a command line in which `gateval` stands for ours."""
+    line = f'gateval() {{ "{sys.executable}" -m gateval "$@"; }}; {command}'
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=shop.path,
+        env=environment(shop, **extra),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("redirected", ["<&- >&-", "2>&-", "<&- >&- 2>&-"])
+def test_the_decision_stands_where_nobody_listens(shop: Repo, redirected: str) -> None:
+    regress(shop)
+    done = shell(shop, f"gateval check {redirected}")
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_output_that_does_not_get_through_is_no_success(shop: Repo) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    done = shell(shop, "gateval validate > /dev/full")
+    assert done.returncode == 3
+    assert "could not be written" in done.stderr
+
+
+def test_the_locale_changes_no_byte(shop: Repo) -> None:
+    regress(shop)
+    done = shell(shop, "gateval check", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    assert done.returncode == 1, done.stderr
+    assert "\N{EM DASH}" in done.stdout

@@ -47,7 +47,7 @@ def wait_for_trial(run: subprocess.Popen[str], results: Path) -> None:
     raise AssertionError(f"the run never got that far: {run.communicate(timeout=5)}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_run_and_keeps_what_was_finished(
     shop: Repo, tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -115,6 +115,17 @@ REFUND_ASSESSMENTS = (
     ),
 )
 
+PASSED_ASSESSMENTS = tuple(
+    Assessment(
+        index=failed.index,
+        type=failed.type,
+        status=AssessmentStatus.PASSED,
+        score=1.0,
+        reason="Expected nothing that was not seen.",
+    )
+    for failed in REFUND_ASSESSMENTS
+)
+
 
 def regressed_results() -> Results:
     """One regression with judged evidence, one candidate that does not start, and the rest."""
@@ -137,6 +148,7 @@ def regressed_results() -> Results:
         results = edit(
             results,
             f"support-eval/refund-must-clarify #{number} on base",
+            assessments=PASSED_ASSESSMENTS,
             trace=BASE_TRACE,
             usage=BASE_TRACE.usage,
             judge_usage=Usage(input_tokens=700, output_tokens=60),

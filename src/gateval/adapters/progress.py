@@ -80,7 +80,8 @@ class PlainProgress:
         """Print what is worth a line."""
         if isinstance(event, RunStarted):
             self._tally.planned = len(event.plan.trial_keys())
-            self._line(f"Running {self._tally.planned} trials.")
+            noun = "trial" if self._tally.planned == 1 else "trials"
+            self._line(f"Running {self._tally.planned} {noun}.")
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
         elif isinstance(event, TrialFinished):

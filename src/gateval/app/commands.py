@@ -12,6 +12,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import create_results_folder
+from gateval.adapters.screen import screen_of
 from gateval.app.evaluate import evaluate, refuse_missing_keys
 from gateval.app.names import PLAN_FILE
 from gateval.app.planning import announce_worktree, make_plan
@@ -19,7 +20,7 @@ from gateval.app.registries import registries
 from gateval.domain.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
-from gateval.pipeline.revisions import find_head
+from gateval.pipeline.revisions import confirm_revisions, find_head
 from gateval.pipeline.run import report_on
 from gateval.publish.local import publish_local
 from gateval.render.stage import SIZE_LIMIT, dump, load_plan
@@ -59,7 +60,9 @@ def run_plan_file(environ: dict[str, str], plan_file: str, *, results: Path | No
     from gateval.app.stored import read_limited
 
     plan = load_plan(read_limited(plan_file, SIZE_LIMIT))
-    return carry_out(plan, open_repository(Path.cwd()), settings, results)
+    repository = open_repository(Path.cwd())
+    confirm_revisions(repository, plan)
+    return carry_out(plan, repository, settings, results)
 
 
 def carry_out(
@@ -75,12 +78,12 @@ def carry_out(
             evaluation = evaluate(plan, repository, settings, folder, listen)
         storing.result()
         loading.result()
-    from gateval.app.views import all_views
+    from gateval.app.views import all_views, summary_for
 
     report = report_on(evaluation.results)
     views = all_views(report)
     publish_local(views, folder)
-    sys.stdout.write(views["summary"])
+    sys.stdout.write(summary_for(report, screen_of(sys.stdout, settings.environ)))
     print(f"Results: {folder.path}", file=sys.stderr)
     if evaluation.interrupted:
         print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)

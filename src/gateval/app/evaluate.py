@@ -45,7 +45,7 @@ class Evaluation:
 def evaluate(
     plan: Plan, repository: Repository, settings: Settings, folder: ResultsFolder, listen: Listener
 ) -> Evaluation:
-    """Run a plan to its end or to the first SIGINT or SIGTERM.
+    """Run a plan to its end or to the first SIGINT, SIGTERM or SIGHUP.
 
     Raises `MissingKey` before anything runs when a model of the plan has no key.
     """
@@ -83,8 +83,8 @@ def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
     missing = missing_keys(sorted(models), settings.upstreams)
     if missing:
         raise MissingKey(
-            "; ".join(missing) + ".",
-            hint="Set the variable in the environment of gateval; candidates never see it.",
+            " ".join(missing),
+            hint="Keys belong in the environment of gateval; candidates never see them.",
         )
 
 
@@ -101,11 +101,16 @@ class _Run:
 
 
 async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
-    """Run the plan; the first SIGINT or SIGTERM cancels it, so that everything is torn down."""
+    """Run the plan; the first signal that asks to end cancels it, so everything is torn down.
+
+    A signal that whoever started us has us ignore (`nohup`, a job in the background) stays so.
+    """
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
     if task is not None:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_IGN:
+                continue
             loop.add_signal_handler(number, task.cancel)
     async with _workshop(run) as workshop:
         results = await run_a_plan(run.plan, workshop, RunInfo())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.screen import screen_of
 from gateval.app.guard import LINE_LIMIT
 from gateval.domain.paths import show_path
 from gateval.errors import EXIT_PASS, EXIT_USAGE, UsageError
@@ -41,7 +42,9 @@ def make_plan(repository: GitRepository, *, base: str | None, head: str | None) 
     return plan_a_change(repository, registries(), revisions)
 
 
-def show_plan(*, base: str | None, head: str | None, as_json: bool) -> int:
+def show_plan(
+    environ: Mapping[str, str], *, base: str | None, head: str | None, as_json: bool
+) -> int:
     """Print the plan as a table or as `plan.v1`."""
     plan = make_plan(open_repository(Path.cwd()), base=base, head=head)
     if as_json:
@@ -53,7 +56,8 @@ def show_plan(*, base: str | None, head: str | None, as_json: bool) -> int:
     else:
         from gateval.render.plan_table import render_plan
 
-        sys.stdout.write(render_plan(plan, width=100, color=False))
+        screen = screen_of(sys.stdout, environ)
+        sys.stdout.write(render_plan(plan, width=screen.width, color=screen.color))
     return EXIT_PASS
 
 
@@ -76,8 +80,10 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     problems = [p for p in snapshot.problems if _concerns(p, wanted)]
     for problem in problems:
         print(plain_line(str(problem), LINE_LIMIT))
-    for warning in warnings_of(snapshot.catalogue):
-        print(f"warning: {plain_line(warning, LINE_LIMIT)}")
+    # What a broken manifest would have selected is unknown: no warnings before all can be read.
+    warnings = () if snapshot.problems else warnings_of(snapshot.catalogue)
+    for warning in (w for w in warnings if _concerns(w, wanted)):
+        print(f"warning: {plain_line(str(warning), LINE_LIMIT)}")
     catalogue = snapshot.catalogue
     counts = ", ".join(
         count_of(len(found), noun)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.results_folder import create_results_folder
+from gateval.adapters.screen import screen_of
 from gateval.adapters.trial_log import read_trials
 from gateval.app.names import PLAN_FILE, TRIALS_FILE
-from gateval.app.views import VIEWS, all_views
+from gateval.app.views import VIEWS, all_views, summary_for
+from gateval.domain.paths import show_path
 from gateval.domain.results import Results, RunInfo
 from gateval.errors import StageFileError
 from gateval.pipeline.run import report_on, results_of
@@ -17,13 +20,17 @@ from gateval.publish.local import RESULTS_FILE, publish_local
 from gateval.render.stage import SIZE_LIMIT, load_plan, load_results
 
 
-def report_results(stored: Path, *, view: str, output: Path | None) -> int:
+def report_results(
+    environ: Mapping[str, str], stored: Path, *, view: str, output: Path | None
+) -> int:
     """Print one view, or write all of them; return the decision's exit code."""
     report = report_on(read_results(stored))
     if output is not None:
         folder = create_results_folder(output, SystemClock(), chosen=output)
         publish_local(all_views(report), folder)
         print(f"Results: {folder.path}", file=sys.stderr)
+    elif view == "summary":
+        sys.stdout.write(summary_for(report, screen_of(sys.stdout, environ)))
     else:
         sys.stdout.write(VIEWS[view](report))
     return report.decision.exit_code
@@ -39,6 +46,12 @@ def read_results(stored: Path) -> Results:
         return load_results(read_limited(str(stored), SIZE_LIMIT))
     if (stored / RESULTS_FILE).exists():
         return load_results(read_limited(str(stored / RESULTS_FILE), SIZE_LIMIT))
+    if not (stored / PLAN_FILE).exists():
+        raise StageFileError(
+            f"{show_path(str(stored))} is not the folder of a run: it has neither {RESULTS_FILE} "
+            f"nor {PLAN_FILE}.",
+            hint="Runs are the folders below .gateval/results, or what --results named.",
+        )
     plan = load_plan(read_limited(str(stored / PLAN_FILE), SIZE_LIMIT))
     log = stored / TRIALS_FILE
     trials = read_trials(log) if log.exists() else ()

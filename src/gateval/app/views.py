@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gateval.adapters.screen import Screen
 from gateval.domain.plan import Plan, Revision
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import Results
@@ -24,6 +25,11 @@ VIEWS: Mapping[str, Callable[[Report], str]] = {
 def all_views(report: Report) -> dict[str, str]:
     """Return the text of every view."""
     return {name: view(report) for name, view in VIEWS.items()}
+
+
+def summary_for(report: Report, screen: Screen) -> str:
+    """Return the summary laid out for a screen."""
+    return render_summary(report, width=screen.width, color=screen.color)
 
 
 def warm_up() -> None:

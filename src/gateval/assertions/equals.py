@@ -12,6 +12,7 @@ from gateval.assertions.evidence import Evidence
 from gateval.assertions.final_message import Absent, FieldPath, json_at, message, quoted, where
 from gateval.assertions.json_match import json_equal
 from gateval.domain.trial import Assessment
+from gateval.judging.neutral import shorten
 
 
 class Equals(Assertion):
@@ -45,4 +46,7 @@ class Equals(Assertion):
 
 
 def _shown(value: JsonValue) -> str:
-    return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    """Texts in quotes, everything else as JSON: `10482` is not `"10482"`."""
+    if isinstance(value, str):
+        return quoted(value)
+    return shorten(json.dumps(value, ensure_ascii=False))

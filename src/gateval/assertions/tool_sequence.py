@@ -34,7 +34,8 @@ class ToolSequence(Assertion):
                 matched.append(step.number)
         met = len(matched) == len(self.tools)
         if met:
-            saw = f"them at steps {', '.join(map(str, matched))}"
+            noun = "step" if len(matched) == 1 else "steps"
+            saw = f"them at {noun} {', '.join(map(str, matched))}"
         else:
             since = f" after step {matched[-1]}" if matched else ""
             saw = f"no `{self.tools[len(matched)]}`{since} in {calls}"

@@ -10,7 +10,7 @@ import click
 from gateval.cli import options
 
 
-@click.command()
+@click.command(short_help="Measure a change against its base, and decide.")
 @options.base
 @options.head
 @options.results

@@ -15,7 +15,7 @@ from gateval.cli.report import report
 from gateval.cli.run import run_command
 from gateval.cli.schema import schema
 from gateval.cli.validate import validate
-from gateval.errors import EXIT_INTERRUPTED, EXIT_USAGE
+from gateval.errors import EXIT_USAGE
 
 
 @click.group(
@@ -46,6 +46,6 @@ def _run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         error.show(sys.stderr)
         return EXIT_USAGE
-    except click.Abort:
-        return EXIT_INTERRUPTED
+    except click.Abort:  # how click calls Ctrl-C
+        raise KeyboardInterrupt from None
     return code if isinstance(code, int) else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ import click
 FORMATS = ("summary", "comment", "junit", "decision", "results")
 
 
-@click.command()
+@click.command(short_help="Show the results of a run again, and decide anew.")
 @click.argument("results", type=click.Path(exists=True, path_type=Path))
 @click.option("--format", "view", type=click.Choice(FORMATS), default="summary", show_default=True)
 @click.option(
@@ -21,9 +22,10 @@ FORMATS = ("summary", "comment", "junit", "decision", "results")
 def report(results: Path, view: str, output: Path | None) -> int:
     """Compare and decide anew from RESULTS, a results.v1 file or the folder of a run.
 
-    Gives what `check` gave, byte for byte, and its exit code. The folder of a run that crashed is
-    reported from the trials that were finished: incomplete, never a pass.
+    Gives what `check` gave, byte for byte, and its exit code; a summary in a terminal fits the
+    terminal. The folder of a run that crashed is reported from the trials that were finished:
+    incomplete, never a pass.
     """
     from gateval.app.stored import report_results
 
-    return report_results(results, view=view, output=output)
+    return report_results(dict(os.environ), results, view=view, output=output)

@@ -10,7 +10,7 @@ import click
 from gateval.cli import options
 
 
-@click.command("run")
+@click.command("run", short_help="Run Evals on one revision, or a stored plan.")
 @click.argument("evals", nargs=-1, metavar="[EVAL]...")
 @click.option("--fixture", "fixtures", multiple=True, metavar="NAME", help="Only this fixture.")
 @click.option(

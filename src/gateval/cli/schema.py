@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command()
+@click.command(short_help="Print the JSON Schema of a kind.")
 @click.argument("kind", required=False)
 def schema(kind: str | None) -> int:
     """Print the JSON Schema of KIND, or, without KIND, the list of kinds."""

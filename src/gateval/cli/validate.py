@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Check all manifests.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 def validate(paths: tuple[Path, ...]) -> int:
     """Check all manifests, or show only what concerns these files and folders.

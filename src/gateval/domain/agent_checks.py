@@ -102,7 +102,10 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
     if runtime.type == MODEL_RUNTIME:
         for key in ("command", "setup", "cwd", "env"):
             if getattr(runtime, key):
-                message = f"A runtime of type {MODEL_RUNTIME} starts no process. Set `type`."
+                message = (
+                    f"A runtime of type {MODEL_RUNTIME} starts no process. Add "
+                    f"`type: {COMMAND_RUNTIME}`, or remove this."
+                )
                 yield _problem(agent, f"spec.runtime.{key}", message)
     if runtime.cwd is not None and resolve_path(agent.folder, runtime.cwd) is None:
         yield _problem(agent, "spec.runtime.cwd", _leads_out(runtime.cwd))

@@ -35,8 +35,8 @@ def check_catalogue(catalogue: Catalogue, tree: Tree) -> tuple[Problem, ...]:
     return sort_problems(problems)
 
 
-def warnings_of(catalogue: Catalogue) -> tuple[str, ...]:
-    """Return what is allowed but hardly meant, as sentences that begin with the place."""
+def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
+    """Return what is allowed but hardly meant."""
     selected = {
         fixture.name
         for evaluation in catalogue.evals
@@ -44,13 +44,19 @@ def warnings_of(catalogue: Catalogue) -> tuple[str, ...]:
     }
     return (
         *(
-            f"{agent.place}: every file of the repository counts as code of the Agent "
-            f'"{agent.name}", because it works in the root. Add spec.watch with those that matter.'
+            Problem(
+                place=agent.place,
+                message=f'Every file of the repository counts as code of the Agent "{agent.name}", '
+                "because it works in the root. Add spec.watch with those that matter.",
+            )
             for agent in catalogue.agents
             if counts_whole_repository(agent)
         ),
         *(
-            f'{fixture.place}: no Eval selects the fixture "{fixture.name}", so it never runs.'
+            Problem(
+                place=fixture.place,
+                message=f'No Eval selects the fixture "{fixture.name}", so it never runs.',
+            )
             for fixture in catalogue.fixtures
             if fixture.name not in selected
         ),

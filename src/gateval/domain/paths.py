@@ -21,6 +21,11 @@ def resolve_path(folder: str, relative: str) -> str | None:
     return "/".join(parts)
 
 
+def leads_out(link: str, target: str) -> bool:
+    """Whether the symbolic link at the path `link` holds a target outside the repository."""
+    return target.startswith("/") or resolve_path(link.rpartition("/")[0], target) is None
+
+
 def show_path(path: str) -> str:
     """Return a repository path as git shows it: plain if harmless, else C-quoted.
 

@@ -141,8 +141,9 @@ class SideScripts(Value):
 class Plan(Value):
     """What `run` needs, and nothing that it has to look up again but files of the two trees.
 
-    `base` is None when nothing is compared. `nothing` is the sentence that says why nothing is to
-    be evaluated; it is empty exactly when `evals` is not.
+    `base` is None when nothing is compared. `only` holds the fixtures that the command line
+    narrowed the Evals to; it is empty when they run whole. `nothing` is the sentence that says why
+    nothing is to be evaluated; it is empty exactly when `evals` is not.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -154,6 +155,7 @@ class Plan(Value):
     changes: tuple[AgentChange, ...] = ()
     agents: tuple[AgentDefinition, ...] = ()
     evals: tuple[PlannedEval, ...] = ()
+    only: tuple[Name, ...] = ()
     removed: tuple[Removed, ...] = ()
     scripts: tuple[SideScripts, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -163,6 +165,26 @@ class Plan(Value):
     def _nothing_means_no_evals(self) -> Self:
         if bool(self.nothing) == bool(self.evals):
             raise ValueError("a plan has Evals or a sentence why there are none, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _a_baseline_has_a_revision(self) -> Self:
+        for planned in self.evals:
+            if self.base is None and Side.BASE in planned.sides:
+                raise ValueError(f"the Eval {planned.name} is compared, but there is no base")
+        return self
+
+    @model_validator(mode="after")
+    def _names_stand_for_one_thing(self) -> Self:
+        """Trials are found by name, so a name that stands twice would count some of them twice."""
+        names = [
+            *(f"the Agent {agent.name} on {agent.side}" for agent in self.agents),
+            *(f"the Eval {planned.name}" for planned in self.evals),
+            *(f"the fixture {f.name} of {one.name}" for one in self.evals for f in one.fixtures),
+        ]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{twice} stands there twice")
         return self
 
     def eval(self, name: str) -> PlannedEval:

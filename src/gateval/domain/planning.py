@@ -91,6 +91,7 @@ def plan_revision(
         policy_source=rules.source,
         agents=_definitions(planned, head, Side.HEAD),
         evals=tuple(planned),
+        only=tuple(fixtures),
         scripts=_scripts(planned, head, None),
         warnings=tuple(_warnings(planned, (), head, None)),
         nothing="" if planned else "None of the named Evals has one of the named fixtures.",
@@ -196,6 +197,11 @@ def _why_nothing(changes: Sequence[AgentChange], head: Snapshot, base: Snapshot)
         return f"Nothing to evaluate: {names} changed, but no Eval on head targets it."
     if not head.catalogue.agents:
         return "Nothing to evaluate: there is no Agent manifest on head."
+    if head.revision.commit and head.revision.commit == base.revision.commit:
+        return (
+            f"Nothing to evaluate: head and base are the same commit, {head.revision.short}. "
+            "Name an older one with --base to compare with it."
+        )
     return (
         "Nothing to evaluate: no Agent, Eval or fixture changed between "
         f"{base.revision.short} and {head.revision.short}."

@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from gateval.domain.base import Value
 from gateval.domain.plan import Plan
-from gateval.domain.trial import Side, Trial
+from gateval.domain.trial import AssessmentStatus, Outcome, Side, Trial
 
 
 class RunInfo(Value):
@@ -39,6 +39,23 @@ class Results(Value):
                 what = "comes twice" if trial.key in seen else "is not planned"
                 raise ValueError(f"trial {trial.key} {what}")
             seen.add(trial.key)
+        return self
+
+    @model_validator(mode="after")
+    def _outcomes_follow_from_assessments(self) -> Self:
+        """A pass rests on every assertion of its fixture. Anything else that says so is forged."""
+        assertions = {
+            (planned.name, fixture.name): len(fixture.assertions)
+            for planned in self.plan.evals
+            for fixture in planned.fixtures
+        }
+        for trial in self.trials:
+            if trial.outcome is not Outcome.PASS:
+                continue
+            statuses = [assessment.status for assessment in trial.assessments]
+            wanted = assertions.get((trial.key.eval, trial.key.fixture), 0)
+            if statuses != [AssessmentStatus.PASSED] * wanted:
+                raise ValueError(f"trial {trial.key} says pass, but its assertions do not")
         return self
 
 

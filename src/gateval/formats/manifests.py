@@ -33,6 +33,11 @@ from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents
 
 _MARKERS = (b"gateval/v", b"pai.io/v1")
+_WIDE_MARKERS = tuple(
+    marker.decode().encode(encoding)
+    for marker in _MARKERS
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+)
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
@@ -51,9 +56,12 @@ class Parsed(NamedTuple):
 def looks_like_manifest(data: bytes) -> bool:
     """Whether the text holds `pai.io/v1` or any `gateval/v…` anywhere.
 
-    Versions of ours that do not exist are let in, so that they are refused and not passed over.
+    Versions of ours that do not exist are let in, so that they are refused and not passed over;
+    and so are files in UTF-16 and UTF-32.
     """
-    return any(marker in data for marker in _MARKERS)
+    if any(marker in data for marker in _MARKERS):
+        return True
+    return b"\0" in data and any(marker in data for marker in _WIDE_MARKERS)
 
 
 def may_hold_agent(data: bytes) -> bool:

@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Self
 
 from gateval.domain.manifests.scripted import (
-    SCRIPTED_FOLDER,
     SCRIPTED_PROVIDER,
     ScriptedModel,
 )
 from gateval.domain.model_call import ModelReply, ModelRequest
+from gateval.domain.quoting import quote
 from gateval.domain.trial import Side
 from gateval.gateway.faults import sentence, status_error, status_text, unreadable
 from gateval.gateway.http_client import Answer, HttpClient, Timeouts, Unanswerable
@@ -137,14 +137,16 @@ class Gateway:
     async def _ask_script(self, name: str, request: ModelRequest, side: Side) -> ModelReply:
         script = self._scripts.get(side, {}).get(name)
         if script is None:
-            message = f"There is no scripted model {SCRIPTED_FOLDER}/{name}.yaml on {side}."
+            message = (
+                f"No Agent of this run names {SCRIPTED_PROVIDER}/{name} on {side}. Add it to "
+                "spec.models of the Agent that asks for it."
+            )
             raise ModelCallError(ModelCallFault.UNCONFIGURED, message)
         found = answer(script, name, request)
         if found is None:
-            last = request.messages[-1].role if request.messages else "no"
-            message = (
-                f"{script.path} has no rule for this conversation, which ends in a {last} message."
-            )
+            last = request.messages[-1] if request.messages else None
+            end = f"the {last.role} message {quote(last.text)}" if last else "no message"
+            message = f"{script.path} has no rule for this conversation, which ends in {end}."
             raise ModelCallError(ModelCallFault.UNCONFIGURED, message)
         await asyncio.sleep(found.seconds)
         return found.reply

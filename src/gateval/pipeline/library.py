@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.paths import leads_out
 from gateval.domain.patterns import match_any
 from gateval.domain.tree import LINK_MODE, Entry, Tree
 from gateval.formats.manifests import Parsed
@@ -79,9 +80,15 @@ class Library:
             and (not self._narrowed or self._wanted(path))
         )
 
-    def stray_link(self, path: str) -> bool:
-        """Whether a symbolic link stands where the gate config says that manifests are."""
-        return self._narrowed and path.endswith(SUFFIXES) and self._wanted(path)
+    def refuses_link(self, path: str, target: str) -> bool:
+        """Whether a symbolic link must not stand here, where manifests are looked for.
+
+        Its name is that of a manifest, and either the gate config says that manifests are here, or
+        the link leads out of the repository.
+        """
+        if not path.endswith(SUFFIXES) or not self._wanted(path):
+            return False
+        return self._narrowed or leads_out(path, target)
 
     def data(self, entry: Entry) -> bytes | None:
         """The contents of a file; None when it is larger than `FILE_LIMIT`."""

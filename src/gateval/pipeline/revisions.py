@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateval.errors import RepositoryError, UsageError
+from gateval.errors import RepositoryError, StageFileError, UsageError
 
 if TYPE_CHECKING:
-    from gateval.domain.plan import Revision
+    from gateval.domain.plan import Plan, Revision
     from gateval.ports import Repository
 
 WORKTREE = "WORKTREE"
@@ -59,6 +59,23 @@ def find_revisions(repository: Repository, *, base: str | None, head: str | None
         changed = looking.result() if looking else head == WORKTREE
     ours = repository.worktree() if changed else commit
     return Revisions(ours, ancestor, tip)
+
+
+def confirm_revisions(repository: Repository, plan: Plan) -> None:
+    """See that the commits of a plan from elsewhere are here and hold the trees it says.
+
+    A decision names the commit, and candidates start from the tree: one must not be claimed and
+    the other measured. Raises `StageFileError`, or `RepositoryError` when a commit is not here.
+    """
+    for revision in (plan.head, plan.base):
+        if revision is None or revision.commit is None:
+            continue
+        if repository.resolve(revision.commit).tree != revision.tree:
+            raise StageFileError(
+                f"The plan says that {revision.short} holds the tree {revision.tree[:7]}, which is "
+                "not so in this repository.",
+                hint="Make the plan again, in this repository.",
+            )
 
 
 def _common(repository: Repository, tip: Revision, head: Revision) -> Revision:

@@ -13,6 +13,7 @@ from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, ScriptedModel
 from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.place import Place, Problem, sort_problems
@@ -43,7 +44,8 @@ def snapshot_of(
     prompts, prompt_problems = _prompts(catalogue.agents, tree, library)
     scripts, script_problems = _scripts(catalogue, tree, library)
     problems = [problem for one in parsed for problem in one.problems]
-    problems += [*prompt_problems, *script_problems, *_stray_links(shelf, library)]
+    links = _links(shelf, library)
+    problems += [*prompt_problems, *script_problems, *_unread(shelf, links, library)]
     if not agents_only:
         problems += check_catalogue(catalogue, tree)
     return Snapshot(
@@ -52,7 +54,7 @@ def snapshot_of(
         catalogue=catalogue,
         manifest_paths=frozenset(recognised),
         prompts=prompts,
-        links=_links(shelf, library),
+        links=links,
         scripts=scripts,
         problems=sort_problems(problems),
     )
@@ -73,13 +75,22 @@ def _links(shelf: Shelf, library: Library) -> Mapping[str, str]:
     return {path: os.fsdecode(library.data(entry) or b"") for path, entry in shelf.links.items()}
 
 
-def _stray_links(shelf: Shelf, library: Library) -> Iterable[Problem]:
-    for path in shelf.links:
-        if library.stray_link(path):
+def _unread(shelf: Shelf, links: Mapping[str, str], library: Library) -> Iterable[Problem]:
+    """What stands where a manifest may be, and cannot be looked into: it is never passed over."""
+    for path, target in links.items():
+        if library.refuses_link(path, target):
             yield Problem(
                 place=Place(file=show_path(path)),
-                message="a manifest must be a file; this is a symbolic link. "
+                message="A manifest must be a file; this is a symbolic link. "
                 "Put the file itself here.",
+            )
+    for path, entry in shelf.files.items():
+        if library.data(entry) is None:
+            yield Problem(
+                place=Place(file=show_path(path)),
+                message=f"This file has more than {library.FILE_LIMIT:,} bytes, too many to see "
+                "whether it is a manifest. Make it smaller, or say in `manifests` of "
+                f"{GATE_CONFIG_PATH} where manifests are.",
             )
 
 
@@ -99,7 +110,7 @@ def _prompts(
         try:
             texts[path] = (library.data(tree[path]) or b"").decode("utf-8")
         except UnicodeDecodeError:
-            message = f"the prompt file {show_path(path)} is not UTF-8; save it as UTF-8."
+            message = f"The prompt file {show_path(path)} is not UTF-8; save it as UTF-8."
             problems.append(Problem(place=place, path="spec.system.file", message=message))
     return texts, problems
 
@@ -124,7 +135,7 @@ def _scripts(
         path = f"{SCRIPTED_FOLDER}/{name}.yaml"
         entry = tree.get(path) if SCRIPT_NAME.fullmatch(name) else None
         if entry is None or not entry.is_file:
-            message = f'the scripted model "{name}" needs the file {show_path(path)}.'
+            message = f'The scripted model "{name}" needs the file {show_path(path)}.'
             problems.append(Problem(place=place, path=where, message=message))
             continue
         script, wrong = read_scripted(path, library.data(entry) or b"")

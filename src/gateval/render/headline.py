@@ -79,6 +79,6 @@ def _passed(report: Report) -> str:
         said.append(f"{count(suspect, 'fixture')} {verb} worse")
     if judge := warned[ReasonCode.JUDGE_ERROR]:
         said.append(f"{count(judge, 'trial')} without a verdict, which the policy lets pass")
-    if not warned:
+    if not warned and any(compared.base is not None for compared in report.comparison.evals):
         said.append("nothing regressed")
     return "; ".join(said)

@@ -98,7 +98,7 @@ def _trial(fact: FixtureFacts, trial: Trial) -> list[str]:
     cause = f", {trial.cause}" if trial.cause else ""
     lines = [
         "",
-        f"repetition {trial.key.repetition}: {trial.outcome}{cause} {trial.reason}".strip(),
+        f"repetition {trial.key.repetition}: {trial.outcome}{cause}. {trial.reason}".strip(),
     ]
     for assessment in trial.assessments:
         mark = "ok  " if assessment.status is AssessmentStatus.PASSED else "NOT "

@@ -13,6 +13,9 @@ LINE_LIMIT = 600
 
 _CELL_LIMIT = 80
 
+_ROOMY = 90
+"""Columns from which a table's columns stand two apart, else one."""
+
 
 class Page:
     """Collects lines and tables and lays them out for a width in columns."""
@@ -66,7 +69,8 @@ class Page:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+        gap = 2 if self._console.width >= _ROOMY else 1
+        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, gap, 0, 0))
         for name in header:
             table.add_column(Text(name, style="bold"), overflow="fold")
         for cells, style in rows:

@@ -26,7 +26,7 @@ _BASELINES = {
 def render_plan(plan: Plan, *, width: int = 100, color: bool = False) -> str:
     """Return the plan as text, at most `width` columns wide."""
     if not plan.evals:
-        lines = (*_opening(plan), f"Nothing to evaluate. {plan.nothing}", *_closing(plan))
+        lines = (*_opening(plan), _nothing(plan.nothing), *_closing(plan))
         return "".join(f"{_indented(line)}\n" for line in lines)
     page = Page(width, color=color)
     for line in _opening(plan):
@@ -35,6 +35,11 @@ def render_plan(plan: Plan, *, width: int = 100, color: bool = False) -> str:
     for line in _closing(plan):
         page.line(line.lstrip(), indent=_indent(line))
     return page.text()
+
+
+def _nothing(why: str) -> str:
+    said = "Nothing to evaluate"
+    return why if why.startswith(said) else f"{said}. {why}"
 
 
 def _indent(line: str) -> int:

@@ -14,6 +14,7 @@ def reproduce_command(plan: Plan) -> str:
         words = ["gateval", "check", "--base", _name(plan.base.commit), "--head", head]
     elif plan.evals:
         words = ["gateval", "run", *(planned.name for planned in plan.evals)]
+        words += [word for name in plan.only for word in ("--fixture", name)]
         words += [] if plan.head.worktree else ["--rev", _name(plan.head.commit)]
     else:
         words = ["gateval", "plan"]

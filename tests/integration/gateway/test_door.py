@@ -268,7 +268,10 @@ def test_cookies_are_not_kept() -> None:
         ("openrouter/x", "openrouter/x needs OPENROUTER_API_KEY."),
         ("opneai/x", 'Did you mean "openai"?'),
         ("gpt-5", "names no provider"),
-        ("scripted/none", "There is no scripted model .gateval/scripted/none.yaml on head."),
+        (
+            "scripted/none",
+            "No Agent of this run names scripted/none on head. Add it to spec.models",
+        ),
     ],
 )
 def test_what_is_not_set_up(model: str, words: str) -> None:
@@ -292,7 +295,9 @@ def test_scripted_models_answer_by_side() -> None:
             assert (head.text, base.text) == ("new", "old")
             assert time.monotonic() - began >= 0.09
             other = ModelRequest(model="", messages=(Message(role="user", text="bye"),))
-            with pytest.raises(ModelCallError, match="has no rule for this") as caught:
+            with pytest.raises(
+                ModelCallError, match='which ends in the user message "bye"'
+            ) as caught:
                 await gateway.call("scripted/s", other, side=Side.HEAD)
             assert caught.value.fault is ModelCallFault.UNCONFIGURED
 

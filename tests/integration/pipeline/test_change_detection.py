@@ -8,6 +8,7 @@ import pytest
 
 from gateval.domain.plan import Baseline, ChangeKind, Plan
 from gateval.errors import InvalidManifests
+from gateval.pipeline.library import Library
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, SCRIPT, build_shop, plan_of
 
@@ -336,6 +337,38 @@ def test_a_pointer_of_large_file_storage_is_refused(shop: Repo) -> None:
     with pytest.raises(InvalidManifests) as caught:
         plan_of(shop, base="main")
     assert "agents/weights.bin is a Git LFS pointer" in str(caught.value.problems[0])
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../elsewhere.yaml"])
+def test_an_eval_behind_a_link_out_of_the_repository_is_not_passed_over(
+    shop: Repo, target: str
+) -> None:
+    shop.delete("evals/support-eval.yaml")
+    shop.link("evals/support-eval.yaml", target)
+    shop.commit()
+    with pytest.raises(InvalidManifests) as caught:
+        plan_of(shop)
+    assert "evals/support-eval.yaml:1:1: A manifest must be a file" in str(caught.value.problems[0])
+
+
+def test_an_eval_too_large_to_look_at_is_not_passed_over(shop: Repo) -> None:
+    shop.write("evals/support-eval.yaml", f"{EVAL}# {'x' * Library.FILE_LIMIT}\n")
+    shop.commit()
+    with pytest.raises(InvalidManifests) as caught:
+        plan_of(shop)
+    assert "too many to see whether it is a manifest" in str(caught.value.problems[0])
+    shop.checkout("main")
+    shop.write(".github/gateval.yml", "manifests: [agents/**]\n")
+    shop.commit()
+    shop.checkout("change")
+    assert plan_of(shop).nothing
+
+
+def test_only_a_provider_named_scripted_is_scripted(shop: Repo) -> None:
+    model = "openrouter/scripted/support"
+    shop.write("agents/support.yaml", AGENT.replace("scripted/support", model))
+    shop.commit()
+    assert plan_of(shop).agents[0].models == (model,)
 
 
 def test_uncommitted_changes_are_measured_and_the_index_is_left_alone(shop: Repo) -> None:

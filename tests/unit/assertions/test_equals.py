@@ -37,4 +37,9 @@ def test_compares(output: str, options: dict[str, Any], status: str) -> None:
 
 def test_says_what_it_expected_and_saw() -> None:
     found = assessed({"type": "equals", "value": {"a": 1}, "field": "r"}, said('{"r": [1]}'))
-    assert found.reason == 'Expected `r` of the final message to equal "{"a": 1}", saw "[1]".'
+    assert found.reason == 'Expected `r` of the final message to equal {"a": 1}, saw [1].'
+
+
+def test_tells_a_number_from_the_text_that_looks_like_it() -> None:
+    found = assessed({"type": "equals", "value": 10482, "field": "id"}, said('{"id": "10482"}'))
+    assert found.reason == 'Expected `id` of the final message to equal 10482, saw "10482".'

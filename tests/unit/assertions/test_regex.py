@@ -52,10 +52,10 @@ def test_a_pattern_that_cannot_be_used_is_refused_when_read(
 
 def test_evil_patterns_take_no_time() -> None:
     text = "a" * 90_000 + "!"
-    begin = time.monotonic()
+    begin = time.process_time()
     for pattern in (r"(a+)+$", r"^(a|a)*$", r"(a*)*b", r"(?:a?){200}a{200}b"):
         assert assessed({"type": "regex", "pattern": pattern}, said(text)).status.value == "failed"
-    assert time.monotonic() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_a_text_that_is_too_long_is_an_error() -> None:

@@ -23,6 +23,13 @@ def test_is_a_subsequence(calls: str, tools: str, status: str, steps: tuple[int,
     assert (found.status.value, found.steps) == (status, steps)
 
 
+def test_says_where_the_sequence_is() -> None:
+    one = assessed({"type": "toolSequence", "tools": ["a"]}, called("a"))
+    two = assessed({"type": "toolSequence", "tools": ["a", "b"]}, called("a b"))
+    assert one.reason == "Expected the calls a, saw them at step 2."
+    assert two.reason == "Expected the calls a → b, saw them at steps 2, 3."
+
+
 def test_says_where_the_sequence_broke() -> None:
     found = assessed({"type": "toolSequence", "tools": ["a", "b", "c"]}, called("a c b"))
     assert found.reason == (

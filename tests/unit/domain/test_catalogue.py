@@ -116,7 +116,7 @@ AGENT_CASES = [
     ("[openai/gpt-5]", "[openai/gpt-5, gpt-5]", '5:26: spec.models[1]: "gpt-5" names no provider. Write "provider/model-id".'),
     ("spec:", "spec:\n  runtime: {type: command, cwd: /src}", "5:3: spec.runtime: A runtime of type command needs `command`: the program and its arguments."),
     ("spec:", "spec:\n  runtime: {type: command, command: [run], cwd: ../..}", "5:44: spec.runtime.cwd: ../.. leads out of the repository. Nothing outside it is read."),
-    ("spec:", "spec:\n  runtime: {command: [run]}", "5:13: spec.runtime.command: A runtime of type model starts no process. Set `type`."),
+    ("spec:", "spec:\n  runtime: {command: [run]}", "5:13: spec.runtime.command: A runtime of type model starts no process. Add `type: command`, or remove this."),
     ("spec:", "spec:\n  watch: [a, ../../b]", "5:14: spec.watch[1]: ../../b leads out of the repository. Nothing outside it is read."),
 ]  # fmt: skip
 
@@ -239,12 +239,12 @@ def test_warnings() -> None:
     )
     assert check_catalogue(catalogue, TREE) == ()
     whole_repository, never_runs = warnings_of(catalogue)
-    assert whole_repository == (
-        'bots/bot.yaml:3:18: every file of the repository counts as code of the Agent "bot", '
+    assert str(whole_repository) == (
+        'bots/bot.yaml:3:18: Every file of the repository counts as code of the Agent "bot", '
         "because it works in the root. Add spec.watch with those that matter."
     )
-    assert never_runs == (
-        'evals/fixtures.yaml:11:18: no Eval selects the fixture "plain", so it never runs.'
+    assert str(never_runs) == (
+        'evals/fixtures.yaml:11:18: No Eval selects the fixture "plain", so it never runs.'
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.paths import resolve_path
+from gateval.domain.paths import leads_out, resolve_path
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,16 @@ from gateval.domain.paths import resolve_path
 )
 def test_a_path_stays_inside(folder: str, relative: str, expected: str | None) -> None:
     assert resolve_path(folder, relative) == expected
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "expected"),
+    [
+        ("a/b.yaml", "../c.yaml", False),
+        ("a/b.yaml", "../../c.yaml", True),
+        ("b.yaml", "/etc/passwd", True),
+        ("b.yaml", "..", True),
+    ],
+)
+def test_where_a_link_leads(link: str, target: str, expected: bool) -> None:
+    assert leads_out(link, target) is expected

@@ -65,6 +65,13 @@ def test_what_looks_like_a_manifest(text: str, expected: bool) -> None:
     assert looks_like_manifest(text.encode()) is expected
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_manifest_in_another_encoding_is_refused_and_not_passed_over(encoding: str) -> None:
+    data = "apiVersion: gateval/v1\nkind: Eval\n".encode(encoding)
+    assert looks_like_manifest(data)
+    assert parse(data).problems
+
+
 def test_the_registry_finds_the_format() -> None:
     data = b"apiVersion: gateval/v1\n"
     found = format_of("a/b.yml", data)

@@ -58,9 +58,9 @@ WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy
             "something needed was missing in 1 trial; base could not be measured in 1 trial",
         ),
         ("a-eval f head:candidate", 0.0, None, "the candidate gave no answer in 1 trial"),
-        ("a-eval f head:pass", 1.0, None, "1 Eval meets its threshold; nothing regressed"),
+        ("a-eval f head:pass", 1.0, None, "1 Eval meets its threshold"),
         (
-            "a-eval f head:pass\nb-eval g head:pass",
+            "a-eval f head:pass\nb-eval g base:pass head:pass",
             1.0,
             None,
             "2 Evals meet their thresholds; nothing regressed",

@@ -38,6 +38,14 @@ def test_nothing_to_evaluate_is_as_harmless() -> None:
     assert not any(line.lstrip().startswith("::") for line in shown.splitlines())
 
 
+def test_nothing_to_evaluate_is_said_once() -> None:
+    plan = sample_reports.nothing().results.plan.model_copy(
+        update={"nothing": "Nothing to evaluate: no Agent changed."}
+    )
+
+    assert render_plan(plan).count("Nothing to evaluate") == 1
+
+
 def test_nothing_to_evaluate_loads_no_layout_library() -> None:
     code = """
 import sys

@@ -21,6 +21,10 @@ PLAN = make_results("a-eval f head:pass\nb-eval g head:pass").plan
         ({"head": WORKTREE}, f"gateval check --base {BASE.commit} --head WORKTREE"),
         ({"base": None}, f"gateval run a-eval b-eval --rev {HEAD.commit}"),
         ({"base": None, "head": WORKTREE}, "gateval run a-eval b-eval"),
+        (
+            {"base": None, "head": WORKTREE, "only": ("f", "g")},
+            "gateval run a-eval b-eval --fixture f --fixture g",
+        ),
         ({"base": None, "evals": (), "nothing": "None."}, "gateval plan"),
     ],
 )

@@ -141,3 +141,49 @@ def test_values_are_any_of_the_stages() -> None:
         "results.v1",
         "decision.v1",
     ]
+
+
+def _fixtures(content: dict[str, Any]) -> list[Any]:
+    fixtures: list[Any] = content["evals"][0]["fixtures"]
+    return fixtures
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda plan: plan["evals"].append(plan["evals"][0]), "the Eval a-eval"),
+        (lambda plan: _fixtures(plan).append(_fixtures(plan)[0]), "the fixture f of a-eval"),
+        (lambda plan: plan["agents"].append(plan["agents"][0]), "the Agent a on head"),
+    ],
+)
+def test_a_name_stands_once_in_a_plan(change: Change, name: str) -> None:
+    plan = json.loads(dump(make_results("a-eval f base:pass head:fail").plan))
+    change(plan)
+
+    with pytest.raises(StageFileError, match=f"{name} stands there twice"):
+        load_plan(json.dumps(plan).encode())
+
+
+def test_a_plan_that_compares_names_its_base() -> None:
+    plan = json.loads(dump(make_results("a-eval f base:pass head:fail").plan))
+    plan["base"] = None
+
+    with pytest.raises(StageFileError, match="a-eval is compared, but there is no base"):
+        load_plan(json.dumps(plan).encode())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda trial: trial["assessments"].clear(),
+        lambda trial: trial["assessments"][0].update(status="failed"),
+        lambda trial: trial["assessments"][0].update(status="error"),
+        lambda trial: trial["assessments"].append(trial["assessments"][0]),
+    ],
+)
+def test_a_pass_that_its_assertions_do_not_bear_out_is_refused(change: Change) -> None:
+    results = json.loads(dump(make_results("a-eval f base:new head:pass")))
+    change(results["trials"][0])
+
+    with pytest.raises(StageFileError, match="says pass, but its assertions do not"):
+        load_results(json.dumps(results).encode())

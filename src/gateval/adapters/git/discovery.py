@@ -40,8 +40,9 @@ def open_repository(
     bare, inside, up, rest = os.fsdecode(answer.out).split("\n", 3)
     git_folder = rest.removesuffix("\n")
     if bare == "true":
+        where = show_path(git_folder or str(folder))
         raise RepositoryError(
-            f"{show_path(git_folder)} is a bare repository; Gateval needs a working tree.",
+            f"{where} is a bare repository; Gateval needs a working tree.",
             hint="Clone it, and start Gateval in the clone.",
         )
     if inside != "true":

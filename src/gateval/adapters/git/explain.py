@@ -39,7 +39,7 @@ def explain(command: str, stderr: bytes) -> RepositoryError:
     if "not a git repository" in text:
         return RepositoryError(
             "This folder is not in a git repository.",
-            hint="Start Gateval inside the repository, or name its folder.",
+            hint="Start Gateval inside the repository, or make one with `git init`.",
         )
     if _FORMAT.search(text):
         return RepositoryError(
