@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.plan import Revision
@@ -102,6 +102,13 @@ class ModelCallError(Exception):
         if self.fault is ModelCallFault.UNCONFIGURED:
             return Cause.GATE
         return Cause.PROVIDER
+
+
+class ModelTrouble(NamedTuple):
+    """Why a trial says nothing of the candidate: its models were out of reach, as a sentence."""
+
+    cause: Cause
+    reason: str
 
 
 class ModelCalls(Protocol):

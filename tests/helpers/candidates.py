@@ -25,7 +25,7 @@ from gateval.domain.trace import Trace
 from gateval.domain.trial import Side, TrialKey
 from gateval.errors import RepositoryError
 from gateval.events import Event
-from gateval.ports import ModelCalls
+from gateval.ports import ModelCalls, ModelTrouble
 from tests.helpers.scripted_calls import ScriptedCalls
 
 
@@ -57,6 +57,10 @@ class Door:
 
     def environment(self) -> dict[str, str]:
         return {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "throw-away"}
+
+    def trouble(self, limit: float) -> ModelTrouble | None:
+        assert limit > 0
+        return None
 
     def close(self) -> Trace | None:
         self.closed += 1

@@ -15,7 +15,7 @@ from gateval.domain.plan import AgentDefinition
 from gateval.domain.trace import Trace
 from gateval.domain.trial import Answer, NoAnswer, Side, TrialKey
 from gateval.events import Listener
-from gateval.ports import Clock, ModelCalls
+from gateval.ports import Clock, ModelCalls, ModelTrouble
 
 OptionsModel = type[Spec]
 
@@ -47,6 +47,9 @@ class ModelSession(Protocol):
 
     def environment(self) -> dict[str, str]:
         """Base addresses and a throw-away key, under the names that the official SDKs read."""
+
+    def trouble(self, limit: float) -> ModelTrouble | None:
+        """Why the models were out of reach in a trial of `limit` seconds; asked before `close`."""
 
     def close(self) -> Trace | None:
         """End the session; later calls are refused. The trace, or None when there were no calls."""

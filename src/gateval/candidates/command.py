@@ -8,7 +8,7 @@ from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Runtime, Surroundings, TrialRequest
 from gateval.candidates.claims import ClaimError
 from gateval.candidates.contract import Said, read_answer, write_question
-from gateval.candidates.failures import failure, no_start, told
+from gateval.candidates.failures import failure, no_start, out_of_reach, told
 from gateval.candidates.program import End, Limits, NotStarted, Program, Ran
 from gateval.candidates.workplace import prepare_workplace
 from gateval.domain.base import Spec
@@ -54,13 +54,14 @@ class CommandRuntime(Runtime):
         )
         door = self.surroundings.door
         session = door.open(self.agent.side, self.agent.models) if door else None
+        trouble = None
         try:
             ran = await self._run(request, session, limits)
+            trouble = session.trouble(limits.seconds) if session else None
         finally:
             recorded = session.close() if session else None
-        if isinstance(ran, NoAnswer):
-            return ran
-        return self._read(ran, recorded, limits)
+        given = ran if isinstance(ran, NoAnswer) else self._read(ran, recorded, limits)
+        return out_of_reach(given, trouble, recorded)
 
     async def _run(
         self, request: TrialRequest, session: ModelSession | None, limits: Limits

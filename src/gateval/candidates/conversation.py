@@ -25,9 +25,13 @@ from gateval.domain.trace import StepKind, Trace, TraceBuilder, add_usage
 
 
 class Conversation:
-    """Grows turn by turn. Does no I/O."""
+    """Grows turn by turn. Does no I/O.
+
+    `asked_at` is when the call under way began (seconds of the clock), None between calls.
+    """
 
     def __init__(self, agent: AgentDefinition, request: TrialRequest) -> None:
+        self.asked_at: float | None = None
         self._tools = offered_tools(agent.tools)
         self._replay = Replay(request.tool_replay, request.shadow_tools)
         self._builder = TraceBuilder()

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from gateval.candidates.capture import LINE_WIDTH, last_lines
 from gateval.candidates.program import KIB, MIB, End, Limits, Ran
-from gateval.domain.trial import DETAIL_LINES, Cause, NoAnswer
+from gateval.domain.trace import Trace
+from gateval.domain.trial import DETAIL_LINES, Answer, Cause, NoAnswer
+from gateval.ports import ModelTrouble
 
 
 def no_start(reason: str, argv: tuple[str, ...], cause: Cause = Cause.CANDIDATE) -> NoAnswer:
@@ -46,6 +48,23 @@ def told(reason: str, ran: Ran, argv: tuple[str, ...]) -> NoAnswer:
         detail=(command_line(argv), *errors, *prints),
         seconds=ran.seconds,
     )
+
+
+def out_of_reach(
+    given: Answer | NoAnswer, trouble: ModelTrouble | None, trace: Trace | None
+) -> Answer | NoAnswer:
+    """Return what a candidate gave, unless its models were out of reach in the end.
+
+    Then the trial says nothing of the candidate, whether it gave up or made an excuse.
+    """
+    if trouble is None:
+        return given
+    if isinstance(given, Answer):
+        return NoAnswer(
+            cause=trouble.cause, reason=trouble.reason, trace=trace, seconds=given.seconds
+        )
+    reason = f"{trouble.reason} {given.reason}"
+    return given.model_copy(update={"cause": trouble.cause, "reason": reason})
 
 
 def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:

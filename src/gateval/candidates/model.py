@@ -53,6 +53,8 @@ class ModelRuntime(Runtime):
             if not limit.expired():
                 raise
             reason, late = f"The agent was not done within {request.timeout_seconds:g} s.", True
+            if self._waited_long(talk, request):
+                reason, cause = f"A model did not answer in time. {reason}", Cause.PROVIDER
         return NoAnswer(
             cause=cause,
             reason=reason,
@@ -60,6 +62,13 @@ class ModelRuntime(Runtime):
             trace=talk.trace(),
             seconds=max(clock.monotonic() - began, 0.0),
         )
+
+    def _waited_long(self, talk: Conversation, request: TrialRequest) -> bool:
+        """Whether one call took more than half of the time: the model was late, not the agent."""
+        if talk.asked_at is None:
+            return False
+        waited = self.surroundings.clock.monotonic() - talk.asked_at
+        return waited > request.timeout_seconds / 2
 
     async def close(self) -> None:
         """Nothing of it runs between trials."""
@@ -79,6 +88,7 @@ class ModelRuntime(Runtime):
     async def _ask(self, talk: Conversation, models: list[str]) -> ModelReply:
         while True:
             model = models[0]
+            talk.asked_at = self.surroundings.clock.monotonic()
             try:
                 return await self.surroundings.calls.call(
                     model, talk.request(model), side=self.agent.side

@@ -31,10 +31,14 @@ def error_reply(wire: WireFormat, status: int, message: str) -> Reply:
 
 
 class Outcome(NamedTuple):
-    """What a candidate gets, and what is recorded: the reply, or a sentence on what failed."""
+    """What a candidate gets, and what is recorded: the reply, or a sentence on what failed.
+
+    `error` is set when the model could not be asked, or answered with an error.
+    """
 
     reply: Reply
     recorded: ModelReply | str
+    error: ModelCallError | None = None
 
 
 async def answer_call(gateway: Gateway, session: Session, wire_name: str, body: bytes) -> Reply:
@@ -53,7 +57,8 @@ async def answer_call(gateway: Gateway, session: Session, wire_name: str, body: 
     except WireError as error:
         outcome = _failure(wire, 400, sentence(f"The request cannot be passed on: {error}"))
     except ModelCallError as error:
-        outcome = _failure(wire, http_status(error), error.message)
+        outcome = _failure(wire, http_status(error), error.message)._replace(error=error)
+    session.went(outcome.error)
     if request is None or isinstance(outcome.recorded, str):
         session.recorder.error(request, str(outcome.recorded))
     else:
@@ -92,12 +97,14 @@ async def _ask(
 def _passed_back(provider: str, wire: WireFormat, got: Answer) -> Outcome:
     """Return an answer as it came. Raises `ModelCallError` for a success that is no reply."""
     if got.status >= 400:
-        message = status_error(provider, got.status, wire.decode_error(got.body)).message
-        return Outcome(Reply(got.status, _error_body(wire, got, message)), message)
+        error = status_error(provider, got.status, wire.decode_error(got.body))
+        return Outcome(
+            Reply(got.status, _error_body(wire, got, error.message)), error.message, error
+        )
     try:
         return Outcome(Reply(got.status, got.body), wire.decode_reply(got.body))
-    except WireError as error:
-        raise unreadable(provider, str(error))
+    except WireError as unread:
+        raise unreadable(provider, str(unread))
 
 
 def _error_body(wire: WireFormat, got: Answer, message: str) -> bytes:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from gateval.domain.trace import Trace
-from gateval.domain.trial import Side
+from gateval.domain.trial import Cause, Side
 from gateval.gateway.trace_recorder import TraceRecorder
+from gateval.ports import ModelCallError, ModelTrouble
 from gateval.wire.registry import WIRE_FORMATS
 
 
@@ -35,7 +37,9 @@ class Session:
         self.recorder = TraceRecorder()
         self._address = address
         self._on_close = on_close
-        self._running: set[asyncio.Task[Any]] = set()
+        self._running: dict[asyncio.Task[Any], float] = {}
+        self._trouble: ModelTrouble | None = None
+        self._cut = 0.0
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that make the official SDKs come to us."""
@@ -53,11 +57,30 @@ class Session:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a call runs in a task")
-        self._running.add(task)
+        began = self._running[task] = time.monotonic()
         try:
             yield
+        except asyncio.CancelledError:
+            self._cut = max(self._cut, time.monotonic() - began)
+            raise
         finally:
-            self._running.discard(task)
+            self._running.pop(task, None)
+
+    def went(self, error: ModelCallError | None) -> None:
+        """Note how the latest call went. What a provider rejects is the candidate's own trouble."""
+        blamed = error is not None and error.cause is not Cause.CANDIDATE
+        self._trouble = ModelTrouble(error.cause, error.message) if error and blamed else None
+
+    def trouble(self, limit: float) -> ModelTrouble | None:
+        """Return why the models were out of reach when the candidate ended, or None.
+
+        That is how the latest call failed, or that a call waited for more than half of the trial's
+        `limit` (seconds) until the candidate was gone. Ask before `close`.
+        """
+        now = time.monotonic()
+        if max(self._cut, *(now - began for began in self._running.values()), 0) > limit / 2:
+            return ModelTrouble(Cause.PROVIDER, "A model did not answer in time.")
+        return self._trouble
 
     def close(self) -> Trace | None:
         """Refuse the key from now on, end calls under way, and return the trace.

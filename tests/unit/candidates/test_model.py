@@ -224,11 +224,12 @@ def test_an_agent_that_never_comes_to_an_end_is_stopped(tmp_path: Path) -> None:
     assert len(script.asked) == TURN_LIMIT
 
 
-def test_a_late_agent_is_a_skip_with_the_trace_so_far(tmp_path: Path) -> None:
+def test_a_late_model_is_a_skip_with_the_trace_so_far(tmp_path: Path) -> None:
     script: list[Turn] = [calls(("find", {"id": 1})), 30.0, says("too late")]
     result = silent(converse(tmp_path, script, ask(timeout=0.05)))
     assert result.timed_out
-    assert result.reason == "The agent was not done within 0.05 s."
+    assert result.cause is Cause.PROVIDER
+    assert result.reason == "A model did not answer in time. The agent was not done within 0.05 s."
     assert result.trace is not None
     assert result.trace.model_calls == 1
     assert 0.04 < result.seconds < 5

@@ -1,0 +1,157 @@
+"""A provider that is out of reach is not the candidate's fault, however the candidate takes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gateval.candidates.base import TrialRequest
+from gateval.candidates.team import Candidates
+from gateval.domain.conclude import conclude_no_answer
+from gateval.domain.manifests.fixture import FixtureInput, InputType
+from gateval.domain.plan import AgentDefinition
+from gateval.domain.trial import Answer, Cause, NoAnswer, Outcome, Side, TrialKey
+from gateval.gateway.door import Gateway
+from gateval.gateway.retry import RetryPolicy
+from gateval.gateway.server import GatewayServer
+from gateval.gateway.upstream import read_upstreams
+from tests.helpers.candidates import World, python_agent
+from tests.servers.model_server import Answer as Served
+from tests.servers.model_server import Call, ModelServer, failure, in_turn, reply
+
+ASK = """\
+import json, os, sys, urllib.error, urllib.request
+body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}]}).encode()
+def ask():
+    request = urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + "/chat/completions", body,
+        {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
+"""
+GIVES_UP = ASK + "print(ask())\n"
+APOLOGISES = (
+    ASK
+    + """\
+try:
+    print(ask())
+except urllib.error.HTTPError:
+    print("Sorry, something went wrong.")
+"""
+)
+TRIES_AGAIN = (
+    ASK
+    + """\
+try:
+    print(ask())
+except urllib.error.HTTPError:
+    print(ask())
+"""
+)
+
+
+def status(code: int) -> Callable[[Call], Served]:
+    return lambda call: failure(call, code, "no")
+
+
+def hang(call: Call) -> Served:
+    return reply(call, "late", delay=30)
+
+
+def question(seconds: float) -> TrialRequest:
+    return TrialRequest(
+        key=TrialKey(eval="e", fixture="f", side=Side.HEAD, repetition=1),
+        input=FixtureInput(type=InputType.PROMPT, payload={"prompt": "hi"}),
+        tool_replay=(),
+        shadow_tools=(),
+        timeout_seconds=seconds,
+    )
+
+
+def ask(
+    tmp_path: Path,
+    respond: Callable[[Call], Served],
+    *,
+    program: str | None,
+    seconds: float = 10,
+    policy: RetryPolicy | None = None,
+) -> Answer | NoAnswer:
+    """Let a candidate answer one question while the provider does as `respond` says."""
+    quick = policy or RetryPolicy(attempts=2, first_wait=0.01, longest_wait=0.02)
+
+    async def go() -> Answer | NoAnswer:
+        async with ModelServer(respond) as provider:
+            environ = {
+                "OPENAI_BASE_URL": provider.openai_url,
+                "OPENAI_API_KEY": "sk-0123456789abcdef",
+            }
+            async with (
+                Gateway(read_upstreams(environ), {}, policy=quick) as gateway,
+                GatewayServer(gateway) as door,
+            ):
+                world = World(tmp_path, calls=gateway, door=door)
+                agent = _agent(world, program)
+                async with Candidates(world.surroundings) as candidates:
+                    return await candidates.answer(agent, question(seconds))
+
+    return asyncio.run(go())
+
+
+def _agent(world: World, program: str | None) -> AgentDefinition:
+    agent = python_agent(models=("openai/m",))
+    if program is not None:
+        world.write("agent.py", program)
+        return agent
+    runtime = agent.runtime.model_copy(update={"type": "model", "command": ()})
+    return agent.model_copy(update={"runtime": runtime})
+
+
+@pytest.mark.parametrize("code", [503, 429, 401])
+@pytest.mark.parametrize(
+    "program", [GIVES_UP, APOLOGISES, None], ids=["gives-up", "apologises", "model"]
+)
+def test_an_outage_is_the_providers(tmp_path: Path, code: int, program: str | None) -> None:
+    given = ask(tmp_path, status(code), program=program)
+    assert isinstance(given, NoAnswer)
+    assert given.cause is Cause.PROVIDER
+    assert "openai" in given.reason
+
+
+@pytest.mark.parametrize("program", [GIVES_UP, None], ids=["command", "model"])
+@pytest.mark.parametrize("respond", [hang, status(503)], ids=["hang", "503 and slow retries"])
+def test_a_provider_that_is_late_is_not_the_candidates_fault(
+    tmp_path: Path, program: str | None, respond: Callable[[Call], Served]
+) -> None:
+    slow = RetryPolicy(attempts=5, first_wait=20, longest_wait=20)
+    given = ask(tmp_path, respond, program=program, seconds=1, policy=slow)
+    assert isinstance(given, NoAnswer)
+    assert (given.cause, given.timed_out) == (Cause.PROVIDER, True)
+    assert given.reason.startswith("A model did not answer in time.")
+    trial = conclude_no_answer(question(1).key, given)
+    assert (trial.outcome, trial.cause) == (Outcome.SKIP, Cause.PROVIDER)
+
+
+@pytest.mark.parametrize("program", [GIVES_UP, None], ids=["command", "model"])
+def test_a_request_that_the_provider_rejects_is_the_candidates(
+    tmp_path: Path, program: str | None
+) -> None:
+    given = ask(tmp_path, status(404), program=program)
+    assert isinstance(given, NoAnswer)
+    assert given.cause is Cause.CANDIDATE
+
+
+def test_a_candidate_that_gets_through_in_the_end_is_measured(tmp_path: Path) -> None:
+    once = RetryPolicy(attempts=1)
+    respond = in_turn(status(503), lambda call: reply(call, "Hello"))
+    given = ask(tmp_path, respond, program=TRIES_AGAIN, policy=once)
+    assert isinstance(given, Answer)
+    assert given.output.strip() == "Hello"
+
+
+def test_a_candidate_that_is_slow_by_itself_is_at_fault(tmp_path: Path) -> None:
+    program = ASK + "import time\nask()\ntime.sleep(20)\n"
+    given = ask(tmp_path, lambda call: reply(call, "Hello"), program=program, seconds=1)
+    assert isinstance(given, NoAnswer)
+    assert (given.cause, given.timed_out) == (Cause.CANDIDATE, True)
