@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 _FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
+_REMOTE_HEAD = "refs/remotes/origin/HEAD"
 _DEFAULTS = (
-    "refs/remotes/origin/HEAD",
+    _REMOTE_HEAD,
     "refs/remotes/origin/main",
     "refs/remotes/origin/master",
     "refs/heads/main",
@@ -70,7 +71,8 @@ def default_branch(git: Git) -> str | None:
     """Return the name of the default branch, as short as it is unambiguous, or None.
 
     In this order: what the remote `origin` says, its `main` or `master`, the local `main` or
-    `master`, and a local branch of the name that git gives to first branches here.
+    `master`, and a local branch of the name that git gives to first branches here. A remote whose
+    HEAD is detached names a commit, perhaps the very one to measure, and no branch.
     """
     if found := _first_branch(git, _DEFAULTS):
         return found
@@ -86,7 +88,8 @@ def _first_branch(git: Git, refs: tuple[str, ...]) -> str | None:
     for ref in refs:
         if ref in found:
             short, _, target = found[ref].partition(" ")
-            return target or short
+            if target or ref != _REMOTE_HEAD:
+                return target or short
     return None
 
 

@@ -176,3 +176,15 @@ class TestDefaultBranch:
 
     def test_an_empty_repository_has_none(self, repo: Repo) -> None:
         assert open_repository(repo.path, repo.env).default_branch() is None
+
+
+def test_a_remote_with_a_detached_head_names_no_branch(repo: Repo, tmp_path: Path) -> None:
+    repo.write("file")
+    start = repo.commit("Start")
+    repo.checkout(start)
+    loose = repo.commit("On no branch")
+    clone = Repo.clone(repo.path, tmp_path / "clone")
+    clone.git("update-ref", "refs/remotes/origin/HEAD", loose)
+    found = open_repository(clone.path, clone.env)
+    assert found.default_branch() == "origin/main"
+    assert found.resolve("origin/main").commit == start
