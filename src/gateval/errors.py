@@ -7,6 +7,12 @@
     ├── RepositoryError          3  git could not answer
     ├── MissingKey               3  a provider key is needed and absent
     ├── EvaluationError          3  the run as a whole could not go on
+    ├── ForgeError               3  GitHub did not do what it was asked for
+    │   ├── MissingPermission    3  the token may not do it; names the permission to add
+    │   ├── NotOnForge           3  no such pull request, repository or comment
+    │   ├── RateLimited          3  too many requests, and the wait would be too long
+    │   ├── ForgeUnavailable     3  no answer, or 5xx, after all retries
+    │   └── ForgeRejected        3  the request as it is: refused, and refused again if repeated
     └── Interrupted            130  stopped by a person or the machine
 
 Exit code 1 (gate failed) and 0 (pass) belong to decisions, not to errors. `app.py` is the one
@@ -74,6 +80,34 @@ class MissingKey(GatevalError):
 
 class EvaluationError(GatevalError):
     """The evaluation could not be carried out as a whole."""
+
+
+class ForgeError(GatevalError):
+    """GitHub did not do what it was asked for. The message holds no secret."""
+
+
+class MissingPermission(ForgeError):
+    """The token lacks a permission; `permission` reads as in a workflow: `checks: write`."""
+
+    def __init__(self, message: str, *, permission: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.permission = permission
+
+
+class NotOnForge(ForgeError):
+    """What was asked for is not there, or the token may not know that it is."""
+
+
+class RateLimited(ForgeError):
+    """GitHub asks for a longer pause than the gate may wait."""
+
+
+class ForgeUnavailable(ForgeError):
+    """GitHub was not reached, or failed on its side, also after all retries."""
+
+
+class ForgeRejected(ForgeError):
+    """GitHub refuses this request; repeating it would not help."""
 
 
 class Interrupted(GatevalError):

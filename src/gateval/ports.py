@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from gateval.domain.check_run import CheckReport, CheckRun
+from gateval.domain.forge import Comment, PullRequest
 from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.plan import Revision
 from gateval.domain.tree import Entry
@@ -119,3 +121,52 @@ class ModelCalls(Protocol):
 
         `side` says whose scripted models answer. Retries are made inside. Raises `ModelCallError`.
         """
+
+
+class PullRequests(Protocol):
+    """The pull requests of one repository. Every method of a forge raises `ForgeError`."""
+
+    def pull_request(self, number: int) -> PullRequest:
+        """The pull request as it is now. Raises `NotOnForge` when there is none."""
+
+
+class Comments(Protocol):
+    """The comments on the pull requests of one repository. Comments are named by their number."""
+
+    def viewer(self) -> str:
+        """The login under which we write, e.g. `github-actions[bot]`. Asked for once."""
+
+    def comments(self, pull_request: int) -> tuple[Comment, ...]:
+        """All comments of a pull request, oldest first."""
+
+    def create_comment(self, pull_request: int, body: str) -> Comment:
+        """Write a new comment."""
+
+    def update_comment(self, comment: int, body: str) -> Comment:
+        """Replace the body of a comment."""
+
+    def delete_comment(self, comment: int) -> None:
+        """Delete a comment; nothing happens when it is gone."""
+
+
+class CheckRuns(Protocol):
+    """The check runs of one repository. They are named by their number."""
+
+    def check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
+        """All check runs of this name on a commit, of whatever App, newest first."""
+
+    def create_check_run(self, sha: str, report: CheckReport) -> CheckRun:
+        """Make a check run on a commit."""
+
+    def update_check_run(self, check_run: int, report: CheckReport) -> CheckRun:
+        """Replace what a check run says; annotations are added. A completed one stays completed.
+
+        Raises `MissingPermission` for a check run of another App.
+        """
+
+
+class Forge(PullRequests, Comments, CheckRuns, Protocol):
+    """A repository on GitHub, read and written through its API.
+
+    Waits and retries happen inside: rate limits and outages are errors only after all retries.
+    """
