@@ -26,6 +26,18 @@ class CandidatePreparing(Value):
     what: str
 
 
+class CandidateWarned(Value):
+    """A candidate did what a person should know of, though it changes no outcome.
+
+    `message` is a sentence; what the candidate itself said may stand in it, so it is not clean.
+    """
+
+    event: Literal["candidate-warned"] = "candidate-warned"
+    agent: str
+    side: str
+    message: str
+
+
 class TrialStarted(Value):
     """A trial begins."""
 
@@ -48,5 +60,7 @@ class RunFinished(Value):
     planned: int
 
 
-Event = RunStarted | CandidatePreparing | TrialStarted | TrialFinished | RunFinished
+Event = (
+    RunStarted | CandidatePreparing | CandidateWarned | TrialStarted | TrialFinished | RunFinished
+)
 Listener = Callable[[Event], None]

@@ -45,11 +45,14 @@ class Folders:
 
 @dataclass
 class Door:
-    """A model door without models behind it: knows its sessions, and gives `trace` when closed."""
+    """A model door without models behind it: knows its sessions, and gives `trace` per trial."""
 
     trace: Trace | None = None
     opened: list[tuple[Side, tuple[str, ...]]] = field(default_factory=list)
+    begun: int = 0
+    ended: int = 0
     closed: int = 0
+    stray: int = 0
 
     def open(self, side: Side, models: tuple[str, ...]) -> Door:
         self.opened.append((side, models))
@@ -62,9 +65,15 @@ class Door:
         assert limit > 0
         return None
 
-    def close(self) -> Trace | None:
-        self.closed += 1
+    def begin(self) -> None:
+        self.begun += 1
+
+    def end(self) -> Trace | None:
+        self.ended += 1
         return self.trace
+
+    def close(self) -> None:
+        self.closed += 1
 
 
 class World:

@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, TextIO
 from gateval.domain.trial import Outcome
 from gateval.events import (
     CandidatePreparing,
+    CandidateWarned,
     Event,
     Listener,
     RunStarted,
     TrialFinished,
 )
+from gateval.render.sanitize import plain_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PLAIN_LINES = 10
 """About how many progress lines a plain log gets, however many trials there are."""
+
+WARNING_LIMIT = 300
+"""Characters shown of a warning, in which a candidate's own words may stand."""
 
 
 @contextlib.contextmanager
@@ -53,6 +58,11 @@ def _quietly(listener: Listener) -> Listener:
     return tell
 
 
+def _warning(event: CandidateWarned) -> str:
+    said = f"{event.agent} ({event.side}): {event.message}"
+    return f"Warning: {plain_line(said, WARNING_LIMIT)}"
+
+
 class Tally:
     """Counts finished trials by outcome."""
 
@@ -84,6 +94,8 @@ class PlainProgress:
             self._line(f"Running {self._tally.planned} {noun}.")
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
+        elif isinstance(event, CandidateWarned):
+            self._line(_warning(event))
         elif isinstance(event, TrialFinished):
             finished = self._tally.add(event.trial.outcome)
             step = max(1, self._tally.planned // PLAIN_LINES)
@@ -110,6 +122,10 @@ class LiveProgress:
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, CandidatePreparing):
             self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])
+        elif isinstance(event, CandidateWarned):
+            self._progress.console.print(
+                _warning(event), markup=False, highlight=False, emoji=False, soft_wrap=True
+            )
         elif isinstance(event, TrialFinished):
             self._tally.add(event.trial.outcome)
             self._progress.update(

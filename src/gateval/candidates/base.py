@@ -43,23 +43,36 @@ class Exports(Protocol):
 
 
 class ModelSession(Protocol):
-    """What one trial's candidate uses to reach models, and what was seen of it."""
+    """What one instance of a candidate uses to reach models, trial after trial.
+
+    Calls are admitted between `begin` and `end` only. All others are *stray*: refused and counted.
+    """
 
     def environment(self) -> dict[str, str]:
         """Base addresses and a throw-away key, under the names that the official SDKs read."""
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
-        """Why the models were out of reach in a trial of `limit` seconds; asked before `close`."""
+    def begin(self) -> None:
+        """A trial begins: calls are admitted from now on, and go into a fresh trace."""
 
-    def close(self) -> Trace | None:
-        """End the session; later calls are refused. The trace, or None when there were no calls."""
+    def trouble(self, limit: float) -> ModelTrouble | None:
+        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`."""
+
+    def end(self) -> Trace | None:
+        """The trial is over, and its calls with it. The trace, or None when there were no calls."""
+
+    @property
+    def stray(self) -> int:
+        """How many calls were refused because no trial was under way, since it was opened."""
+
+    def close(self) -> None:
+        """The instance is gone: a trial under way ends, and the key is refused from now on."""
 
 
 class ModelDoor(Protocol):
     """The door through which candidates call models."""
 
     def open(self, side: Side, models: tuple[str, ...]) -> ModelSession:
-        """Open it for one trial. `side` says whose scripted models answer."""
+        """Open it for one instance. `side` says whose scripted models answer."""
 
 
 @dataclass(frozen=True)

@@ -54,12 +54,16 @@ class CommandRuntime(Runtime):
         )
         door = self.surroundings.door
         session = door.open(self.agent.side, self.agent.models) if door else None
-        trouble = None
+        trouble = recorded = None
+        if session:
+            session.begin()
         try:
             ran = await self._run(request, session, limits)
             trouble = session.trouble(limits.seconds) if session else None
+            recorded = session.end() if session else None
         finally:
-            recorded = session.close() if session else None
+            if session:
+                session.close()
         given = ran if isinstance(ran, NoAnswer) else self._read(ran, recorded, limits)
         return out_of_reach(given, trouble, recorded)
 

@@ -12,6 +12,7 @@ from gateval.gateway.faults import http_status, sentence, status_error, unreadab
 from gateval.gateway.http_client import Answer
 from gateval.gateway.routing import route
 from gateval.gateway.session import Session
+from gateval.gateway.trial_calls import TrialCalls
 from gateval.ports import ModelCallError
 from gateval.wire.base import WireError, WireFormat
 from gateval.wire.json_text import read_object, write_json
@@ -41,8 +42,10 @@ class Outcome(NamedTuple):
     error: ModelCallError | None = None
 
 
-async def answer_call(gateway: Gateway, session: Session, wire_name: str, body: bytes) -> Reply:
-    """Answer a request that came in the format `wire_name`, and record it in the session.
+async def answer_call(
+    gateway: Gateway, session: Session, trial: TrialCalls, wire_name: str, body: bytes
+) -> Reply:
+    """Answer a request that came in the format `wire_name`, and record it in the trial.
 
     Never raises for anything that a candidate or a provider does.
     """
@@ -58,11 +61,11 @@ async def answer_call(gateway: Gateway, session: Session, wire_name: str, body: 
         outcome = _failure(wire, 400, sentence(f"The request cannot be passed on: {error}"))
     except ModelCallError as error:
         outcome = _failure(wire, http_status(error), error.message)._replace(error=error)
-    session.went(outcome.error)
+    trial.went(outcome.error)
     if request is None or isinstance(outcome.recorded, str):
-        session.recorder.error(request, str(outcome.recorded))
+        trial.recorder.error(request, str(outcome.recorded))
     else:
-        session.recorder.reply(model, request, outcome.recorded)
+        trial.recorder.reply(model, request, outcome.recorded)
     return outcome.reply
 
 

@@ -95,13 +95,17 @@ class GatewayServer:
         wire = WIRE_FORMATS[name]
         session = self._sessions.get(_presented_key(request))
         if session is None:
-            return error_reply(wire, 401, "This key is unknown here, or its trial is over.")
-        with session.under_way():
+            return error_reply(wire, 401, "This key is unknown here, or its candidate has ended.")
+        trial = session.trial
+        if trial is None:
+            session.went_astray()
+            return error_reply(wire, 403, "No trial is under way, so no model may be called.")
+        with trial.under_way():
             try:
                 body = await request.read()
             except web.HTTPRequestEntityTooLarge:
                 return error_reply(wire, 413, f"A request may have {BODY_LIMIT} bytes.")
-            return await answer_call(self._gateway, session, name, body)
+            return await answer_call(self._gateway, session, trial, name, body)
 
 
 def _presented_key(request: web.Request) -> str:

@@ -1,26 +1,23 @@
-"""One candidate's access to models: a throw-away key, the models it may mean, and its trace."""
+"""One instance's access to models: a throw-away key, the models it may mean, trial after trial."""
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 from gateval.domain.trace import Trace
-from gateval.domain.trial import Cause, Side
-from gateval.gateway.trace_recorder import TraceRecorder
-from gateval.ports import ModelCallError, ModelTrouble
+from gateval.domain.trial import Side
+from gateval.gateway.trial_calls import TrialCalls
+from gateval.ports import ModelTrouble
 from gateval.wire.registry import WIRE_FORMATS
 
 
 class Session:
-    """Made by `GatewayServer.open`. After `close` its key is refused.
+    """Made by `GatewayServer.open`; see `candidates.base.ModelSession`.
 
     Attributes: `side` says whose scripted models answer, `models` is the Agent's list
-    (`provider/model-id`), `key` is the throw-away key, `recorder` collects the trace.
+    (`provider/model-id`), `key` is the throw-away key, `trial` the calls of the trial under way,
+    None between trials.
     """
 
     def __init__(
@@ -34,12 +31,10 @@ class Session:
         self.side = side
         self.models = models
         self.key = f"gateval-{secrets.token_urlsafe(32)}"
-        self.recorder = TraceRecorder()
+        self.trial: TrialCalls | None = None
         self._address = address
         self._on_close = on_close
-        self._running: dict[asyncio.Task[Any], float] = {}
-        self._trouble: ModelTrouble | None = None
-        self._cut = 0.0
+        self._stray = 0
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that make the official SDKs come to us."""
@@ -51,43 +46,32 @@ class Session:
             "ANTHROPIC_API_KEY": self.key,
         }
 
-    @contextmanager
-    def under_way(self) -> Iterator[None]:
-        """Note the current task as a call that `close` has to end."""
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a call runs in a task")
-        began = self._running[task] = time.monotonic()
-        try:
-            yield
-        except asyncio.CancelledError:
-            self._cut = max(self._cut, time.monotonic() - began)
-            raise
-        finally:
-            self._running.pop(task, None)
-
-    def went(self, error: ModelCallError | None) -> None:
-        """Note how the latest call went. What a provider rejects is the candidate's own trouble."""
-        blamed = error is not None and error.cause is not Cause.CANDIDATE
-        self._trouble = ModelTrouble(error.cause, error.message) if error and blamed else None
+    def begin(self) -> None:
+        """Admit calls from now on, into a fresh trace. A trial still under way is ended."""
+        self.end()
+        self.trial = TrialCalls()
 
     def trouble(self, limit: float) -> ModelTrouble | None:
-        """Return why the models were out of reach when the candidate ended, or None.
-
-        That is how the latest call failed, or that a call waited for more than half of the trial's
-        `limit` (seconds) until the candidate was gone. Ask before `close`.
+        """Return why the models were out of reach in the trial under way, which took `limit`
+        seconds at most, or None. Ask before `end`.
         """
-        now = time.monotonic()
-        if max(self._cut, *(now - began for began in self._running.values()), 0) > limit / 2:
-            return ModelTrouble(Cause.PROVIDER, "A model did not answer in time.")
-        return self._trouble
+        return self.trial.trouble(limit) if self.trial else None
 
-    def close(self) -> Trace | None:
-        """Refuse the key from now on, end calls under way, and return the trace.
+    def end(self) -> Trace | None:
+        """End the trial and its calls, and return its trace: None if no model was called."""
+        trial, self.trial = self.trial, None
+        return trial.end() if trial else None
 
-        None means that no model was called. A second call returns the same trace.
-        """
+    @property
+    def stray(self) -> int:
+        """How many calls came between trials, since the session was opened. All were refused."""
+        return self._stray
+
+    def went_astray(self) -> None:
+        """Count a call that came between trials."""
+        self._stray += 1
+
+    def close(self) -> None:
+        """End the trial if there is one, and refuse the key from now on."""
+        self.end()
         self._on_close(self)
-        for task in self._running:
-            task.cancel()
-        return self.recorder.trace()

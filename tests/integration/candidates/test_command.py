@@ -117,7 +117,7 @@ def test_what_the_door_saw_wins_over_claims(
     assert result.trace.source == source
     assert (result.usage == SEEN.usage) is (recorded is not None)
     assert door.opened == [(Side.BASE, ("openai/gpt",))]
-    assert door.closed == 1
+    assert (door.begun, door.ended, door.closed) == (1, 1, 1)
 
 
 def test_a_failure_keeps_what_the_door_saw_and_shuts_it(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_failure_keeps_what_the_door_saw_and_shuts_it(tmp_path: Path) -> None:
     world.write("agent.py", "raise SystemExit(3)")
     result = failed(world, python_agent())
     assert result.trace == SEEN
-    assert door.closed == 1
+    assert (door.begun, door.ended, door.closed) == (1, 1, 1)
 
 
 CANARIES = {

@@ -55,6 +55,13 @@ def serve(use: Use, respond: Responder = hello, policy: RetryPolicy = QUICK) -> 
     asyncio.run(run())
 
 
+def begun(server: GatewayServer, *models: str, side: Side = Side.HEAD) -> Session:
+    """A session with a trial under way."""
+    session = server.open(side, models)
+    session.begin()
+    return session
+
+
 def address(session: Session) -> str:
     return session.environment()["ANTHROPIC_BASE_URL"]
 
@@ -118,27 +125,27 @@ def errors(trace: Trace | None) -> list[str]:
 )
 def test_only_the_generation_endpoints_exist(method: str, path: str) -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         status, body, _ = await send(session, path, method=method, json=ASKED)
         assert status == 404
         assert "This gateway has no" in json.loads(body)["error"]["message"]
         assert provider.calls == []
-        assert session.close() is None
+        assert session.end() is None
 
     serve(use)
 
 
-def test_unknown_keys_are_refused_and_so_are_those_of_ended_trials() -> None:
+def test_unknown_keys_are_refused_and_so_are_those_of_ended_candidates() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session, other = server.open(Side.HEAD, ()), server.open(Side.BASE, ())
+        session, other = begun(server), begun(server, side=Side.BASE)
         assert session.key != other.key
         for key in ("", "sk-anything", session.key[:-1], CANARY):
             status, _, _ = await send(session, key=key, json=ASKED)
             assert status == 401
         session.close()
-        with pytest.raises(openai.AuthenticationError, match="its trial is over"):
+        with pytest.raises(openai.AuthenticationError, match="its candidate has ended"):
             await ask_openai(session)
-        with pytest.raises(anthropic.AuthenticationError, match="its trial is over"):
+        with pytest.raises(anthropic.AuthenticationError, match="its candidate has ended"):
             await ask_anthropic(session)
         assert provider.calls == []
         status, _, _ = await send(other, json=ASKED)
@@ -149,13 +156,13 @@ def test_unknown_keys_are_refused_and_so_are_those_of_ended_trials() -> None:
 
 def test_streams_are_refused_with_a_sentence() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         with pytest.raises(openai.BadRequestError, match="does not stream yet"):
             await ask_openai(session, stream=True)
         with pytest.raises(anthropic.BadRequestError, match="does not stream yet"):
             await ask_anthropic(session, stream=True)
         assert provider.calls == []
-        assert len(errors(session.close())) == 2
+        assert len(errors(session.end())) == 2
 
     serve(use)
 
@@ -175,7 +182,7 @@ def test_streams_are_refused_with_a_sentence() -> None:
 def test_bodies_that_are_none(body: bytes, status: int) -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         for path in (CHAT, MESSAGES):
-            session = server.open(Side.HEAD, ())
+            session = begun(server)
             got, answer, _ = await send(session, path, data=io.BytesIO(body))
             assert got == status
             assert json.loads(answer)["error"]["message"]
@@ -197,7 +204,7 @@ def test_what_the_neutral_form_does_not_know_survives_both_ways() -> None:
         return Answer(body=json.dumps(answer).encode(), headers=secret)
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ("openai/gpt-5",))
+        session = begun(server, "openai/gpt-5")
         asked = {**ASKED, **extra, "model": "openai/gpt-5"}
         status, body, headers = await send(session, json=asked, params={"beta": "true"})
         assert (status, json.loads(body)) == (200, answer)
@@ -206,7 +213,7 @@ def test_what_the_neutral_form_does_not_know_survives_both_ways() -> None:
         known = {"Content-Type", "Content-Length", "Date", "Server", "Connection"}
         assert set(headers) <= known
         assert headers["Content-Type"].startswith("application/json")
-        trace = session.close()
+        trace = session.end()
         assert trace is not None
         assert trace.models == ("openai/gpt-5",)
 
@@ -228,7 +235,7 @@ def test_nothing_a_candidate_sends_reaches_the_log(
     sent: bytes, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         port = int(address(session).rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(sent.replace(b"Host: x", f"Host: x\r\nx-api-key: {session.key}".encode()))
@@ -245,7 +252,7 @@ def test_nothing_a_candidate_sends_reaches_the_log(
 
 def test_long_histories_pass() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         long = [{"role": "user", "content": "x" * 3_000_000}]
         await ask_openai(session, messages=long)
         assert provider.calls[0].body["messages"] == long
@@ -255,7 +262,7 @@ def test_long_histories_pass() -> None:
 
 def test_no_header_of_the_candidate_reaches_the_provider() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         extra = {"anthropic-beta": "files-api", "X-Forwarded-Host": "evil"}
         await ask_anthropic(session, extra_headers=extra)
         sent = provider.calls[0].headers
@@ -272,14 +279,14 @@ def test_errors_of_the_provider_are_passed_on_without_its_headers_and_keys() -> 
         return Answer(400, answer.body.replace(b"some_error", b"too_long"), answer.headers)
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         with pytest.raises(openai.BadRequestError) as caught:
             await ask_openai(session)
         assert caught.value.type == "too_long"
         with pytest.raises(anthropic.BadRequestError, match="Too long"):
             await ask_anthropic(session)
         _, body, headers = await send(session, json=ASKED)
-        trace = session.close()
+        trace = session.end()
         assert CANARY not in f"{caught.value} {body!r} {headers} {trace!r}"
         assert "x-request-id" not in headers
         assert errors(trace)[0].endswith("Too long for [key removed].")
@@ -303,7 +310,7 @@ def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
     """The candidate gets the trouble in its own format, and its SDK does not try again."""
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         tries = 2 if status in {429, 503} else 1
         with pytest.raises(openai.APIStatusError) as caught:
             await ask_openai(session)
@@ -313,36 +320,91 @@ def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
             await ask_anthropic(session)
         assert also.value.status_code == status
         assert len(provider.calls) == 2 * tries
-        assert len(errors(session.close())) == 2
+        assert len(errors(session.end())) == 2
 
     serve(use, lambda call: answer)
 
 
 def test_a_model_that_is_not_set_up() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         with pytest.raises(openai.BadRequestError, match="needs OPENROUTER_API_KEY"):
             await ask_openai(session, model="openrouter/x")
 
     serve(use)
 
 
-def test_closing_a_session_ends_its_calls() -> None:
+def test_the_end_of_a_trial_ends_its_calls() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = server.open(Side.HEAD, ())
+        session = begun(server)
         waiting = asyncio.create_task(send(session, json=ASKED))
         await called(provider)
-        assert session.close() is None
+        assert session.end() is None
         with pytest.raises(aiohttp.ClientError):
             await asyncio.wait_for(waiting, 5)
-        assert session.close() is None
+        assert session.end() is None
 
     serve(use, lambda call: reply(call, "late", delay=60))
 
 
-def test_a_candidate_that_goes_away_ends_its_calls() -> None:
+def test_closing_a_session_ends_its_calls() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = begun(server)
+        waiting = asyncio.create_task(send(session, json=ASKED))
+        await called(provider)
+        session.close()
+        with pytest.raises(aiohttp.ClientError):
+            await asyncio.wait_for(waiting, 5)
+
+    serve(use, lambda call: reply(call, "late", delay=60))
+
+
+def test_calls_between_trials_are_refused_and_counted() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = server.open(Side.HEAD, ())
+        with pytest.raises(openai.PermissionDeniedError, match="No trial is under way"):
+            await ask_openai(session)
+        assert (session.stray, session.end(), provider.calls) == (1, None, [])
+        session.begin()
+        await ask_openai(session)
+        assert session.end() is not None
+        with pytest.raises(anthropic.PermissionDeniedError, match="No trial is under way"):
+            await ask_anthropic(session)
+        assert (session.stray, len(provider.calls)) == (2, 1)
+
+    serve(use)
+
+
+def test_each_trial_of_an_instance_has_its_own_trace() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = server.open(Side.HEAD, ())
+        for said in ("one", "two", "two"):
+            session.begin()
+            await send(session, json={**ASKED, "messages": [{"role": "user", "content": said}]})
+            trace = session.end()
+            assert trace is not None
+            assert [step.text for step in trace.steps] == [said, "hi"]
+        assert session.stray == 0
+
+    serve(use)
+
+
+def test_the_trouble_of_one_trial_is_not_the_next_ones() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = begun(server)
+        await send(session, json=ASKED)
+        trouble = session.trouble(10)
+        assert trouble is not None
+        assert "openai answered 503" in trouble.reason
+        session.begin()
+        assert session.trouble(10) is None
+
+    serve(use, lambda call: failure(call, 503, "down"))
+
+
+def test_a_candidate_that_goes_away_ends_its_calls() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = begun(server)
         waiting = asyncio.create_task(send(session, json=ASKED))
         await called(provider)
         waiting.cancel()
@@ -357,12 +419,12 @@ def test_a_candidate_that_goes_away_ends_its_calls() -> None:
 
 def test_sessions_do_not_mix() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
-        sessions = [server.open(Side.HEAD, ()) for _ in range(20)]
+        sessions = [begun(server) for _ in range(20)]
 
         async def talk(number: int) -> Trace | None:
             said = [{"role": "user", "content": f"I am {number}"}]
             await send(sessions[number], json={"model": "m", "messages": said})
-            return sessions[number].close()
+            return sessions[number].end()
 
         traces = await asyncio.gather(*(talk(number) for number in range(20)))
         for number, trace in enumerate(traces):

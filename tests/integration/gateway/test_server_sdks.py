@@ -133,9 +133,10 @@ def test_a_tool_round_trip(program: str, model: str, answered_by: str) -> None:
                 GatewayServer(gateway) as server,
             ):
                 session = server.open(Side.HEAD, ("scripted/support",))
+                session.begin()
                 environment = session.environment()
                 output = await run_agent(program, model, environment)
-                return output, session.close(), provider.calls, environment
+                return output, session.end(), provider.calls, environment
 
     output, trace, calls, environment = asyncio.run(run())
     assert output.startswith("Both are open. ")

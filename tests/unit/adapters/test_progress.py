@@ -10,7 +10,14 @@ from pathlib import Path
 
 from gateval.adapters.progress import show_progress
 from gateval.domain.trial import Outcome, Side, Trial, TrialKey
-from gateval.events import CandidatePreparing, Event, RunFinished, RunStarted, TrialFinished
+from gateval.events import (
+    CandidatePreparing,
+    CandidateWarned,
+    Event,
+    RunFinished,
+    RunStarted,
+    TrialFinished,
+)
 from tests.helpers.shop import build_shop, plan_of
 
 
@@ -70,3 +77,31 @@ def test_a_broken_stream_does_not_end_the_run(tmp_path: Path) -> None:
         stream.close()
         for event in some_events(tmp_path):
             listen(event)
+
+
+WARNED = CandidateWarned(
+    agent="support", side="head", message="said\r\n::error::x \x1b[31mred :fire:"
+)
+
+
+def test_a_warning_is_one_clean_line_in_a_plain_log() -> None:
+    stream = io.StringIO()
+    with show_progress(stream, plain=True) as listen:
+        listen(WARNED)
+    said = stream.getvalue()
+    assert said.startswith("Warning: support (head): said ")
+    assert said.count("\n") == 1
+    assert not {"\r", "\x1b"} & set(said)
+
+
+def test_a_warning_stays_above_the_moving_line(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as terminal:
+        with show_progress(terminal, plain=False) as listen:
+            listen(some_events(tmp_path)[0])
+            listen(WARNED)
+        written = read_all(ours)
+    os.close(ours)
+    assert "Warning: support (head): said " in written
+    assert "\x1b[31mred" not in written
+    assert ":fire:" in written
