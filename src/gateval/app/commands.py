@@ -13,7 +13,7 @@ from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import PAPER, screen_of
-from gateval.app.evaluate import evaluate, refuse_missing_keys
+from gateval.app.ahead import EVALUATION, importing
 from gateval.app.names import PLAN_FILE
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
@@ -33,7 +33,8 @@ def check_change(
     """Plan a change and run it."""
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
-    plan = make_plan(repository, base=base, head=head)
+    with importing(EVALUATION):
+        plan = make_plan(repository, base=base, head=head)
     return carry_out(plan, repository, settings, results)
 
 
@@ -48,9 +49,10 @@ def run_evals(
     """Run the named Evals on one revision, without a baseline, under that revision's rules."""
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
-    revision = find_head(repository, rev)
-    announce_worktree(revision)
-    plan = plan_named_evals(repository, registries(), revision, evals=evals, fixtures=fixtures)
+    with importing(EVALUATION):
+        revision = find_head(repository, rev)
+        announce_worktree(revision)
+        plan = plan_named_evals(repository, registries(), revision, evals=evals, fixtures=fixtures)
     return carry_out(plan, repository, settings, results)
 
 
@@ -69,6 +71,8 @@ def carry_out(
     plan: Plan, repository: GitRepository, settings: Settings, results: Path | None
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
+    from gateval.app.evaluate import evaluate, refuse_missing_keys
+
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     sys.setswitchinterval(0.0005)  # trials come first; by default they would wait 5 ms each time

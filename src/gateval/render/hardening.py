@@ -48,6 +48,8 @@ def harden(text: str, limit: int) -> tuple[str, int]:
 
 
 def _visible(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text  # most text: nothing in it that any of the steps below would change
     text = _ESCAPE_SEQUENCE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     text = _STACKED_MARKS.sub(r"\1", text)
     text = unicodedata.normalize("NFC", text).translate(_Shown())
