@@ -134,7 +134,7 @@ def test_uncommitted_changes_are_announced(shop: Repo) -> None:
 WRONG = {
     "unknown command": (["chekc"], 2, "chekc"),
     "unknown option": (["check", "--bas", "x"], 2, "--base"),
-    "unknown revision": (["check", "--base", "nowhere"], 3, "nowhere"),
+    "unknown revision": (["check", "--base", "nowhere"], 2, "nowhere"),
     "option as revision": (["plan", "--base", "--upload-pack=x"], 2, "--upload-pack"),
     "unknown eval": (["run", "suport-eval"], 2, 'Did you mean "support-eval"?'),
     "unknown fixture": (["run", "support-eval", "--fixture", "greet"], 2, 'Did you mean "greets"?'),

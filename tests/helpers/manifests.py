@@ -106,6 +106,7 @@ REGISTRIES = Registries(
     },
     runtimes={"model": NoOptions, "command": NoOptions, "service": ServiceOptions},
     judged=frozenset({"judge"}),
+    providers=frozenset({"openai", "anthropic", "gemini", "scripted"}),
 )
 
 

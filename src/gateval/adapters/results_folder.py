@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gateval.adapters.folders import entered_folder, opened_folder, replace_file
 from gateval.domain.paths import show_path
-from gateval.errors import UsageError
+from gateval.errors import EvaluationError, UsageError
 from gateval.ports import Clock
 
 PARENTS = (".gateval", "results")
@@ -31,12 +31,18 @@ class ResultsFolder:
     def write(self, name: str, content: bytes) -> Path:
         """Write a file that readers see whole or not at all; return its path.
 
-        A file of this name is replaced. `name` has no folders. Raises `UsageError` when the system
-        refuses.
+        A file of this name is replaced. `name` has no folders. Raises `EvaluationError` when the
+        system refuses: the folder could be written to when it was made.
         """
         target = self.path / name
-        with _explained(target), opened_folder(self.path) as folder:
-            replace_file(folder, name, content)
+        try:
+            with opened_folder(self.path) as folder:
+                replace_file(folder, name, content)
+        except OSError as error:
+            raise EvaluationError(
+                f"{show_path(str(target))} could not be written: {error.strerror}.",
+                hint="Finished trials are in trials.jsonl of that folder. Make room and run again.",
+            ) from error
         return target
 
 

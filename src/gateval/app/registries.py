@@ -1,16 +1,19 @@
-"""Ties the registries of assertions and runtimes together for whoever reads manifests."""
+"""Ties the registries together for whoever reads manifests."""
 
 from __future__ import annotations
 
 from gateval.assertions.registry import ASSERTIONS, JUDGED
 from gateval.candidates.registry import RUNTIMES
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
+from gateval.gateway.providers import PROVIDERS
 
 
 def registries() -> Registries:
-    """Return every known assertion and runtime."""
+    """Return every known assertion, runtime and model provider."""
     return Registries(
         assertions=ASSERTIONS,
         runtimes={name: runtime.options for name, runtime in RUNTIMES.items()},
         judged=JUDGED,
+        providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

@@ -12,14 +12,20 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.model_checks import agent_model_problems, judge_model_problems
 from gateval.domain.place import Problem, sort_problems
 from gateval.domain.tree import Tree
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
 
-def check_catalogue(catalogue: Catalogue, tree: Tree) -> tuple[Problem, ...]:
-    """Return what is wrong between the manifests, and between them and the files of `tree`."""
+def check_catalogue(
+    catalogue: Catalogue, tree: Tree, providers: frozenset[str]
+) -> tuple[Problem, ...]:
+    """Return what is wrong between the manifests, and between them and the files of `tree`.
+
+    `providers` are the model providers that can be asked.
+    """
     targets = {evaluation.target_agent for evaluation in catalogue.evals}
     problems = [
         *_doubles("Agent", catalogue.agents),
@@ -28,10 +34,14 @@ def check_catalogue(catalogue: Catalogue, tree: Tree) -> tuple[Problem, ...]:
         *_doubles("JudgeCalibration", catalogue.calibrations),
     ]
     for agent in catalogue.agents:
-        problems += agent_problems(agent, tree, targeted=agent.name in targets)
+        targeted = agent.name in targets
+        problems += agent_problems(agent, tree, targeted=targeted)
+        if targeted:
+            problems += agent_model_problems(agent, providers)
     for evaluation in catalogue.evals:
         selected = select_fixtures(evaluation, catalogue)
         problems += eval_problems(evaluation, selected, catalogue)
+        problems += judge_model_problems(evaluation, providers)
     return sort_problems(problems)
 
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import JsonValue
-
-from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.base import JsonObject
 from gateval.domain.closure import closure_files, closure_of
+from gateval.domain.excerpts import excerpts, same
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.plan import AgentChange, ChangeKind, Reason
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import changed_paths
-
-EXCERPT = 160
-"""Characters kept of a value before and after."""
 
 
 def detect_changes(head: Snapshot, base: Snapshot) -> tuple[AgentChange, ...]:
@@ -82,7 +78,7 @@ def meaning(agent: Agent, snapshot: Snapshot) -> JsonObject:
 def _spec_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> Iterator[Reason]:
     new, old = meaning(ours, head), meaning(theirs, base)
     for key in sorted(new.keys() | old.keys()):
-        if new.get(key) == old.get(key):
+        if same(new.get(key), old.get(key)):
             continue
         before, after = excerpts(old.get(key), new.get(key))
         place = ours.places.get(f"spec.{key}", ours.place)
@@ -125,23 +121,3 @@ def _file_reasons(
             continue
         what = "changed" if path in new and path in old else "added" if path in new else "removed"
         yield Reason(where=show_path(full or path), what=what)
-
-
-def excerpts(before: JsonValue, after: JsonValue) -> tuple[str, str]:
-    """Return short texts of a value before and after; of long texts the first lines that differ."""
-    if isinstance(before, str) and isinstance(after, str):
-        old, new = before.splitlines(), after.splitlines()
-        while old and new and old[0] == new[0]:
-            old, new = old[1:], new[1:]
-        return _cut(old[0] if old else ""), _cut(new[0] if new else "")
-    return _show(before), _show(after)
-
-
-def _show(value: JsonValue) -> str:
-    if value is None:
-        return ""
-    return _cut(value if isinstance(value, str) else canonical_json(value))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"

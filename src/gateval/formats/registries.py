@@ -1,4 +1,4 @@
-"""What the higher rooms know and the readers must ask: assertion types and runtimes."""
+"""What the higher rooms know and the readers must ask: assertion types, runtimes, providers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Registries:
     `assertions` maps a type to a model that checks the assertion as written, without the keys all
     assertions share (`type`, `weight`, `severity`, `axis`). `runtimes` does the same for a runtime
     without `type`, `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that
-    need a judge.
+    need a judge, `providers` the model providers that can be asked, `scripted` among them.
 
     The models see JSON in strict mode and only camelCase aliases, never field names; they may hold
     any validators. A `ValueError` raised in one becomes a problem with that text.
@@ -24,3 +24,4 @@ class Registries:
     assertions: Mapping[str, type[BaseModel]]
     runtimes: Mapping[str, type[BaseModel]]
     judged: frozenset[str]
+    providers: frozenset[str]

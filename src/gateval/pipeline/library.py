@@ -37,7 +37,7 @@ class Library:
 
     def __init__(self, repository: Repository, registries: Registries, config: GateConfig) -> None:
         self._repository = repository
-        self._registries = registries
+        self.registries = registries
         self._narrowed = bool(config.manifests)
         self._wanted: Callable[[str], bool] = (
             match_any(config.manifests) if config.manifests else lambda _path: True
@@ -107,7 +107,7 @@ class Library:
             found, data = self._format(path, entry), self.data(entry)
             if found is None or data is None:
                 return None
-            self._parsed[key] = found.read(path, data, self._registries)
+            self._parsed[key] = found.read(path, data, self.registries)
         return self._parsed[key]
 
     def _fetch(self, oids: set[str]) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from gateval.domain.catalogue import Catalogue
 from gateval.domain.catalogue_checks import check_catalogue
 from gateval.domain.change import scripted_names
-from gateval.domain.manifests.agent import Agent, SystemFile
+from gateval.domain.links import check_links
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
@@ -21,6 +22,7 @@ from gateval.domain.plan import Revision
 from gateval.domain.selection import script_name
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import Tree
+from gateval.errors import RepositoryError
 from gateval.formats.manifests import Parsed
 from gateval.formats.scripted import read_scripted
 from gateval.pipeline.library import Library, Shelf
@@ -47,7 +49,8 @@ def snapshot_of(
     links = _links(shelf, library)
     problems += [*prompt_problems, *script_problems, *_unread(shelf, links, library)]
     if not agents_only:
-        problems += check_catalogue(catalogue, tree)
+        problems += check_catalogue(catalogue, tree, library.registries.providers)
+        problems += _links_out(catalogue, links)
     return Snapshot(
         revision=revision,
         tree=tree,
@@ -73,6 +76,20 @@ def _catalogue(parsed: Sequence[Parsed]) -> Catalogue:
 
 def _links(shelf: Shelf, library: Library) -> Mapping[str, str]:
     return {path: os.fsdecode(library.data(entry) or b"") for path, entry in shelf.links.items()}
+
+
+def _links_out(catalogue: Catalogue, links: Mapping[str, str]) -> Iterable[Problem]:
+    """Links that no export can hold, told at each Agent that would start from one."""
+    targets = {evaluation.target_agent for evaluation in catalogue.evals}
+    started = [a for a in catalogue.agents if a.name in targets and a.runtime_type != MODEL_RUNTIME]
+    if not started:
+        return
+    try:
+        check_links(links)
+    except RepositoryError as error:
+        for agent in started:
+            message = f"Candidates of this Agent cannot start. {error.message} {error.hint}"
+            yield Problem(place=agent.place, message=message.strip())
 
 
 def _unread(shelf: Shelf, links: Mapping[str, str], library: Library) -> Iterable[Problem]:

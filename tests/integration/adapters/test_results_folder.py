@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import itertools
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
 from gateval.adapters.results_folder import create_results_folder, random_token, run_id
-from gateval.errors import UsageError
+from gateval.errors import EvaluationError, UsageError
 from tests.helpers.repo import Repo
 
 
@@ -78,9 +79,21 @@ def test_writing_replaces_a_link_instead_of_following_it(repo: Repo, tmp_path: P
 def test_a_write_that_fails_leaves_nothing(repo: Repo) -> None:
     folder = create_results_folder(repo.path, CLOCK)
     (folder.path / "comment.md").mkdir()
-    with pytest.raises(UsageError, match=r"cannot be written to .*/comment\.md"):
+    with pytest.raises(EvaluationError, match=r"/comment\.md could not be written"):
         folder.write("comment.md", b"new")
     assert [path.name for path in folder.path.iterdir()] == ["comment.md"]
+
+
+def test_a_disk_that_is_full_is_no_usage_error(repo: Repo) -> None:
+    folder = create_results_folder(repo.path, CLOCK)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(EvaluationError, match="could not be written: File too large"):
+            folder.write("results.v1.json", bytes(2000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(folder.path.iterdir()) == []
 
 
 @pytest.mark.parametrize("where", [".gateval", ".gateval/results"])

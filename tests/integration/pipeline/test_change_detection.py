@@ -113,6 +113,18 @@ def test_the_excerpt_shows_the_lines_that_differ(shop: Repo) -> None:
     assert reason.after == "Be quick first."
 
 
+def test_a_link_out_of_the_repository_is_told_before_anything_runs(shop: Repo) -> None:
+    build_program(shop)
+    shop.link("docs/elsewhere", "/etc/passwd")
+    shop.write("agents/tools.py", "x = 2\n")
+    shop.commit()
+    with pytest.raises(InvalidManifests) as caught:
+        plan_of(shop, base="main")
+    (problem,) = caught.value.problems
+    assert "agents/support.yaml" in str(problem)
+    assert "The symbolic link docs/elsewhere does not hold a relative path" in problem.message
+
+
 def test_a_renamed_manifest_or_prompt_is_no_change(shop: Repo) -> None:
     shop.rename("agents", "bots")
     shop.rename("bots/support.yaml", "bots/helpdesk.yaml")

@@ -9,7 +9,7 @@ import pytest
 from gateval.domain.catalogue import Catalogue, select_fixtures
 from gateval.domain.catalogue_checks import check_catalogue, warnings_of
 from gateval.domain.tree import Entry, Tree
-from tests.helpers.manifests import catalogue_of, parse
+from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 FILE, LINK, MODULE = Entry("100644", "a" * 40), Entry("120000", "b" * 40), Entry("160000", "c" * 40)
 TREE: Tree = {
@@ -84,7 +84,9 @@ def build(**changes: tuple[str, str]) -> Catalogue:
 
 
 def check(**changes: tuple[str, str]) -> list[str]:
-    return [str(problem) for problem in check_catalogue(build(**changes), TREE)]
+    return [
+        str(problem) for problem in check_catalogue(build(**changes), TREE, REGISTRIES.providers)
+    ]
 
 
 def test_a_whole_that_fits_has_no_problems_and_no_warnings() -> None:
@@ -126,6 +128,17 @@ def test_an_agent_that_cannot_be_started(old: str, new: str, expected: str) -> N
     assert check(agent=(old, new)) == [f"bots/bot.yaml:{expected}"]
 
 
+def test_a_model_whose_provider_nobody_knows() -> None:
+    (agent,) = check(agent=("openai/gpt-5", "opnai/gpt-5"))
+    assert agent == (
+        'bots/bot.yaml:5:12: spec.models[0]: "opnai/gpt-5" names the unknown provider "opnai". '
+        'Did you mean "openai"?'
+    )
+    (judge,) = check(eval=("openai/gpt-5", "zzz/gpt-5"))
+    assert judge.endswith('unknown provider "zzz". Known: anthropic, gemini, openai, scripted.')
+    assert "spec.judge.model" in judge
+
+
 def test_an_agent_finds_its_prompt_from_its_folder_or_the_root() -> None:
     assert check(agent=("{file: p.md}", "{file: ../prompts/p.md}")) == []
     assert check(agent=("{file: p.md}", "{file: /prompts/p.md}")) == []
@@ -133,9 +146,14 @@ def test_an_agent_finds_its_prompt_from_its_folder_or_the_root() -> None:
 
 def test_a_service_that_no_eval_targets_needs_no_model() -> None:
     catalogue = build(agent=("models: [openai/gpt-5]", "type: service"))
-    assert check_catalogue(dataclasses.replace(catalogue, evals=()), TREE) == ()
+    assert (
+        check_catalogue(dataclasses.replace(catalogue, evals=()), TREE, REGISTRIES.providers) == ()
+    )
     template = build(agent=("models: [openai/gpt-5]", "memory: x"))
-    assert len(check_catalogue(dataclasses.replace(template, evals=()), TREE)) == 1
+    assert (
+        len(check_catalogue(dataclasses.replace(template, evals=()), TREE, REGISTRIES.providers))
+        == 1
+    )
 
 
 EVAL_CASES = [
@@ -199,7 +217,7 @@ def test_tools_inside_a_program_cannot_be_answered_for(key: str) -> None:
 def test_a_name_stands_once_per_kind(path: str) -> None:
     again = parse(FILES[path], "z/again.yaml")
     catalogue = catalogue_of([*(parse(text, name) for name, text in FILES.items()), again])
-    problems = check_catalogue(catalogue, {**TREE, "z/p.md": FILE})
+    problems = check_catalogue(catalogue, {**TREE, "z/p.md": FILE}, REGISTRIES.providers)
     assert [problem.place for problem in problems] == [one.place for one in again.manifests]
     for problem, manifest in zip(problems, again.manifests, strict=True):
         assert problem.path == "metadata.name"
@@ -211,7 +229,7 @@ def test_nobody_is_told_that_a_broken_manifest_does_not_exist(path: str) -> None
     broken = FILES[path].replace("gateval/v1", "gateval/v1\nextra: 1")
     parsed = [parse(broken if name == path else text, name) for name, text in FILES.items()]
     assert len([problem for one in parsed for problem in one.problems]) == broken.count("extra")
-    assert check_catalogue(catalogue_of(parsed, flawless=False), TREE) == ()
+    assert check_catalogue(catalogue_of(parsed, flawless=False), TREE, REGISTRIES.providers) == ()
 
 
 def test_different_kinds_may_share_a_name() -> None:
@@ -237,7 +255,7 @@ def test_warnings() -> None:
         agent=("spec:", "spec:\n  runtime: {type: command, command: [run], cwd: /}"),
         eval=("fixtures: [plain]", "fixtures: [labelled]"),
     )
-    assert check_catalogue(catalogue, TREE) == ()
+    assert check_catalogue(catalogue, TREE, REGISTRIES.providers) == ()
     whole_repository, never_runs = warnings_of(catalogue)
     assert str(whole_repository) == (
         'bots/bot.yaml:3:18: Every file of the repository counts as code of the Agent "bot", '
@@ -283,5 +301,5 @@ def test_many_evals_and_fixtures_are_checked_quickly() -> None:
         ),
         calibrations=build().calibrations,
     )
-    assert check_catalogue(catalogue, TREE) == ()
+    assert check_catalogue(catalogue, TREE, REGISTRIES.providers) == ()
     assert len(select_fixtures(catalogue.evals[7], catalogue)) == 100

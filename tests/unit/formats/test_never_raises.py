@@ -11,7 +11,7 @@ from gateval.domain.catalogue import Catalogue
 from gateval.domain.catalogue_checks import check_catalogue
 from gateval.formats.gate_config import read_gate_config
 from gateval.formats.scripted import read_scripted
-from tests.helpers.manifests import parse
+from tests.helpers.manifests import REGISTRIES, parse
 
 PAI = Path(__file__).parents[2] / "data" / "pai"
 EXAMPLES = sorted(file.read_text(encoding="utf-8") for file in PAI.glob("*.yaml"))
@@ -42,7 +42,7 @@ def test_damaged_manifests(data: bytes) -> None:
         assert problem.message.endswith((".", "?"))
     agents = tuple(one for one in parsed.manifests if one.kind == "Agent")
     evals = tuple(one for one in parsed.manifests if one.kind == "Eval")
-    check_catalogue(Catalogue(agents=agents, evals=evals), {})
+    check_catalogue(Catalogue(agents=agents, evals=evals), {}, REGISTRIES.providers)
 
 
 @settings(max_examples=100, deadline=None)

@@ -13,7 +13,7 @@ from gateval.domain.catalogue_checks import check_catalogue, warnings_of
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureKind, InputType
 from gateval.domain.manifests.severity import Severity
 from gateval.formats.manifests import Parsed, read_manifests
-from tests.helpers.manifests import catalogue_of, parse
+from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 FOLDER = Path(__file__).parents[2] / "data" / "pai"
 
@@ -37,7 +37,7 @@ def written(assertion: AssertionSpec) -> dict[str, object]:
 
 
 def test_everything_loads_and_fits_together(catalogue: Catalogue) -> None:
-    assert check_catalogue(catalogue, {}) == ()
+    assert check_catalogue(catalogue, {}, REGISTRIES.providers) == ()
     assert warnings_of(catalogue) == ()
     assert [one.name for one in catalogue.agents] == ["support-bot", "math-tutor"]
     assert len(catalogue.fixtures) == 7

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from gateval.adapters.git.links import TEXT_LIMIT, check_links
 from gateval.adapters.git.objects import Batch, batch
 from gateval.adapters.git.run import Git
 from gateval.adapters.git.tree_writer import TreeWriter
+from gateval.domain.links import TEXT_LIMIT, check_links
 from gateval.domain.paths import show_path
 from gateval.domain.tree import Entry
 from gateval.errors import RepositoryError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gateval.adapters.git.explain import FULL_CONTENT, FULL_HISTORY
 from gateval.adapters.git.run import Git
 from gateval.domain.paths import show_path
-from gateval.errors import RepositoryError, UsageError
+from gateval.errors import GatevalError, RepositoryError, UsageError
 
 if TYPE_CHECKING:
     from gateval.domain.plan import Revision
@@ -93,25 +93,31 @@ def _first_branch(git: Git, refs: tuple[str, ...]) -> str | None:
     return None
 
 
-def _unresolved(git: Git, name: str, lines: list[str]) -> RepositoryError:
-    """The error for a name, from what git answered to the four questions of `resolve`."""
+def _unresolved(git: Git, name: str, lines: list[str]) -> GatevalError:
+    """The error for a name, from what git answered to the four questions of `resolve`.
+
+    A name that nobody can know is the caller's mistake; what a clone lacks is not.
+    """
     commit, _, plain, head = map(_FOUND.fullmatch, lines)
     shown = show_path(name)
     hint = "Name a branch, a tag or a commit."
     if any(line.endswith(" ambiguous") for line in lines):
-        return RepositoryError(f"{shown} is short for several objects.", hint="Use a longer id.")
+        return UsageError(f"{shown} is short for several objects.", hint="Use a longer id.")
     if commit:
         return RepositoryError(f"The files of the commit {shown} are missing.", hint=FULL_CONTENT)
     if plain and plain["kind"] != "tag":
-        return RepositoryError(f"{shown} names a {plain['kind']}, not a commit.", hint=hint)
+        return UsageError(f"{shown} names a {plain['kind']}, not a commit.", hint=hint)
     if not head:
         return RepositoryError(
             f"There is no revision {shown}: the current branch has no commit yet.",
             hint="Commit something first.",
         )
-    return RepositoryError(
+    if _is_shallow(git):
+        message = f"There is no revision {shown} in this shallow clone."
+        return RepositoryError(message, hint=FULL_HISTORY)
+    return UsageError(
         f"There is no revision {shown} in this repository.",
-        hint=FULL_HISTORY if _is_shallow(git) else "Check the spelling, or fetch it first.",
+        hint="Check the spelling, or fetch it first.",
     )
 
 

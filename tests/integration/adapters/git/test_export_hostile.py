@@ -10,8 +10,8 @@ import pytest
 
 from gateval.adapters.git import GitRepository
 from gateval.adapters.git.export import write_tree
-from gateval.adapters.git.links import check_links
 from gateval.adapters.git.run import Git
+from gateval.domain.links import check_links
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.listing import listing

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gateval.adapters.git.links import MOST_HOPS, TEXT_LIMIT, check_links
+from gateval.domain.links import MOST_HOPS, TEXT_LIMIT, check_links
 from gateval.errors import RepositoryError
 
 
