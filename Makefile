@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint unit docs schemas lock bench clean
+.PHONY: demo test lint unit docs schemas image-check lock bench clean
 
 demo: $(VENV)/run.stamp
 	@$(BIN)/python -m examples.demo
@@ -21,12 +21,16 @@ lint: $(VENV)/dev.stamp
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tools.workflow_lint
 
 docs schemas: $(VENV)/dev.stamp
 	@$(BIN)/python -m tools.reference --write
 
 bench: $(VENV)/dev.stamp
 	@$(BIN)/python -m benchmarks
+
+image-check: $(VENV)/dev.stamp
+	@$(BIN)/python -m tools.image.check
 
 lock: $(VENV)/dev.stamp
 	@sh tools/lock.sh $(BIN)/uv

@@ -8,3 +8,4 @@ compile() { "$uv" pip compile --universal --python-version 3.11 --generate-hashe
 compile pyproject.toml -o requirements/run.lock
 compile --group dev pyproject.toml -o requirements/dev.lock
 compile requirements/build.in -o requirements/build.lock
+compile requirements/image.in -o requirements/image.lock

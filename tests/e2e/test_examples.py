@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from examples.demo import BRANCH, EXAMPLES, build, changed_files, environment
+from examples.demo import BRANCH, EXAMPLES, build, changed_files, commit, environment, git
 
 LINK = re.compile(r"\]\(([^)#]+)\)")
 FILE_NAME = re.compile(r"(?<!\[)`([\w./-]+\.(?:py|md|yaml|yml|json))`")
@@ -57,6 +58,8 @@ COVERED = {
 """Each file, and the test that would fail if the file were broken."""
 
 SAMPLES = {
+    "workflows": "docs/test_workflows.py",
+    "images": "docs/test_workflows.py",
     "assertions": "unit/assertions/test_samples.py",
     "runtimes": "integration/candidates/test_samples.py",
 }
@@ -129,6 +132,23 @@ def test_base_runs_alone(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     done = _gateval(repository, "run", "math-tutor-eval", "--rev", "main")
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_this_repositorys_own_gate_finds_its_agent_and_passes(tmp_path: Path) -> None:
+    root = EXAMPLES.parent
+    for name in (".github/gateval.yml", "examples/runtimes/command", "examples/shop/agents"):
+        if (root / name).is_dir():
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(root / name, tmp_path / "own" / name, ignore=ignore)
+        else:
+            (tmp_path / "own" / name).parent.mkdir(parents=True)
+            shutil.copyfile(root / name, tmp_path / "own" / name)
+    git(tmp_path / "own", "init", "--quiet", "--initial-branch=main", "--template=")
+    commit(tmp_path / "own", "This repository", minute=0)
+    done = _gateval(tmp_path / "own", "validate")
+    assert "1 Agent, 1 Eval, 2 fixtures, 0 calibrations: valid." in done.stdout, done.stdout
+    done = _gateval(tmp_path / "own", "run", "parcel-desk-eval")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_change_changes_what_is_there() -> None:

@@ -1,0 +1,42 @@
+# The image of the action: Python, git, uv and Gateval. No pip and no compilers are left in it.
+# The base's digest is kept up to date by Dependabot and confirmed by the release workflow.
+ARG BASE=docker.io/library/python:3.12-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254
+
+FROM ${BASE} AS build
+SHELL ["/bin/sh", "-euc"]
+# The same bytes for the same sources: no random order in compiled sets.
+ENV PYTHONHASHSEED=0 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_COMPILE=1
+WORKDIR /source
+COPY requirements/run.lock requirements/build.lock requirements/image.lock requirements/
+RUN python3 -m venv --without-pip /opt/gateval && \
+    python3 -m pip --python /opt/gateval/bin/python install --require-hashes -r requirements/run.lock && \
+    python3 -m venv --without-pip /opt/build && \
+    python3 -m pip --python /opt/build/bin/python install --require-hashes -r requirements/build.lock && \
+    python3 -m pip install --require-hashes --no-deps --target /opt/uv -r requirements/image.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY src src
+RUN /opt/build/bin/python -m hatchling build --target wheel --directory /opt/wheel && \
+    python3 -m pip --python /opt/gateval/bin/python install --no-deps --no-index /opt/wheel/*.whl
+# Compiled with the sources' hash unchecked: nothing is compared at start, and no time is in the files.
+RUN find /opt/gateval -type d -name tests -path '*/site-packages/*' -prune -exec rm -r {} + && \
+    /opt/gateval/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/gateval/lib
+
+FROM ${BASE}
+LABEL org.opencontainers.image.source=https://github.com/gateval/gateval \
+      org.opencontainers.image.description="A CI gate for AI agents that live in git" \
+      org.opencontainers.image.licenses=MIT
+# The workspace of a runner belongs to another user than this container's root, and git would not
+# read it. Whoever starts this image for a folder means that folder.
+RUN apt-get update && \
+    apt-get install --yes --no-install-recommends git && \
+    git config --system --add safe.directory '*' && \
+    rm -rf /var/lib/apt/lists/* /var/log/* /var/cache/* && \
+    rm -rf /usr/local/lib/python3*/site-packages/pip* /usr/local/bin/pip* /usr/local/lib/python3*/ensurepip
+COPY --from=build /opt/uv/bin/uv /usr/local/bin/uv
+COPY --from=build /opt/gateval /opt/gateval
+COPY --chmod=755 docker/gateval-post /usr/local/bin/gateval-post
+RUN ln -s /opt/gateval/bin/gateval /usr/local/bin/gateval
+# No USER and no WORKDIR: a runner mounts its folders for root and sets the folder itself. Gateval
+# starts candidates as other users.
+ENTRYPOINT ["/usr/local/bin/gateval"]
+CMD ["action"]

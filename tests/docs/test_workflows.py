@@ -1,0 +1,124 @@
+"""What the linters do not know of our workflows, actions and samples."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.helpers.command import ROOT
+
+SAMPLES = sorted((ROOT / "examples/workflows").glob("*.yml"))
+OWN = sorted((ROOT / ".github/workflows").glob("*.yml"))
+NAMES = {
+    "gate.yml",
+    "maintainers.yml",
+    "merge-queue.yml",
+    "untrusted-publish.yml",
+    "untrusted-run.yml",
+}
+WRITES_NOTHING = {"untrusted-run.yml"}
+VERSION = "v" + tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+SHA = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
+
+
+def test_the_samples_are_these() -> None:
+    assert {path.name for path in SAMPLES} == NAMES
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a workflow; YAML 1.1 reads its key `on` as true."""
+    content = yaml.safe_load(path.read_text("utf-8"))
+    content["on"] = content.pop(True, content.get("on"))
+    return dict(content)
+
+
+def action() -> dict[str, Any]:
+    return dict(yaml.safe_load((ROOT / "action.yml").read_text("utf-8")))
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    return [step for job in load(path)["jobs"].values() for step in job["steps"]]
+
+
+def gate_steps(path: Path) -> list[dict[str, Any]]:
+    return [step for step in steps(path) if step.get("uses", "").startswith("gateval/gateval@")]
+
+
+@pytest.mark.parametrize("path", SAMPLES + OWN, ids=lambda path: path.name)
+def test_permissions_are_given_to_jobs_only_and_each_with_a_limit_of_time(path: Path) -> None:
+    workflow = load(path)
+    assert workflow["permissions"] == {}
+    for job in workflow["jobs"].values():
+        assert set(job["permissions"].values()) <= {"read", "write"}
+        assert job["timeout-minutes"] <= 30
+    assert "pull_request_target" not in workflow["on"]
+
+
+@pytest.mark.parametrize("path", SAMPLES + OWN, ids=lambda path: path.name)
+def test_actions_of_others_are_pinned_by_commit_with_their_version(path: Path) -> None:
+    for line in path.read_text("utf-8").splitlines():
+        uses = re.search(r"uses: (\S+)(?: # (\S+))?", line)
+        if uses and not uses[1].startswith(("./", "gateval/gateval@")):
+            assert SHA.fullmatch(uses[1]), line
+            assert re.fullmatch(r"v\d+\.\d+\.\d+", uses[2] or ""), line
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_a_sample_uses_the_action_as_it_is(path: Path) -> None:
+    known = action()["inputs"]
+    (gate,) = gate_steps(path)
+    assert gate["uses"] == f"gateval/gateval@{VERSION}"
+    assert set(gate.get("with", {})) <= set(known)
+    for step in steps(path):
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"] == {"fetch-depth": 0, "persist-credentials": False}
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_only_the_untrusted_run_may_write_nothing_and_only_it_has_no_keys_to_lose(
+    path: Path,
+) -> None:
+    text = path.read_text("utf-8")
+    writes = [value for job in load(path)["jobs"].values() for value in job["permissions"].values()]
+    assert ("write" not in writes) == (path.name in WRITES_NOTHING)
+    if path.name.startswith("untrusted"):
+        assert "secrets." not in text
+
+
+@pytest.mark.parametrize("name", ["gate.yml"])
+def test_a_run_that_a_label_started_is_never_cancelled(name: str) -> None:
+    """Its concurrency group is its own: the run's id is in it."""
+    workflow = load(ROOT / "examples/workflows" / name)
+    assert "labeled" in workflow["on"]["pull_request"]["types"]
+    assert "github.event.label && github.run_id" in workflow["concurrency"]["group"]
+
+
+def test_the_publishing_half_listens_to_the_running_half() -> None:
+    run, publish = (
+        load(ROOT / f"examples/workflows/untrusted-{it}.yml") for it in ("run", "publish")
+    )
+    assert publish["on"]["workflow_run"]["workflows"] == [run["name"]]
+    (upload,) = [one for one in run["jobs"]["run"]["steps"] if "upload" in one["uses"]]
+    (download,) = [one for one in publish["jobs"]["publish"]["steps"] if "download" in one["uses"]]
+    assert upload["with"]["name"] == download["with"]["name"]
+
+
+def test_the_image_is_of_this_version() -> None:
+    image = action()["runs"]["image"]
+    assert image.startswith(f"docker://ghcr.io/gateval/gateval:{VERSION}")
+    sample = (ROOT / "examples/images" / "node" / "Dockerfile").read_text("utf-8")
+    assert f"ARG GATE=ghcr.io/gateval/gateval:{VERSION}\n" in sample
+
+
+def test_what_a_runner_starts_is_in_the_image() -> None:
+    runs = action()["runs"]
+    dockerfile = (ROOT / "Dockerfile").read_text("utf-8")
+    assert f" {runs['post-entrypoint']}\n" in dockerfile
+    assert runs["post-if"] == "always()"
+    assert not re.search(r"^(USER|WORKDIR)", dockerfile.split("\nFROM ")[-1], re.MULTILINE)
+    assert 'ENTRYPOINT ["' in dockerfile

@@ -1,0 +1,56 @@
+"""The parts of the image's tools that need no image."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tools import action_copy
+from tools.image.base import base_reference, machines
+from tools.image.pin import main, pinned
+
+DIGEST = "sha256:" + "a" * 64
+
+
+def test_the_base_is_named_by_tag_and_digest() -> None:
+    name, _, digest = base_reference().partition("@")
+    assert name == "docker.io/library/python:3.12-slim-bookworm"
+    assert len(digest) == len(DIGEST)
+
+
+def test_an_index_says_which_machines_it_is_for() -> None:
+    one = {"platform": {"os": "linux", "architecture": "amd64"}}
+    other = {"platform": {"os": "unknown", "architecture": "unknown"}}
+    assert machines(json.dumps({"manifests": [one, other]})) == {"amd64"}
+    assert machines(json.dumps({"config": {}})) == set()
+
+
+def test_a_released_image_is_written_into_the_action() -> None:
+    before = action_copy.ACTION.read_text(encoding="utf-8")
+    once = pinned(before, "v1.2.3", DIGEST)
+    assert f"\n  image: docker://ghcr.io/gateval/gateval:v1.2.3@{DIGEST}\n" in once
+    again = pinned(once, "v1.2.4", DIGEST)
+    assert [one for one in again.splitlines() if "v1.2." in one] == [
+        f"  image: docker://ghcr.io/gateval/gateval:v1.2.4@{DIGEST}"
+    ]
+    changed = [one for one in before.splitlines() if one not in once.splitlines()]
+    assert len(changed) == 1
+
+
+@pytest.mark.parametrize(
+    ("tag", "digest"),
+    [("1.2.3", DIGEST), ("v1", DIGEST), ("v1.2.3", "sha256:abc"), ("v1.2.3\nx: y", DIGEST)],
+)
+def test_nothing_else_is_written(tag: str, digest: str) -> None:
+    with pytest.raises(ValueError, match="are needed"):
+        pinned("  image: docker://x\n", tag, digest)
+    assert main([tag, digest]) == 2
+
+
+def test_the_copy_differs_in_nothing_but_name_and_image() -> None:
+    lines = action_copy.ACTION.read_text(encoding="utf-8").splitlines()
+    copy = action_copy.page().splitlines()[1:]
+    changed = [two for one, two in zip(lines, copy, strict=True) if one != two]
+    assert [line.split(":")[0].strip() for line in changed] == ["name", "image"]
+    assert (action_copy.COPY.parent / "../../../Dockerfile").resolve().is_file()
