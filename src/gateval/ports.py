@@ -161,7 +161,7 @@ class CheckRuns(Protocol):
     def update_check_run(self, check_run: int, report: CheckReport) -> CheckRun:
         """Replace what a check run says; annotations are added. A completed one stays completed.
 
-        Raises `MissingPermission` for a check run of another App.
+        Raises `ForgeError` for a check run of another App.
         """
 
 

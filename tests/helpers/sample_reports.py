@@ -322,8 +322,8 @@ def warned() -> Report:
     return make_report(results.model_copy(update={"info": info}))
 
 
-def many(count: int) -> Report:
-    """So many failing fixtures that a comment cannot show them all."""
+def many(count: int, word: str = "") -> Report:
+    """So many failing fixtures that a comment cannot show them all, each described by `word`."""
     severities = ("low", "medium", "high", "critical")
     rows = "\n".join(
         f"load-eval fixture-{n:04} {severities[n % 4]} base:pass head:fail" for n in range(count)
@@ -335,6 +335,10 @@ def many(count: int) -> Report:
         else trial
         for trial in results.trials
     )
+    if word:
+        (planned,) = results.plan.evals
+        fixtures = tuple(f.model_copy(update={"description": word}) for f in planned.fixtures)
+        results = edit_plan(results, evals=(planned.model_copy(update={"fixtures": fixtures}),))
     return make_report(results.model_copy(update={"trials": trials}))
 
 

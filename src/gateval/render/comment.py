@@ -8,11 +8,13 @@ from __future__ import annotations
 from gateval.domain.report import Report
 from gateval.render.environment import fill
 from gateval.render.fitting import fit, size
+from gateval.render.frame import PLAIN, Frame
 from gateval.render.headline import headline
 from gateval.render.parts import comment_parts
 from gateval.render.reproduce import reproduce_command
+from gateval.render.sanitize import link, marker
 from gateval.render.usage import scripted_models
-from gateval.render.wording import ICONS, listing
+from gateval.render.wording import ICONS, UNVERIFIED_ICON, listing
 
 LIMIT = 64_000
 """GitHub refuses comments of more than 65,536 characters."""
@@ -21,26 +23,28 @@ _NOTICE = 700
 """Room kept for the sentence that says what was left out."""
 
 
-def render_comment(report: Report, *, limit: int = LIMIT) -> str:
+def render_comment(report: Report, frame: Frame = PLAIN, *, limit: int = LIMIT) -> str:
     """Return the comment as GitHub-flavoured markdown of at most `limit` UTF-16 units.
 
     `limit` must be at least 20,000. What does not fit is cut between whole pieces and named.
     """
-    head = _head(report)
-    foot = _foot(report, "")
+    head = _head(report, frame)
+    foot = _foot(report, frame, "")
     room = limit - size(head) - size(foot) - _NOTICE
-    fitted = fit(comment_parts(report), room)
+    fitted = fit(comment_parts(report, frame), room)
     if fitted.left_out:
-        foot = _foot(report, listing(fitted.left_out, 12))
+        foot = _foot(report, frame, listing(fitted.left_out, 12))
     return "\n\n".join((head, *fitted.texts, foot)) + "\n"
 
 
-def _head(report: Report) -> str:
+def _head(report: Report, frame: Frame) -> str:
     plan, decision = report.results.plan, report.decision
     return fill(
         "head.md.j2",
-        icon=ICONS[decision.verdict],
-        verdict=decision.verdict,
+        marker=marker(),
+        icon=UNVERIFIED_ICON if frame.unverified else ICONS[decision.verdict],
+        verdict=f"unverified, claims {decision.verdict}" if frame.unverified else decision.verdict,
+        unverified=frame.unverified,
         why=headline(report),
         worktree=plan.head.worktree,
         head=plan.head.short,
@@ -50,10 +54,11 @@ def _head(report: Report) -> str:
     )
 
 
-def _foot(report: Report, left_out: str) -> str:
+def _foot(report: Report, frame: Frame, left_out: str) -> str:
     return fill(
         "foot.md.j2",
         command=reproduce_command(report.results.plan),
         worktree=report.results.plan.head.worktree,
         left_out=left_out,
+        log=link("Log and results of this run", frame.run_url) if frame.run_url else "",
     )

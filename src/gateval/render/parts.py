@@ -19,6 +19,7 @@ from gateval.render.facts import (
 )
 from gateval.render.fitting import Part
 from gateval.render.fixture_section import fixture, fixture_line
+from gateval.render.frame import PLAIN, Frame
 from gateval.render.gaps import find_gaps
 from gateval.render.usage import models_used, usage_by_agent
 from gateval.render.wording import eval_verdict, listing, passes, regressed_title, removed_sentence
@@ -27,11 +28,11 @@ _FIXTURES_IN_FULL = 12
 _PASSING_SHOWN = 100
 
 
-def comment_parts(report: Report) -> list[Part[Any]]:
+def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     """Return the parts that have anything to show, in the order in which they are shown."""
     facts = gather(report)
     parts = (
-        _table(report),
+        _table(report, frame),
         *_worse(report, facts),
         *_missing(report, facts),
         *_folded(report, facts),
@@ -40,7 +41,7 @@ def comment_parts(report: Report) -> list[Part[Any]]:
     return [part for part in parts if part.items]
 
 
-def _table(report: Report) -> Part[Any]:
+def _table(report: Report, frame: Frame) -> Part[Any]:
     decision = report.decision
     evals = sorted(
         report.comparison.evals,
@@ -51,7 +52,7 @@ def _table(report: Report) -> Part[Any]:
         "| Agent | Eval | Score | Base | Δ | Threshold | Fixtures | Verdict |\n"
         "|---|---|--:|--:|--:|--:|--:|---|\n",
         evals,
-        lambda compared: sections.row(compared, decision),
+        lambda compared: sections.row(compared, decision, claimed=bool(frame.unverified)),
         joint="\n",
         weight=4,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from gateval.domain.stamp import MARKER
 from gateval.render.hardening import harden
 from gateval.render.triggers import BREAK, defuse, defuse_log
 
@@ -44,6 +45,11 @@ _BLOCK_START = re.compile(
 _IN_BACKTICKS = re.compile(r"(?<!&#96;)&#96;((?:(?!&#96;).)+)&#96;(?!&#96;)")
 
 
+_PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._/?=&-]+")
+
+_COMMIT = re.compile(r"<code>.*?</code>|(?<![\w-])([0-9a-f])(?=[0-9a-f]{6,63}(?![\w-]))")
+
+
 def inline(text: str, limit: int) -> Safe:
     """Return one line of GitHub markdown that shows `text`, for a sentence, list or table cell.
 
@@ -51,7 +57,8 @@ def inline(text: str, limit: int) -> Safe:
     backticks becomes code; nothing else in it is markup, a link or the end of a table cell,
     wherever on a line it stands, inside HTML elements too.
     """
-    return Safe(_IN_BACKTICKS.sub(r"<code>\1</code>", _one_line(text, limit)))
+    shown = _IN_BACKTICKS.sub(r"<code>\1</code>", _one_line(text, limit))
+    return Safe(_COMMIT.sub(_break_commit, shown))
 
 
 def code(text: str, limit: int) -> Safe:
@@ -83,13 +90,41 @@ def plain_line(text: str, limit: int) -> str:
     return defuse_log(" ".join(shown.split()) + _cut_mark(left))
 
 
+def label(text: str, limit: int) -> str:
+    """Return `text` as one line for a field that GitHub shows as text: titles of check runs and
+    annotations, and their messages.
+
+    At most `limit` characters, the mark of a cut included.
+    """
+    shown, left = harden(text, limit)
+    line = defuse_log(defuse(" ".join(shown.split())))
+    if left or len(line) > limit:
+        return f"{line[: limit - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+    return line
+
+
 def xml_text(text: str, limit: int) -> str:
     """Return `text` with only characters that XML 1.0 allows; the XML writer escapes markup.
 
-    Triggers are broken too: other tools turn JUnit files into comments.
+    Triggers are broken too: other tools turn JUnit files into comments, annotations and log lines.
     """
     shown, left = harden(text, limit)
-    return defuse(shown + _cut_mark(left))
+    return defuse_log(defuse(shown + _cut_mark(left)))
+
+
+def marker() -> Safe:
+    """Return the hidden line by which publishing knows the comment."""
+    return Safe(MARKER)
+
+
+def link(words: str, url: str) -> Safe:
+    """Return a link of our own to GitHub; only the words when the address is not plain."""
+    return Safe(f"[{words}]({url})" if _PLAIN_URL.fullmatch(url) else words)
+
+
+def _break_commit(found: re.Match[str]) -> str:
+    """Keep GitHub from linking to a commit of its choice; in code it does not look."""
+    return f"{found[1]}{BREAK}" if found[1] else found[0]
 
 
 def _one_line(text: str, limit: int) -> str:

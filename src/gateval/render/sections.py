@@ -15,6 +15,7 @@ from gateval.render.usage import AgentUsage
 from gateval.render.wording import (
     GAP_TITLES,
     ICONS,
+    UNVERIFIED_ICON,
     base_score,
     count,
     delta,
@@ -29,8 +30,8 @@ REASONS_SHOWN = 12
 DETAIL_WIDTH = 300
 
 
-def row(compared: EvalComparison, decision: Decision) -> str:
-    """Render one line of the table of Evals."""
+def row(compared: EvalComparison, decision: Decision, *, claimed: bool = False) -> str:
+    """Render one line of the table of Evals; a claim never looks like a verdict."""
     verdict, words = eval_verdict(decision, compared.eval)
     return fill(
         "row.md.j2",
@@ -41,8 +42,8 @@ def row(compared: EvalComparison, decision: Decision) -> str:
         delta=delta(compared),
         threshold=f"{compared.head.threshold:.2f}",
         fixtures=fixtures_passed(compared.head),
-        icon=ICONS[verdict],
-        words=words,
+        icon=UNVERIFIED_ICON if claimed else ICONS[verdict],
+        words=f"claims {words}" if claimed else words,
     )
 
 

@@ -21,6 +21,9 @@ ICONS = {
     GateVerdict.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
 }
 
+UNVERIFIED_ICON = "\N{WHITE QUESTION MARK ORNAMENT}"
+"""Stands beside a claim, whatever it claims."""
+
 _BLOCKED = {
     ReasonCode.NO_ANSWER: "does not answer",
     ReasonCode.REGRESSION: "regressed",

@@ -1,0 +1,39 @@
+"""Where GitHub is and who we are there."""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, model_validator
+
+from gateval.domain.base import Value
+
+PUBLIC_API = "https://api.github.com"
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class GitHubAccess(Value):
+    """A repository (`owner/name`) and the token for it.
+
+    `api_url` is GITHUB_API_URL: `https://api.github.com`, `https://HOST/api/v3` on GitHub
+    Enterprise Server, `https://api.SUBDOMAIN.ghe.com`. Only https, so that nobody on the way reads
+    the token; http is allowed to this machine.
+    """
+
+    repository: str = Field(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")
+    token: SecretStr = Field(min_length=1)
+    api_url: str = PUBLIC_API
+
+    @model_validator(mode="after")
+    def _a_url_that_can_be_used(self) -> Self:
+        parts = urlsplit(self.api_url)
+        if not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
+            raise ValueError("api_url is not the base URL of an API")
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+            raise ValueError("api_url must begin with https://")
+        if not re.fullmatch(r"[\x21-\x7e]+", self.token.get_secret_value()):
+            raise ValueError("the token holds characters that no HTTP header can carry")
+        return self

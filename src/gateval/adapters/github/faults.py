@@ -1,0 +1,84 @@
+"""Answers that are refusals, as our errors. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from gateval.adapters.github.answer import Answer
+from gateval.adapters.github.waiting import Trouble, is_limited
+from gateval.errors import (
+    ForgeError,
+    ForgeRejected,
+    ForgeUnavailable,
+    MissingPermission,
+    NotOnForge,
+    RateLimited,
+)
+
+_NOT_ALLOWED = re.compile(r"not accessible by|must have (?:admin|write|push)|permission", re.I)
+
+
+def refusal(answer: Answer, what: str, permission: str) -> ForgeError:
+    """Return the error for an answer that no retry mends.
+
+    `what` completes "GitHub did not ..."; `permission` is what the request needs, as a workflow
+    writes it.
+    """
+    said = f": {answer.said}" if answer.said else ""
+    if is_limited(answer):
+        return RateLimited(f"GitHub's rate limit kept the gate from its work: it did not {what}.")
+    if answer.status == 401:
+        return ForgeRejected(
+            f"GitHub does not accept the token: it did not {what}{said}.",
+            hint="Give the action a token that is valid, such as github.token.",
+        )
+    if answer.status == 403 and _NOT_ALLOWED.search(answer.said):
+        return _missing(answer, what, _wanted(answer, permission))
+    if answer.status == 404:
+        return NotOnForge(
+            f"GitHub knows nothing of it, or hides it from this token: it did not {what}{said}.",
+            hint=f"If it is there, the token may lack the permission `{permission}`.",
+        )
+    if 300 <= answer.status < 400:
+        return ForgeRejected(
+            f"GitHub sent the gate elsewhere ({answer.status}) and did not {what}.",
+            hint="Was the repository renamed? The gate follows no redirect to another place.",
+        )
+    return ForgeRejected(f"GitHub did not {what} ({answer.status}{said}).")
+
+
+def outage(trouble: Trouble, what: str, *, detail: str, waited: float) -> ForgeError:
+    """Return the error for a request that was repeated in vain."""
+    patience = f" The gate waited {waited:.0f} s." if waited else ""
+    if trouble is Trouble.LIMIT:
+        return RateLimited(
+            f"GitHub asks for {detail} before it will {what}, because there were too many "
+            f"requests.{patience}",
+            hint="Run the job again later.",
+        )
+    return ForgeUnavailable(
+        f"GitHub did not {what}: {detail}.{patience}",
+        hint="See https://www.githubstatus.com, and run the job again later.",
+    )
+
+
+def _missing(answer: Answer, what: str, permission: str) -> MissingPermission:
+    return MissingPermission(
+        f"The token may not {what}: it lacks the permission `{permission}` ({answer.said}).",
+        permission=permission,
+        hint=f"Add `{permission}` to the job's `permissions`.",
+    )
+
+
+def _wanted(answer: Answer, usual: str) -> str:
+    """Return the permission to name: the usual one, unless GitHub's own header differs.
+
+    The header lists sets that would do, separated by semicolons: `issues=write; a=read,b=write`.
+    """
+    header = answer.headers.get("x-accepted-github-permissions", "")
+    sets = [
+        ", ".join(part.strip().replace("_", "-").replace("=", ": ") for part in one.split(","))
+        for one in header.split(";")
+        if re.fullmatch(r"\s*[a-z_]+=[a-z]+(?:\s*,\s*[a-z_]+=[a-z]+)*\s*", one)
+    ]
+    return usual if not sets or usual in sets else sets[0]

@@ -1,0 +1,127 @@
+"""The verbs of `ports.Forge` over GitHub's REST API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gateval.adapters.github import shapes
+from gateval.adapters.github.access import GitHubAccess
+from gateval.adapters.github.transport import Request, Transport
+from gateval.adapters.github.waiting import Patience
+from gateval.domain.check_run import CheckReport, CheckRun
+from gateval.domain.forge import Comment, PullRequest
+from gateval.errors import ForgeUnavailable
+
+_READ_PULLS = "pull-requests: read"
+_WRITE_PULLS = "pull-requests: write"
+_WRITE_CHECKS = "checks: write"
+
+
+class GitHubForge:
+    """Fulfils `ports.Forge` for one repository on GitHub, GHES or ghe.com."""
+
+    def __init__(
+        self,
+        access: GitHubAccess,
+        patience: Patience | None = None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = Transport(access, patience or Patience(), sleep=sleep, now=now)
+        self._viewer = ""
+
+    def pull_request(self, number: int) -> PullRequest:
+        """The pull request as it is now."""
+        what = f"show pull request {number}"
+        content = self._api.ask(Request("GET", f"/pulls/{number}", what, _READ_PULLS))
+        with _understood(what):
+            return shapes.pull_request(content)
+
+    def viewer(self) -> str:
+        """The login under which this token writes.
+
+        Known for nothing once a check run was written: the answer names our App. Tokens of Apps may
+        not ask `GET /user`, but everyone may ask GraphQL.
+        """
+        if not self._viewer:
+            what = "say whose token this is"
+            body = {"query": "query { viewer { login } }"}
+            content = self._api.ask(Request("POST", "/graphql", what, "metadata: read", body))
+            with _understood(what):
+                self._viewer = str(content["data"]["viewer"]["login"])
+        return self._viewer
+
+    def comments(self, pull_request: int) -> tuple[Comment, ...]:
+        """All comments of a pull request, oldest first."""
+        what = f"list the comments on pull request {pull_request}"
+        path = f"/issues/{pull_request}/comments"
+        with _understood(what):
+            return tuple(
+                shapes.comment(one)
+                for page in self._api.pages(Request("GET", path, what, _READ_PULLS))
+                for one in page
+            )
+
+    def create_comment(self, pull_request: int, body: str) -> Comment:
+        """Write a new comment."""
+        path = f"/issues/{pull_request}/comments"
+        return self._comment("POST", path, f"take a comment on pull request {pull_request}", body)
+
+    def update_comment(self, comment: int, body: str) -> Comment:
+        """Replace the body of a comment."""
+        return self._comment("PATCH", f"/issues/comments/{comment}", "change our comment", body)
+
+    def delete_comment(self, comment: int) -> None:
+        """Delete a comment; nothing happens when it is gone."""
+        path = f"/issues/comments/{comment}"
+        self._api.ask(Request("DELETE", path, "delete our comment", _WRITE_PULLS, missing_ok=True))
+
+    def check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
+        """All check runs of this name on a commit, of whatever App, newest first."""
+        what = f"list the check runs of {sha[:7]}"
+        query = {"check_name": name, "filter": "all"}
+        request = Request("GET", f"/commits/{sha}/check-runs", what, "checks: read", query=query)
+        with _understood(what):
+            found = [
+                shapes.check_run(one)
+                for page in self._api.pages(request)
+                for one in page["check_runs"]
+            ]
+        return tuple(sorted(found, key=lambda run: -run.number))
+
+    def create_check_run(self, sha: str, report: CheckReport) -> CheckRun:
+        """Make a check run on a commit."""
+        body = {**shapes.check_body(report), "head_sha": sha}
+        return self._check_run("POST", "/check-runs", f"take a check run on {sha[:7]}", body)
+
+    def update_check_run(self, check_run: int, report: CheckReport) -> CheckRun:
+        """Replace what a check run says; annotations are added."""
+        path = f"/check-runs/{check_run}"
+        return self._check_run("PATCH", path, "change our check run", shapes.check_body(report))
+
+    def _comment(self, verb: str, path: str, what: str, body: str) -> Comment:
+        content = self._api.ask(Request(verb, path, what, _WRITE_PULLS, {"body": body}))
+        with _understood(what):
+            return shapes.comment(content)
+
+    def _check_run(self, verb: str, path: str, what: str, body: dict[str, Any]) -> CheckRun:
+        content = self._api.ask(Request(verb, path, what, _WRITE_CHECKS, body))
+        with _understood(what):
+            run = shapes.check_run(content)
+        self._viewer = self._viewer or (f"{run.app}[bot]" if run.app else "")
+        return run
+
+
+@contextmanager
+def _understood(what: str) -> Iterator[None]:
+    """Turn an answer of another shape than documented into our error."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ForgeUnavailable(
+            f"GitHub answered something unexpected when asked to {what}."
+        ) from error

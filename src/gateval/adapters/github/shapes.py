@@ -1,0 +1,95 @@
+"""GitHub's JSON to our values and back. Pure.
+
+An answer of another shape raises KeyError, TypeError or ValueError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateval.domain.check_run import CheckReport, CheckRun
+from gateval.domain.forge import Branch, Comment, PullRequest
+
+_GHOST = "ghost"
+"""The login that GitHub shows for people who deleted their account."""
+
+
+def pull_request(content: Any) -> PullRequest:
+    """Read a pull request."""
+    return PullRequest(
+        number=content["number"],
+        open=content["state"] == "open",
+        draft=bool(content.get("draft")),
+        author=_login(content["user"]),
+        head=_branch(content["head"]),
+        base=_branch(content["base"]),
+        labels=tuple(label["name"] for label in content["labels"]),
+        url=content["html_url"],
+    )
+
+
+def comment(content: Any) -> Comment:
+    """Read a comment."""
+    return Comment(
+        number=content["id"],
+        author=_login(content["user"]),
+        body=content.get("body") or "",
+        url=content["html_url"],
+    )
+
+
+def check_run(content: Any) -> CheckRun:
+    """Read a check run."""
+    return CheckRun(
+        number=content["id"],
+        name=content["name"],
+        head_sha=content["head_sha"],
+        external_id=content.get("external_id") or "",
+        app=(content.get("app") or {}).get("slug") or "",
+        completed=content["status"] == "completed",
+        conclusion=content.get("conclusion") or "",
+        url=content.get("html_url") or "",
+    )
+
+
+def check_body(report: CheckReport) -> dict[str, Any]:
+    """Write the body of a request that creates or updates a check run."""
+    body: dict[str, Any] = {
+        "name": report.name,
+        "external_id": report.external_id,
+        "status": str(report.status),
+        "started_at": report.started_at,
+        "output": {
+            "title": report.title,
+            "summary": report.summary,
+            "annotations": [
+                {
+                    "path": one.path,
+                    "start_line": one.line,
+                    "end_line": one.line,
+                    "annotation_level": str(one.level),
+                    "title": one.title,
+                    "message": one.message,
+                }
+                for one in report.annotations
+            ],
+        },
+    }
+    if report.details_url:
+        body["details_url"] = report.details_url
+    if report.conclusion is not None:
+        body["conclusion"] = str(report.conclusion)
+    return body
+
+
+def _branch(content: Any) -> Branch:
+    repository = content.get("repo")
+    return Branch(
+        ref=content["ref"],
+        sha=content["sha"],
+        repository=repository["full_name"] if repository else None,
+    )
+
+
+def _login(user: Any) -> str:
+    return str(user["login"]) if user else _GHOST

@@ -1,0 +1,143 @@
+"""Sends requests through PyGithub's requester, and again where that can help."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gateval.adapters.github.access import GitHubAccess
+from gateval.adapters.github.answer import Answer
+from gateval.adapters.github.faults import outage, refusal
+from gateval.adapters.github.waiting import Patience, Trouble, pause_after
+from gateval.errors import ForgeRejected
+
+if TYPE_CHECKING:
+    from github.Requester import Requester
+
+PER_PAGE = 100
+
+_PAGES_LIMIT = 100
+"""GitHub takes at most 2,500 comments on an issue and 1,000 check runs of a name."""
+
+
+class Request(NamedTuple):
+    """One request. `what` completes "GitHub did not ..."; `permission` is what it needs.
+
+    `path` is relative to the API, below `/repos/OWNER/NAME`; `/graphql` stands for that endpoint.
+    With `missing_ok`, a 404 is an answer like any other.
+    """
+
+    verb: str
+    path: str
+    what: str
+    permission: str
+    body: Mapping[str, Any] | None = None
+    query: Mapping[str, str] | None = None
+    missing_ok: bool = False
+
+
+class Transport:
+    """Requests to one repository's API. `sleep` and `now` (Unix time) are parameters for tests."""
+
+    def __init__(
+        self,
+        access: GitHubAccess,
+        patience: Patience,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._access = access
+        self._patience = patience
+        self._sleep = sleep
+        self._now = now
+        self._waited = 0.0
+        self._made: Requester | None = None
+
+    def ask(self, request: Request) -> Any:
+        """Send a request and return the JSON of its answer. Raises `ForgeError`."""
+        return self._ask(request)[1]
+
+    def pages(self, request: Request) -> Iterator[Any]:
+        """Send a request for every page of a list. Addresses in the answers are never followed."""
+        query = {**(request.query or {}), "per_page": str(PER_PAGE)}
+        for page in range(1, _PAGES_LIMIT + 1):
+            paged = query if page == 1 else {**query, "page": str(page)}
+            answer, content = self._ask(request._replace(query=paged))
+            yield content
+            if 'rel="next"' not in answer.headers.get("link", ""):
+                return
+
+    def _ask(self, request: Request) -> tuple[Answer, Any]:
+        attempt = 0
+        while True:
+            attempt += 1
+            answer, content, detail = self._attempt(request)
+            if answer is not None and (answer.ok or (request.missing_ok and answer.status == 404)):
+                return answer, content
+            pause = pause_after(answer, attempt, self._patience, now=self._now())
+            if pause is None and answer is not None:
+                raise refusal(answer, request.what, request.permission)
+            assert pause is not None  # noqa: S101 - without an answer there is always one
+            left = self._patience.total_seconds - self._waited
+            if attempt >= self._patience.attempts or pause.seconds > left:
+                if pause.trouble is Trouble.LIMIT:
+                    detail = f"a pause of {pause.seconds:,.0f} s"
+                raise outage(pause.trouble, request.what, detail=detail, waited=self._waited)
+            self._waited += pause.seconds
+            self._sleep(pause.seconds)
+
+    def _attempt(self, request: Request) -> tuple[Answer | None, Any, str]:
+        """Send once. Return the answer, None if there is none; its content; what went wrong."""
+        try:
+            answer = self._send(request)
+        except OSError as error:  # every error of the HTTP library is one
+            return None, None, _broken(error)
+        if not answer.ok:
+            return answer, None, f"it answered {answer.status}"
+        try:
+            return answer, answer.json(), ""
+        except ValueError:
+            return None, None, "its answer was garbled"
+
+    def _send(self, request: Request) -> Answer:
+        url = f"/repos/{self._access.repository}{request.path}"
+        requester = self._requester()
+        if request.path == "/graphql":
+            url = requester.graphql_url
+        try:
+            status, headers, text = requester.requestJson(
+                request.verb, url, dict(request.query or {}), input=request.body
+            )
+        except RuntimeError as error:  # PyGithub's word for a redirect to another host
+            raise ForgeRejected(
+                f"GitHub sent the gate to another host and did not {request.what}.",
+                hint="Check GITHUB_API_URL; the token is sent to no other host.",
+            ) from error
+        return Answer(status, {str(k): str(v) for k, v in headers.items()}, str(text))
+
+    def _requester(self) -> Requester:
+        """Make the requester at its first use: importing PyGithub takes more than 100 ms."""
+        if self._made is None:
+            import github
+
+            patience = self._patience
+            made = github.Github(
+                auth=github.Auth.Token(self._access.token.get_secret_value()),
+                base_url=self._access.api_url.rstrip("/"),
+                timeout=patience.timeout_seconds,
+                user_agent="gateval",
+                per_page=PER_PAGE,
+                retry=None,  # retries are ours: PyGithub's know no total and sleep on their own
+                seconds_between_requests=0,
+                seconds_between_writes=patience.between_writes,
+            )
+            self._made = made.requester
+        return self._made
+
+
+def _broken(error: Exception) -> str:
+    """Say how a connection broke, without addresses or whatever else the library's text holds."""
+    name = type(error).__name__
+    return "it did not answer in time" if "Timeout" in name else f"the connection broke ({name})"

@@ -1,0 +1,27 @@
+"""What the gate has to say on GitHub, rendered, whether or not it can be said there."""
+
+from __future__ import annotations
+
+from gateval.domain.base import Value
+from gateval.domain.check_run import Annotation, Conclusion
+
+
+class Announcement(Value):
+    """Texts and values for every sink; every text is sanitised and below its limit.
+
+    `comment` begins with `stamp.MARKER`. `unasked` says that nobody needs to hear it who has not
+    heard of the gate on this pull request before: nothing was to be evaluated.
+    """
+
+    conclusion: Conclusion
+    title: str
+    check_summary: str
+    comment: str
+    job_summary: str
+    annotations: tuple[Annotation, ...] = ()
+    unasked: bool = False
+
+    @property
+    def lets_merge(self) -> bool:
+        """Whether GitHub counts the conclusion as success."""
+        return self.conclusion in {Conclusion.SUCCESS, Conclusion.NEUTRAL}

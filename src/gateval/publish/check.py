@@ -1,0 +1,189 @@
+"""The check run: one that counts per gate and commit, always completed, never by an older run.
+
+GitHub does not reopen a completed check run, and keeps its annotations for ever. So a run takes
+over one that is still in progress, and makes a new one of the same name beside a completed one;
+GitHub shows and counts the newest. Whose a check run is, GitHub decides: changing one of another
+App fails, and then we make our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gateval.domain.announcement import Announcement
+from gateval.domain.check_run import (
+    ANNOTATIONS_AT_ONCE,
+    Annotation,
+    CheckReport,
+    CheckRun,
+    Conclusion,
+)
+from gateval.domain.stamp import Stamp
+from gateval.errors import ForgeError, ForgeRejected, MissingPermission
+from gateval.ports import CheckRuns
+from gateval.publish.outcome import Note, Sink, failed, left, written
+from gateval.publish.target import Target
+
+
+class _Stamped(NamedTuple):
+    run: CheckRun
+    stamp: Stamp
+
+
+class _Present(NamedTuple):
+    """The check runs of this gate on this commit, newest first."""
+
+    newer: Sequence[CheckRun]
+    mine: Sequence[CheckRun]
+    older: Sequence[CheckRun]
+
+    @property
+    def open_ones(self) -> Sequence[CheckRun]:
+        """Those that this run may take over, its own first."""
+        return [run for run in (*self.mine, *self.older) if not run.completed]
+
+
+def open_check(forge: CheckRuns, target: Target) -> Note:
+    """Show that the gate is at work."""
+    report = CheckReport(
+        name=target.check_name,
+        external_id=str(target.stamp),
+        details_url=target.details_url,
+        started_at=target.stamp.started,
+        title="Evaluating",
+        summary="Gateval is evaluating this commit. The result will stand here.",
+    )
+    try:
+        present = _present(forge, target)
+        if present.newer:
+            return left(Sink.CHECK_RUN, _NEWER, present.newer[0].url)
+        return written(Sink.CHECK_RUN, _write(forge, target, present.open_ones, report).url)
+    except ForgeError as error:
+        return failed(Sink.CHECK_RUN, error)
+
+
+def complete_check(
+    forge: CheckRuns, target: Target, announcement: Announcement, moved: str = ""
+) -> tuple[Note, ...]:
+    """Complete the check run with what the gate found; `moved` is the head's new SHA, if any."""
+    try:
+        present = _present(forge, target)
+        takeable = [run for run in present.mine if not run.completed]
+        if present.newer and not takeable:
+            return (left(Sink.CHECK_RUN, _NEWER, present.newer[0].url),)
+        if not present.newer:
+            takeable = list(present.open_ones)
+        report = _final(target, announcement, moved, superseded=bool(present.newer))
+        return _complete(forge, target, takeable, report, announcement.annotations)
+    except ForgeError as error:
+        return (failed(Sink.CHECK_RUN, error),)
+
+
+def close_check(
+    forge: CheckRuns, target: Target, conclusion: Conclusion, title: str, summary: str
+) -> Note:
+    """Complete what this run left in progress after a crash or a cancellation; else do nothing."""
+    try:
+        mine = [run for run in _present(forge, target).mine if not run.completed]
+        if not mine:
+            return left(Sink.CHECK_RUN, "This run left no check run in progress.")
+        report = CheckReport(
+            name=target.check_name,
+            external_id=str(target.stamp),
+            details_url=target.details_url,
+            started_at=target.stamp.started,
+            conclusion=conclusion,
+            title=title,
+            summary=summary,
+        )
+        for run in mine:
+            done = forge.update_check_run(run.number, report)
+        return written(Sink.CHECK_RUN, done.url)
+    except ForgeError as error:
+        return failed(Sink.CHECK_RUN, error)
+
+
+_NEWER = "A newer run of this gate reports on this commit; an older one does not overwrite it."
+
+
+def _present(forge: CheckRuns, target: Target) -> _Present:
+    found = [
+        _Stamped(run, stamp)
+        for run in forge.check_runs(target.head, target.check_name)
+        if (stamp := Stamp.parse(run.external_id)) and stamp.gate == target.stamp.gate
+    ]
+    mine = [one.run for one in found if one.stamp.same_run(target.stamp)]
+    newer = [one.run for one in found if one.stamp.newer_than(target.stamp)]
+    older = [one.run for one in found if target.stamp.newer_than(one.stamp)]
+    return _Present(newer, mine, older)
+
+
+def _write(
+    forge: CheckRuns, target: Target, candidates: Sequence[CheckRun], report: CheckReport
+) -> CheckRun:
+    """Update the first check run that is ours, or make a new one."""
+    for run in candidates:
+        try:
+            return forge.update_check_run(run.number, report)
+        except (MissingPermission, ForgeRejected):
+            continue  # of another App that copied our external id
+    return forge.create_check_run(target.head, report)
+
+
+def _final(
+    target: Target, announcement: Announcement, moved: str, *, superseded: bool
+) -> CheckReport:
+    notes = []
+    if moved:
+        notes.append(
+            f"Head has moved on to <code>{moved[:12]}</code> since; this is about "
+            f"<code>{target.head[:12]}</code>, and the comment is left to the run on the new head."
+        )
+    if superseded:
+        notes.append("A newer run of this gate reports on this commit, too.")
+    return CheckReport(
+        name=target.check_name,
+        external_id=str(target.stamp),
+        details_url=target.details_url,
+        started_at=target.stamp.started,
+        conclusion=announcement.conclusion,
+        title=announcement.title,
+        summary="\n\n".join((*notes, announcement.check_summary)),
+    )
+
+
+def _complete(
+    forge: CheckRuns,
+    target: Target,
+    open_ones: Sequence[CheckRun],
+    report: CheckReport,
+    annotations: Sequence[Annotation],
+) -> tuple[Note, ...]:
+    """Write all batches of annotations, the last one with the conclusion.
+
+    When GitHub refuses annotations, the conclusion is written without the rest of them.
+    """
+    last = max(0, (len(annotations) - 1) // ANNOTATIONS_AT_ONCE) * ANNOTATIONS_AT_ONCE
+    refused: ForgeError | None = None
+    runs = list(open_ones)
+    for start in range(0, last, ANNOTATIONS_AT_ONCE):
+        batch = tuple(annotations[start : start + ANNOTATIONS_AT_ONCE])
+        update = report.model_copy(update={"conclusion": None, "annotations": batch})
+        try:
+            runs = [_write(forge, target, runs, update)]
+        except ForgeRejected as error:
+            refused = error
+            break
+    final = (
+        report if refused else report.model_copy(update={"annotations": tuple(annotations[last:])})
+    )
+    try:
+        done = _write(forge, target, runs, final)
+    except ForgeRejected as error:
+        if not final.annotations:
+            raise
+        refused = error
+        done = _write(forge, target, runs, report)
+    check = written(Sink.CHECK_RUN, done.url)
+    return (check, failed(Sink.ANNOTATIONS, refused)) if refused else (check,)

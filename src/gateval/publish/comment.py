@@ -1,0 +1,105 @@
+"""The comment: one per gate and pull request, ours by marker and author, updated in place.
+
+GitHub offers no way to write only if nobody wrote in between. So everything is read again right
+before writing, and after a comment was made the list is read once more: of two runs that raced the
+one that began first gives way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gateval.domain.announcement import Announcement
+from gateval.domain.forge import Comment
+from gateval.domain.stamp import Marked, mark, read_mark
+from gateval.errors import ForgeError
+from gateval.ports import Comments
+from gateval.publish.outcome import Note, Sink, failed, left, written
+from gateval.publish.target import CommentMode, Target
+
+
+class _Ours(NamedTuple):
+    comment: Comment
+    marked: Marked
+
+
+def publish_comment(
+    forge: Comments, target: Target, announcement: Announcement, pull_request: int
+) -> Note:
+    """Write the comment, or say why not. Head must have been found unmoved just before."""
+    if target.comment is CommentMode.OFF:
+        return left(Sink.COMMENT, "Comments are switched off.")
+    try:
+        found = _ours(forge, target, pull_request)
+        if newer := _newer(found, target):
+            return left(Sink.COMMENT, _NEWER, newer.comment.url)
+        if not found and (unwanted := _unwanted(target, announcement)):
+            return left(Sink.COMMENT, unwanted)
+        body = mark(announcement.comment, Marked(stamp=target.stamp, head=target.head))
+        if not found:
+            made = forge.create_comment(pull_request, body)
+            return _settle(forge, target, pull_request, made)
+        return _write(forge, found, body)
+    except ForgeError as error:
+        return failed(Sink.COMMENT, error)
+
+
+_NEWER = "A newer run of this gate has written about this head; an older one does not overwrite it."
+
+
+def _unwanted(target: Target, announcement: Announcement) -> str:
+    """Return why no first comment is made; empty when one is wanted."""
+    if announcement.unasked:
+        return "Nothing was to be evaluated, and there is no earlier comment to bring up to date."
+    if target.comment is CommentMode.ON_FAILURE and announcement.lets_merge:
+        return "Comments are written on failure only."
+    return ""
+
+
+def _ours(forge: Comments, target: Target, pull_request: int) -> list[_Ours]:
+    """Return this gate's comments, oldest first: by our login and with our marker."""
+    marked = [
+        _Ours(comment, found)
+        for comment in forge.comments(pull_request)
+        if (found := read_mark(comment.body)) and found.stamp.gate == target.stamp.gate
+    ]
+    if not marked:
+        return []
+    viewer = forge.viewer()
+    mine = [one for one in marked if one.comment.author == viewer]
+    return sorted(mine, key=lambda one: one.comment.number)
+
+
+def _newer(found: list[_Ours], target: Target) -> _Ours | None:
+    """Return the comment of a newer run on the same head.
+
+    One about another head gives way whatever its stamp: that head is no longer the head.
+    """
+    about_this = (one for one in found if one.marked.head == target.head)
+    return next((one for one in about_this if one.marked.stamp.newer_than(target.stamp)), None)
+
+
+def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -> Note:
+    """After making a comment: leave one, should another run have made one at the same time.
+
+    The newest run keeps its own and deletes the others; every other run deletes its own. A request
+    that was repeated after a broken connection may have made two of ours, too.
+    """
+    found = _ours(forge, target, pull_request)
+    mine = [one for one in found if one.marked.stamp.same_run(target.stamp)]
+    newer = _newer(found, target)
+    for one in mine if newer else [one for one in found if one not in mine[:1]]:
+        forge.delete_comment(one.comment.number)
+    if newer:
+        return left(Sink.COMMENT, _NEWER, newer.comment.url)
+    return written(Sink.COMMENT, made.url)
+
+
+def _write(forge: Comments, found: list[_Ours], body: str) -> Note:
+    """Put the text into the oldest comment and delete the others."""
+    kept, *others = found
+    if kept.comment.body != body:
+        forge.update_comment(kept.comment.number, body)
+    for one in others:
+        forge.delete_comment(one.comment.number)
+    return written(Sink.COMMENT, kept.comment.url)

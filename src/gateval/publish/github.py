@@ -1,0 +1,60 @@
+"""What is written on GitHub, and in which order.
+
+First, when something will run, the check run in progress (`open_check`). At the end: the pull
+request is read again; the check run is completed on the commit that was measured, wherever head is
+now; then the comment, unless head has moved. Each step goes on when the one before failed.
+"""
+
+from __future__ import annotations
+
+from gateval.domain.announcement import Announcement
+from gateval.domain.check_run import Conclusion
+from gateval.errors import ForgeError
+from gateval.ports import Forge
+from gateval.publish.check import close_check, complete_check, open_check
+from gateval.publish.comment import publish_comment
+from gateval.publish.outcome import Note, Publication, Sink, failed, left
+from gateval.publish.target import CommentMode, Target
+
+__all__ = ["abandon", "complete_left_open", "open_check", "publish"]
+
+
+def publish(forge: Forge, target: Target, announcement: Announcement) -> Publication:
+    """Write check run, annotations and comment. Raises nothing that GitHub did."""
+    if target.pull_request is None:
+        return Publication(notes=complete_check(forge, target, announcement))
+    try:
+        head = forge.pull_request(target.pull_request).head.sha
+    except ForgeError as error:
+        checks = complete_check(forge, target, announcement)
+        return Publication(notes=(*checks, _no_comment(target, error)))
+    moved = "" if head == target.head else head
+    checks = complete_check(forge, target, announcement, moved)
+    if moved:
+        why = f"Head has moved on to {moved[:7]}; the comment is left to the run on it."
+        return Publication(notes=(*checks, left(Sink.COMMENT, why)))
+    comment = publish_comment(forge, target, announcement, target.pull_request)
+    return Publication(notes=(*checks, comment))
+
+
+def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Note:
+    """Complete the check run of a run that ends without a verdict.
+
+    `why` is a sanitised sentence. Does nothing when this run left none in progress.
+    """
+    conclusion = Conclusion.CANCELLED if cancelled else Conclusion.FAILURE
+    title = "Cancelled" if cancelled else "The gate broke off"
+    summary = f"{why}\n\nNothing was decided about this commit. Run the job again."
+    return close_check(forge, target, conclusion, title, summary)
+
+
+def complete_left_open(forge: Forge, target: Target) -> Note:
+    """Complete a check run that a crash left open; for the step after the action's own."""
+    why = "The gate ended without completing its check run: it was killed, or the machine was."
+    return abandon(forge, target, cancelled=False, why=why)
+
+
+def _no_comment(target: Target, error: ForgeError) -> Note:
+    if target.comment is CommentMode.OFF:
+        return left(Sink.COMMENT, "Comments are switched off.")
+    return failed(Sink.COMMENT, error)

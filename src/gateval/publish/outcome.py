@@ -1,0 +1,71 @@
+"""What was written on GitHub and what was not, as data: publishing changes no verdict."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gateval.domain.base import Value
+from gateval.errors import ForgeError
+
+
+class Sink(StrEnum):
+    """Where something is written."""
+
+    CHECK_RUN = "check run"
+    ANNOTATIONS = "annotations"
+    COMMENT = "comment"
+
+
+class Status(StrEnum):
+    """What became of it: `left` was not to be written, `failed` could not be."""
+
+    WRITTEN = "written"
+    LEFT = "left"
+    FAILED = "failed"
+
+
+class Note(Value):
+    """What happened in one sink.
+
+    `why` is a sentence, empty when written as planned; it may hold GitHub's words, unsanitised.
+    `permission` is the one to add, as a workflow writes it.
+    """
+
+    sink: Sink
+    status: Status
+    url: str = ""
+    why: str = ""
+    permission: str = ""
+
+
+class Publication(Value):
+    """What publishing did, in order."""
+
+    notes: tuple[Note, ...] = ()
+
+    def url(self, sink: Sink) -> str:
+        """Where a sink's last text can be seen; empty when there is none."""
+        return next((note.url for note in reversed(self.notes) if note.sink is sink), "")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for everything that could not be written."""
+        failed = (note for note in self.notes if note.status is Status.FAILED)
+        return tuple(f"The {note.sink} could not be written. {note.why}" for note in failed)
+
+
+def written(sink: Sink, url: str, why: str = "") -> Note:
+    """Return the note of something that stands there now."""
+    return Note(sink=sink, status=Status.WRITTEN, url=url, why=why)
+
+
+def left(sink: Sink, why: str, url: str = "") -> Note:
+    """Return the note of something that was not to be written."""
+    return Note(sink=sink, status=Status.LEFT, url=url, why=why)
+
+
+def failed(sink: Sink, error: ForgeError) -> Note:
+    """Return the note of something that GitHub did not take."""
+    why = f"{error.message} {error.hint}".strip()
+    permission = getattr(error, "permission", "")
+    return Note(sink=sink, status=Status.FAILED, why=why, permission=permission)

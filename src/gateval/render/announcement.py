@@ -1,0 +1,63 @@
+"""Everything that is said on GitHub about one report."""
+
+from __future__ import annotations
+
+from gateval.domain.announcement import Announcement
+from gateval.domain.check_conclusion import conclude
+from gateval.domain.check_run import SUMMARY_LIMIT, TITLE_LIMIT
+from gateval.domain.report import Report
+from gateval.domain.stamp import MARKER
+from gateval.render.annotations import MOST, annotate, left_out_note
+from gateval.render.comment import render_comment
+from gateval.render.frame import Frame
+from gateval.render.headline import headline
+from gateval.render.sanitize import label
+
+JOB_SUMMARY_LIMIT = 320_000
+"""UTF-16 units, each at most three bytes: below the runner's limit of 1 MiB for a step."""
+
+_FIRST_TRY = 60_000
+_NOTES = 2_000
+"""Bytes kept for the notes that publishing and this module put in front."""
+
+
+def announce(report: Report, frame: Frame) -> Announcement:
+    """Render comment, check run and job summary, each below its own limit."""
+    found = annotate(report, unverified=bool(frame.unverified))
+    return Announcement(
+        conclusion=conclude(report.decision.verdict, unverified=bool(frame.unverified)),
+        title=_title(report, frame),
+        check_summary=_check_summary(report, frame, left_out_note(found)),
+        comment=render_comment(report, frame),
+        job_summary=_unmarked(render_comment(report, frame, limit=JOB_SUMMARY_LIMIT)),
+        annotations=found[:MOST],
+        unasked=bool(report.results.plan.nothing),
+    )
+
+
+def _title(report: Report, frame: Frame) -> str:
+    claim = "unverified, claims " if frame.unverified else ""
+    words = f"{claim}{report.decision.verdict}: {headline(report)}"
+    return label(words[:1].upper() + words[1:], TITLE_LIMIT)
+
+
+def _check_summary(report: Report, frame: Frame, note: str) -> str:
+    """Render below GitHub's limit for a check run, which is told in characters but bites at bytes
+    (dorny/test-reporter counts bytes for that reason).
+    """
+    limit = _FIRST_TRY
+    while True:
+        text = _unmarked(render_comment(report, frame, limit=limit))
+        text = f"{text}\n{note}\n" if note else text
+        excess = len(text.encode()) / (SUMMARY_LIMIT - _NOTES)
+        if excess <= 1 or limit <= SMALLEST:
+            return text
+        limit = max(SMALLEST, int(limit / excess) - 100)
+
+
+def _unmarked(comment: str) -> str:
+    return comment.removeprefix(MARKER).lstrip("\n")
+
+
+SMALLEST = 20_000
+"""The smallest limit of a comment: at three bytes a unit still below that of a check run."""

@@ -1,0 +1,117 @@
+"""What is said on GitHub: each text below its limit, each conclusion honest."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.check_run import SUMMARY_LIMIT, TITLE_LIMIT, Conclusion
+from gateval.domain.stamp import MARKER
+from gateval.render.announcement import announce
+from gateval.render.comment import LIMIT
+from gateval.render.fitting import size
+from gateval.render.frame import PLAIN, Frame
+from tests.helpers import sample_reports
+from tests.helpers.github_markdown import read
+from tests.helpers.reports import make
+from tests.unit.render.conftest import Golden
+
+FORK = Frame(
+    unverified="This pull request comes from a fork, so its run had no keys.",
+    run_url="https://github.com/octo/shop/actions/runs/7",
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "conclusion"),
+    [
+        ("a-eval one base:pass head:pass", Conclusion.SUCCESS),
+        ("a-eval one base:pass head:fail", Conclusion.FAILURE),
+        ("a-eval one base:pass head:provider", Conclusion.ACTION_REQUIRED),
+        ("a-eval one base:pass head:-", Conclusion.ACTION_REQUIRED),
+        ("", Conclusion.SUCCESS),
+    ],
+)
+def test_conclusions(rows: str, conclusion: Conclusion) -> None:
+    report = make(rows)
+
+    assert announce(report, PLAIN).conclusion is conclusion
+    assert announce(report, FORK).conclusion is Conclusion.ACTION_REQUIRED
+
+
+def test_a_claim_is_called_one_everywhere() -> None:
+    said = announce(sample_reports.passing(), FORK)
+
+    assert said.title.startswith("Unverified, claims pass: ")
+    for text in (said.comment, said.check_summary, said.job_summary):
+        assert "Gateval: unverified, claims pass" in text
+        assert "**Unverified.** This pull request comes from a fork" in text
+        assert "✅" not in text
+
+
+def test_only_the_comment_bears_the_marker() -> None:
+    said = announce(sample_reports.regressed(), PLAIN)
+
+    assert said.comment.startswith(f"{MARKER}\n### ")
+    assert said.check_summary.startswith("### ")
+    assert said.job_summary.startswith("### ")
+
+
+@pytest.mark.parametrize("frame", [PLAIN, FORK])
+def test_limits_hold_with_much_to_say(frame: Frame) -> None:
+    said = announce(sample_reports.many(3000), frame)
+
+    assert size(said.comment) <= LIMIT
+    assert len(said.check_summary.encode()) <= SUMMARY_LIMIT - 1000
+    assert len(said.job_summary.encode()) < 2**20
+    assert len(said.title) <= TITLE_LIMIT
+    assert size(said.job_summary) > LIMIT, "the summary has more room and uses it"
+    for text in (said.comment, said.check_summary, said.job_summary):
+        assert "Cut to fit" in text
+        assert read(text).balanced
+
+
+def test_limits_hold_in_any_script() -> None:
+    report = sample_reports.many(1000, word="審査" * 40)
+    said = announce(report, PLAIN)
+
+    assert len(said.check_summary.encode()) <= SUMMARY_LIMIT - 1000
+    assert len(said.job_summary.encode()) < 2**20
+    assert size(said.comment) <= LIMIT
+
+
+def test_only_our_own_link_comes_out() -> None:
+    said = announce(sample_reports.regressed(), FORK)
+
+    assert read(said.comment).tags.count("a") == 1
+    assert (
+        "[Log and results of this run](https://github.com/octo/shop/actions/runs/7)" in said.comment
+    )
+    odd = announce(sample_reports.regressed(), Frame(run_url="https://x/) <b>"))
+    assert "https" not in odd.comment
+
+
+GOLDEN = {
+    "failing": (sample_reports.regressed, PLAIN._replace(run_url=FORK.run_url)),
+    "passing": (sample_reports.passing, PLAIN._replace(run_url=FORK.run_url)),
+    "inconclusive": (sample_reports.provider_down, PLAIN._replace(run_url=FORK.run_url)),
+    "unverified": (sample_reports.passing, FORK),
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden(name: str, golden: Golden) -> None:
+    sample, frame = GOLDEN[name]
+    said = announce(sample(), frame)
+    notes = "\n".join(
+        f"{one.path}:{one.line} {one.level} {one.title}\n    " + one.message.replace("\n", "\n    ")
+        for one in said.annotations
+    )
+    shown = {
+        "conclusion": said.conclusion,
+        "title": said.title,
+        "comment": said.comment,
+        "check run": said.check_summary,
+        "annotations": notes,
+        "job summary": said.job_summary,
+    }
+    golden("\n\n".join(f"======== {sink}\n{text}" for sink, text in shown.items()) + "\n", "txt")
