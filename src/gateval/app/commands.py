@@ -23,7 +23,7 @@ from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import confirm_revisions, find_head
 from gateval.pipeline.run import report_on
 from gateval.publish.local import publish_local
-from gateval.render.stage import SIZE_LIMIT, dump, load_plan
+from gateval.render.stage import PLAN_LIMIT, dump, load_plan
 from gateval.settings import Settings, read_settings
 
 
@@ -61,7 +61,7 @@ def run_plan_file(environ: dict[str, str], plan_file: str, *, results: Path | No
     settings = read_settings(environ)
     from gateval.app.stored import read_limited
 
-    plan = load_plan(read_limited(plan_file, SIZE_LIMIT))
+    plan = load_plan(read_limited(plan_file, PLAN_LIMIT))
     repository = open_repository(Path.cwd())
     confirm_revisions(repository, plan)
     return carry_out(plan, repository, settings, results)

@@ -17,7 +17,7 @@ from gateval.domain.results import Results, RunInfo
 from gateval.errors import StageFileError
 from gateval.pipeline.run import report_on, results_of
 from gateval.publish.local import RESULTS_FILE, publish_local
-from gateval.render.stage import SIZE_LIMIT, load_plan, load_results
+from gateval.render.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
 
 
 def report_results(
@@ -43,16 +43,16 @@ def read_results(stored: Path) -> Results:
     put together, and what is missing makes it incomplete. Raises `StageFileError`.
     """
     if not stored.is_dir():
-        return load_results(read_limited(str(stored), SIZE_LIMIT))
+        return load_results(read_limited(str(stored), RESULTS_LIMIT))
     if (stored / RESULTS_FILE).exists():
-        return load_results(read_limited(str(stored / RESULTS_FILE), SIZE_LIMIT))
+        return load_results(read_limited(str(stored / RESULTS_FILE), RESULTS_LIMIT))
     if not (stored / PLAN_FILE).exists():
         raise StageFileError(
             f"{show_path(str(stored))} is not the folder of a run: it has neither {RESULTS_FILE} "
             f"nor {PLAN_FILE}.",
             hint="Runs are the folders below .gateval/results, or what --results named.",
         )
-    plan = load_plan(read_limited(str(stored / PLAN_FILE), SIZE_LIMIT))
+    plan = load_plan(read_limited(str(stored / PLAN_FILE), PLAN_LIMIT))
     log = stored / TRIALS_FILE
     trials = read_trials(log) if log.exists() else ()
     return results_of(plan, trials, RunInfo(run=stored.name))

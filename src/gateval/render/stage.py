@@ -20,8 +20,11 @@ from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
 from gateval.errors import StageFileError
 from gateval.render.sanitize import plain_line
 
-SIZE_LIMIT = 64 * 1024 * 1024
-"""Bytes of a stage file."""
+PLAN_LIMIT = 64 * 1024 * 1024
+"""Bytes of a plan."""
+
+RESULTS_LIMIT = 512 * 1024 * 1024
+"""Bytes of results: as much as the log of their trials may have."""
 
 _PROBLEMS_SHOWN = 5
 
@@ -49,15 +52,17 @@ def dump(value: Value, *, indent: int | None = 2) -> str:
 
 def load_plan(data: bytes) -> Plan:
     """Read a plan; raise `StageFileError`."""
-    return _load(data, Plan, "plan.v1")
+    return _load(data, Plan, "plan.v1", PLAN_LIMIT)
 
 
 def load_results(data: bytes) -> Results:
     """Read results; raise `StageFileError`."""
-    return _load(data, Results, "results.v1")
+    return _load(data, Results, "results.v1", RESULTS_LIMIT)
 
 
-def _load(data: bytes, kind: type[V], version: str) -> V:
+def _load(data: bytes, kind: type[V], version: str, limit: int) -> V:
+    if len(data) > limit:
+        _refuse(f"The file has {len(data):,} bytes; {version} may have {limit:,}.")
     content = _parse(data, version)
     found = content.get("version")
     if found != version:
@@ -74,8 +79,6 @@ def _load(data: bytes, kind: type[V], version: str) -> V:
 
 def _parse(data: bytes, version: str) -> dict[str, JsonValue]:
     """Return the JSON object in `data`, refusing whatever two readers could read differently."""
-    if len(data) > SIZE_LIMIT:
-        _refuse(f"The file has {len(data):,} bytes; {version} may have {SIZE_LIMIT:,}.")
     try:
         content = read_json(data.decode("utf-8"), depth=_DEPTH)
     except UnicodeDecodeError as error:

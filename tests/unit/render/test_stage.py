@@ -11,7 +11,7 @@ import pytest
 from gateval.domain.base import Value
 from gateval.errors import StageFileError
 from gateval.render.comment import render_comment
-from gateval.render.stage import SIZE_LIMIT, dump, load_plan, load_results
+from gateval.render.stage import PLAN_LIMIT, dump, load_plan, load_results
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make_results
 from tests.unit.render.test_comment import SAMPLES
@@ -76,7 +76,6 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "very deep": (b"[" * 500_000, "nested more than 120 levels deep"),
     "NaN": (b'{"version": NaN}', "NaN is no JSON number"),
     "many digits": (b'{"version": ' + b"9" * 5000 + b"}", "too many digits"),
-    "too big": (b" " * (SIZE_LIMIT + 1), "has 67,108,865 bytes; results.v1 may have 67,108,864"),
     "unknown field": (changed(lambda c: c.update(bypass=True)), "Unknown field bypass."),
     "unknown field inside": (
         changed(lambda c: c["plan"]["policy"].update(allow="all")),
@@ -113,6 +112,21 @@ def test_refused_with_a_sentence(data: bytes, said: str) -> None:
 
     assert said in caught.value.message
     assert caught.value.hint
+
+
+def test_a_plan_has_a_limit() -> None:
+    said = "has 67,108,865 bytes; plan.v1 may have 67,108,864"
+    with pytest.raises(StageFileError, match=said):
+        load_plan(b" " * (PLAN_LIMIT + 1))
+
+
+def test_what_a_large_run_writes_can_be_read_back() -> None:
+    results = sample_reports.regressed_results()
+    first = results.trials[0]
+    long = first.model_copy(update={"detail": ("x" * 1_000_000,) * 70})
+    written = dump(results.model_copy(update={"trials": (long, *results.trials[1:])}), indent=None)
+    assert len(written) > PLAN_LIMIT
+    assert load_results(written.encode()).trials[0] == long
 
 
 def test_refusals_show_hostile_names_harmlessly() -> None:
