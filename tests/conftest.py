@@ -1,11 +1,17 @@
-"""With GATEVAL_TEST_ALL=1 nothing may be skipped: a skipped test is a failed one."""
+"""What holds for all tests: nothing is skipped with GATEVAL_TEST_ALL=1, signals are as usual."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Heed SIGINT, which a shell has its background jobs ignore, and they their children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

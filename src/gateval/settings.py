@@ -6,14 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gateval.adapters.screen import is_plain
+from gateval.errors import UsageError
 from gateval.gateway.upstream import Upstream, read_upstreams
+
+OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
+LONGEST_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment says. `upstreams` hold keys as secrets that do not show in `repr`."""
+    """What the environment says. `upstreams` hold keys as secrets that do not show in `repr`.
+
+    `outage_seconds` is how long a provider may fail every call before calls to it are no longer
+    tried again.
+    """
 
     upstreams: Mapping[str, Upstream]
+    outage_seconds: float
     environ: Mapping[str, str]
     plain: bool
 
@@ -25,6 +34,21 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     """Read the settings. Raises `UsageError` that names the variable at fault."""
     return Settings(
         upstreams=read_upstreams(environ),
+        outage_seconds=_seconds(environ, OUTAGE_VARIABLE, default=120),
         environ=dict(environ),
         plain=is_plain(environ),
     )
+
+
+def _seconds(environ: Mapping[str, str], variable: str, *, default: float) -> float:
+    text = environ.get(variable, "").strip()
+    try:
+        seconds = float(text) if text else default
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds <= LONGEST_SECONDS:
+        raise UsageError(
+            f"{variable} is no number of seconds from 0 to {LONGEST_SECONDS:,}.",
+            hint=f"Set it to a number such as {default:g}, or leave it out.",
+        )
+    return seconds

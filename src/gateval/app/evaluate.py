@@ -26,6 +26,7 @@ from gateval.engine.run import Workshop
 from gateval.errors import MissingKey
 from gateval.events import Listener
 from gateval.gateway.door import Gateway
+from gateval.gateway.retry import RetryPolicy
 from gateval.gateway.upstream import missing_keys
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import RevisionExports
@@ -128,7 +129,9 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
                 tempfile.TemporaryDirectory(prefix="gateval-", ignore_cleanup_errors=True)
             )
         )
-        gateway = await stack.enter_async_context(Gateway(settings.upstreams, scripts))
+        policy = RetryPolicy(outage_seconds=settings.outage_seconds)
+        opened = Gateway(settings.upstreams, scripts, policy=policy)
+        gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if needs_door:
             from gateval.gateway.server import GatewayServer  # its imports take 50 ms

@@ -19,12 +19,11 @@ from gateval.domain.trial import Side
 from gateval.gateway.faults import sentence, status_error, status_text, unreadable
 from gateval.gateway.http_client import Answer, HttpClient, Timeouts, Unanswerable
 from gateval.gateway.retry import (
+    Persistence,
     RetryPolicy,
     Transient,
     asked_wait,
     is_transient,
-    persist,
-    retrying,
 )
 from gateval.gateway.scripted import answer
 from gateval.gateway.scrub import scrubber_for
@@ -54,7 +53,8 @@ class Gateway:
     ) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
-        self._retrying = retrying(policy or RetryPolicy())
+        policy = policy or RetryPolicy()
+        self._persist = {name: Persistence(policy) for name in upstreams}
         self._client = HttpClient(timeouts or Timeouts())
         self._scrubber = scrubber_for(upstreams)
         self._wall_clock = wall_clock
@@ -107,7 +107,8 @@ class Gateway:
         outage, a redirect, or what is no HTTP.
         """
         try:
-            got = await persist(self._retrying, partial(self._attempt, upstream, body))
+            persist = self._persist[upstream.provider]
+            got = await persist(partial(self._attempt, upstream, body))
         except Transient as error:
             message = sentence(f"{upstream.provider} {error}")
             raise ModelCallError(ModelCallFault.OUTAGE, message, status=error.status)

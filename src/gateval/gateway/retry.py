@@ -14,6 +14,7 @@ from tenacity.stop import stop_after_attempt, stop_before_delay
 from tenacity.wait import wait_random_exponential
 
 from gateval.domain.base import Value
+from gateval.gateway.pulse import Pulse
 
 Result = TypeVar("Result")
 
@@ -26,14 +27,16 @@ class RetryPolicy(Value):
     `attempts` counts the first one. No attempt starts later than `total_seconds` after the first.
     Waits grow from `first_wait` to at most `longest_wait` seconds, each drawn at random between
     half the first and that. A wait the provider asks for is kept instead, up to `longest_asked`
-    seconds.
+    seconds. After `outage_seconds` in which nothing got through, no call is tried again until one
+    does.
     """
 
-    attempts: int = Field(default=6, ge=1)
+    attempts: int = Field(default=8, ge=1)
     total_seconds: float = Field(default=300, gt=0)
     first_wait: float = Field(default=0.5, ge=0)
     longest_wait: float = Field(default=20, ge=0)
     longest_asked: float = Field(default=60, ge=0)
+    outage_seconds: float = Field(default=120, ge=0)
 
 
 class Transient(Exception):
@@ -75,8 +78,12 @@ def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
     return wait if wait is not None and wait > 0 else None
 
 
-def retrying(policy: RetryPolicy) -> AsyncRetrying:
-    """Return what calls a function again on `Transient`, and raises the last one in the end."""
+def retrying(policy: RetryPolicy, pulse: Pulse) -> AsyncRetrying:
+    """Return what calls a function again on `Transient`, and raises the last one in the end.
+
+    A provider whose `pulse` is lost is not called again.
+    """
+    enough, late = stop_after_attempt(policy.attempts), stop_before_delay(policy.total_seconds)
     growing = wait_random_exponential(
         multiplier=policy.first_wait, min=policy.first_wait / 2, max=policy.longest_wait
     )
@@ -86,34 +93,53 @@ def retrying(policy: RetryPolicy) -> AsyncRetrying:
         asked = failure.asked if isinstance(failure, Transient) else None
         return growing(state) if asked is None else min(asked, policy.longest_asked)
 
+    def stop(state: RetryCallState) -> bool:
+        return pulse.lost() or enough(state) or late(state)
+
     return AsyncRetrying(
         sleep=asyncio.sleep,
-        stop=stop_after_attempt(policy.attempts) | stop_before_delay(policy.total_seconds),
+        stop=stop,
         wait=wait,
         retry=retry_if_exception_type(Transient),
         reraise=True,
     )
 
 
-async def persist(retrying: AsyncRetrying, attempt: Callable[[], Awaitable[Result]]) -> Result:
-    """Return what `attempt` gives, calling it again on `Transient` as `retrying` says.
+class Persistence:
+    """Makes the calls to one provider, each again on `Transient` as the policy says."""
 
-    The first attempt is made beforehand and only handed to tenacity if it failed: most calls need
-    no retry, and its bookkeeping takes a third of the gate's own time for a call.
-    """
-    failures: list[Transient] = []
-    try:
-        return await attempt()
-    except Transient as error:
-        failures.append(error)
+    def __init__(self, policy: RetryPolicy) -> None:
+        self._pulse = Pulse(policy.outage_seconds)
+        self._retrying = retrying(policy, self._pulse)
 
-    async def again() -> Result:
-        if failures:
-            raise failures.pop()
-        return await attempt()
+    async def __call__(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        """Return what `attempt` gives; raise its last `Transient` when that was in vain.
 
-    result: Result = await retrying.copy()(again)
-    return result
+        The first attempt is made beforehand and only handed to tenacity if it failed: most calls
+        need no retry, and its bookkeeping takes a third of the gate's own time for a call.
+        """
+        failures: list[Transient] = []
+        try:
+            return await self._felt(attempt)
+        except Transient as error:
+            failures.append(error)
+
+        async def again() -> Result:
+            if failures:
+                raise failures.pop()
+            return await self._felt(attempt)
+
+        result: Result = await self._retrying.copy()(again)
+        return result
+
+    async def _felt(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        try:
+            result = await attempt()
+        except Transient:
+            self._pulse.failed()
+            raise
+        self._pulse.answered()
+        return result
 
 
 def _seconds(text: str, *, divisor: float) -> float | None:

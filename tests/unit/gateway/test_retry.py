@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from gateval.gateway.pulse import Pulse
 from gateval.gateway.retry import RetryPolicy, Transient, asked_wait, is_transient, retrying
 
 NOON = 1445412480.0
@@ -58,7 +59,7 @@ def waits(policy: RetryPolicy, *asked: float | None) -> list[float]:
             raise Transient("failed", asked=failures.pop(0))
 
     async def run() -> None:
-        again = retrying(policy).copy(sleep=sleep)
+        again = retrying(policy, Pulse(policy.outage_seconds)).copy(sleep=sleep)
         await again(fail)
 
     try:

@@ -1,0 +1,160 @@
+"""A provider that stumbles costs no trial; one that is down is reported as such, and soon."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.command import ROOT, gateval
+from tests.helpers.repo import Repo
+
+FIXTURES = 500
+PROGRAMS = 40
+VERDICT = json.dumps(
+    {
+        "score": 0.9,
+        "confidence": 0.9,
+        "summary": "Polite.",
+        "violations": [],
+        "what_would_raise_score": "",
+    }
+)
+
+MODEL = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: clerk}
+spec:
+  models: [openai/clerk-model]
+  system: Answer politely.
+"""
+PROGRAM = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: porter}
+spec:
+  models: [openai/porter-model]
+  runtime: {type: command, command: [python3, porter.py]}
+"""
+PORTER = """\
+import json, os, sys, urllib.request
+asked = json.load(sys.stdin)["prompt"]
+body = {"model": "porter-model", "messages": [{"role": "user", "content": asked}]}
+request = urllib.request.Request(
+    os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+    json.dumps(body).encode(),
+    {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"},
+)
+print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+"""
+EVAL = """\
+apiVersion: gateval/v1
+kind: Eval
+metadata: {{name: {agent}-eval}}
+spec:
+  targetAgent: {agent}
+  fixtureSelector: {{matchLabels: {{agent: {agent}}}}}
+  judge: {{model: openai/judge-model}}
+  scoring: {{passThreshold: 0.9}}
+  execution: {{parallel: {parallel}}}
+"""
+FIXTURE = """\
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {{name: case-{number:03}-{agent}, labels: {{agent: {agent}}}}}
+spec:
+  input: {{type: prompt, payload: {{prompt: "Greet customer-{number:03}"}}}}
+  assertions:
+    - {{type: contains, value: Good day}}
+    - {{type: judge, rubric: Is it polite?}}
+"""
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Repo:
+    """Two Agents, one run by the gate and one a program; one in ten fixtures of each fails."""
+    repo = Repo(tmp_path / "office")
+    repo.write("agents/clerk.yaml", MODEL)
+    repo.write("agents/porter.yaml", PROGRAM)
+    repo.write("agents/porter.py", PORTER)
+    for agent, count, parallel in (("clerk", FIXTURES, 100), ("porter", PROGRAMS, 10)):
+        repo.write(f"evals/{agent}.yaml", EVAL.format(agent=agent, parallel=parallel))
+        texts = (FIXTURE.format(agent=agent, number=number) for number in range(count))
+        repo.write(f"evals/{agent}-fixtures.yaml", "".join(texts))
+    repo.commit()
+    return repo
+
+
+@contextmanager
+def provider(*faults: str) -> Iterator[dict[str, str]]:
+    """Start a model server in a process of its own and give the environment that leads to it."""
+    command = (sys.executable, "-m", "tests.servers.model_server", *faults)
+    said = ("--text", "Good day!", f"--answer=judge-model={VERDICT}")
+    rude = [f"--answer=customer-{number:02}7=Go away." for number in range(FIXTURES // 10)]
+    with subprocess.Popen(
+        (*command, *said, *rude), cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+            yield {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "sk-faults-0123456789"}
+        finally:
+            process.kill()
+
+
+def measured(results: Path) -> tuple[list[str], dict[str, Any]]:
+    """Return what came of each trial, in a fixed order, and the decision."""
+    trials = json.loads((results / "results.v1.json").read_text())["trials"]
+    outcomes = sorted(f"{t['key']['fixture']} {t['outcome']} {t['score']}" for t in trials)
+    decision: dict[str, Any] = json.loads((results / "decision.v1.json").read_text())
+    return outcomes, decision
+
+
+def test_a_provider_that_stumbles_costs_no_trial(office: Repo, tmp_path: Path) -> None:
+    faults = ("--busy", "0.10", "--broken", "0.05", "--dropped", "0.02", "--seed", "7")
+    seen = {}
+    for name, chosen in (("calm", ()), ("stormy", faults)):
+        results = tmp_path / name
+        with provider(*chosen) as door:
+            arguments = ("run", "clerk-eval", "porter-eval", "--results", str(results))
+            done = gateval(office, *arguments, **door)
+        assert done.returncode == 0, done.stderr
+        stored = [json.loads(line) for line in (results / "trials.jsonl").read_text().splitlines()]
+        keys = Counter(json.dumps(trial["key"], sort_keys=True) for trial in stored)
+        assert len(keys) == FIXTURES + PROGRAMS, "none is lost"
+        assert set(keys.values()) == {1}, "none is counted twice"
+        seen[name] = measured(results)
+    assert seen["calm"] == seen["stormy"]
+    outcomes, decision = seen["stormy"]
+    assert Counter(line.split()[1] for line in outcomes) == {"pass": 486, "fail": 54}
+    assert decision["verdict"] == "pass"
+
+
+def test_a_provider_that_is_down_is_said_to_be_down(office: Repo, tmp_path: Path) -> None:
+    results = tmp_path / "down"
+    with provider("--broken", "1") as door:
+        arguments = ("run", "clerk-eval", "porter-eval", "--results", str(results))
+        done = gateval(office, *arguments, GATEVAL_OUTAGE_SECONDS="1", **door)
+    assert done.returncode == 3, done.stderr
+    outcomes, decision = measured(results)
+    assert {line.split()[1] for line in outcomes} == {"error"}
+    assert len(outcomes) == FIXTURES + PROGRAMS
+    assert decision["verdict"] == "inconclusive"
+    comment = (results / "comment.md").read_text()
+    assert "the model provider was down or refused the call in 540 trials" in comment
+    assert "openai answered 500: Something broke." in comment
+
+
+def test_an_odd_setting_is_refused(office: Repo) -> None:
+    done = gateval(office, "run", "clerk-eval", GATEVAL_OUTAGE_SECONDS="soon")
+    assert done.returncode == 2
+    assert "GATEVAL_OUTAGE_SECONDS is no number of seconds" in done.stderr
