@@ -35,7 +35,7 @@ ENVIRON = {
 
 
 def read(
-    event: str, payload: dict[str, Any] | bytes, *, pull_request: int | None = None, **environ: str
+    event: str, payload: dict[str, Any] | bytes, pull_request: int | None = None, /, **environ: str
 ) -> Trigger:
     data = payload if isinstance(payload, bytes) else encode(payload)
     return read_trigger(
@@ -98,9 +98,7 @@ def test_a_merge_group_on_a_branch_with_slashes() -> None:
 
 
 def test_a_manual_run_for_a_pull_request_takes_the_live_head() -> None:
-    trigger = read(
-        "workflow_dispatch", payloads.dispatch(), pull_request=7, GITHUB_REF="refs/heads/main"
-    )
+    trigger = read("workflow_dispatch", payloads.dispatch(), 7, GITHUB_REF="refs/heads/main")
     assert trigger.trust is Trust.TRUSTED
     assert trigger.subject == PullRequestSubject(number=7)
 
@@ -179,13 +177,13 @@ def test_refusals_are_usage_errors_with_a_next_step(
 @pytest.mark.parametrize("event", ["push", "merge_group", "workflow_run"])
 def test_the_input_pull_request_where_it_has_no_meaning(event: str) -> None:
     with pytest.raises(UsageError, match="has no meaning"):
-        read(event, {}, pull_request=7)
+        read(event, {}, 7)
 
 
 def test_the_input_pull_request_that_contradicts_the_event() -> None:
-    assert read("pull_request", payloads.pull_request(), pull_request=7)
+    assert read("pull_request", payloads.pull_request(), 7).trust is Trust.TRUSTED
     with pytest.raises(UsageError, match="says 8, but this run is about #7"):
-        read("pull_request", payloads.pull_request(), pull_request=8)
+        read("pull_request", payloads.pull_request(), 8)
 
 
 HOSTILE_REFS = [

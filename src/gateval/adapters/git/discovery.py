@@ -16,16 +16,24 @@ _NEW_OPTION = "--path-format=absolute"
 
 
 def open_repository(
-    start: Path, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT_SECONDS
+    start: Path,
+    environ: Mapping[str, str] | None = None,
+    *,
+    timeout: float = TIMEOUT_SECONDS,
+    trusted: bool = False,
 ) -> GitRepository:
     """Return the repository whose working tree holds the folder `start`.
 
     `environ` is what git's environment is made from (default: that of this process); `timeout`
-    counts seconds per git process. Raises `RepositoryError` when git is missing or too old, when
-    there is no repository, or when it is bare or belongs to someone else.
+    counts seconds per git process. `trusted` says that `start` is the top of a repository that may
+    belong to another user, as the workspace does in a container on a runner. Raises
+    `RepositoryError` when git is missing or too old, when there is no repository, or when it is
+    bare or belongs to someone else.
     """
     folder = start.resolve()
-    git = Git(folder, os.environ if environ is None else environ, timeout=timeout)
+    # For this process alone: no configuration file is touched, and HOME may be anywhere.
+    config = (f"safe.directory={folder}",) if trusted else ()
+    git = Git(folder, os.environ if environ is None else environ, timeout=timeout, config=config)
     # The git folder comes last, because its name may hold any byte but NUL.
     answer = git.run(
         "rev-parse",

@@ -11,6 +11,8 @@ from gateval.adapters.git.run import Git
 from gateval.domain.tree import Entry
 
 if TYPE_CHECKING:
+    from gateval.adapters.git.fetch import Fetcher
+    from gateval.adapters.git.remote import Remote
     from gateval.domain.plan import Revision
 
 
@@ -71,3 +73,9 @@ class GitRepository:
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of `paths` that hold a Git LFS pointer instead of the file's content."""
         return lfs.pointers(self._git, self.tree(revision), paths)
+
+    def fetcher(self, remote: Remote) -> Fetcher:
+        """What brings commits of a remote into this clone."""
+        from gateval.adapters.git.fetch import Fetcher
+
+        return Fetcher(self._git, remote)

@@ -33,20 +33,27 @@ class Answer(NamedTuple):
 class Git:
     """Runs git in one folder.
 
-    `environ` is the environment of the gate, of which git sees only what is harmless. Every method
-    raises `RepositoryError` when git is missing, fails, or takes longer than `timeout` seconds.
+    `environ` is the environment of the gate, of which git sees only what is harmless, and `config`
+    are settings for every process. Every method raises `RepositoryError` when git is missing,
+    fails, or takes longer than `timeout` seconds.
     """
 
     def __init__(
-        self, folder: Path, environ: Mapping[str, str], *, timeout: float = TIMEOUT_SECONDS
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        *,
+        timeout: float = TIMEOUT_SECONDS,
+        config: tuple[str, ...] = (),
     ) -> None:
         self.folder = folder
         self._environ = clean_environment(environ)
         self._timeout = timeout
+        self._config = config
 
     def at(self, folder: Path) -> Git:
         """Return the same git for another folder."""
-        return Git(folder, self._environ, timeout=self._timeout)
+        return Git(folder, self._environ, timeout=self._timeout, config=self._config)
 
     def run(
         self,
@@ -78,7 +85,8 @@ class Git:
 
         Input and errors go through files, so that nobody ever waits for the other side to read.
         """
-        line = ["git", *global_options(), *(part for each in config for part in ("-c", each))]
+        settings = (*self._config, *config)
+        line = ["git", *global_options(), *(part for each in settings for part in ("-c", each))]
         with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as given:
             given.write(stdin)
             given.seek(0)

@@ -1,0 +1,71 @@
+"""The repository on the server, and how git gets there: with a token that only that process sees.
+
+The token travels in the environment of the git process (`GIT_CONFIG_COUNT`, git-config(1)), never
+on a command line and never in a file; so `persist-credentials: false` is fine. Nothing that the
+clone's own configuration says can lead it elsewhere: it is bound to the repository's URL.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+PASSED_ON = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+)
+"""Variables that say how the network is reached; only a git that fetches gets them."""
+
+_SETTINGS = (
+    ("credential.helper", ""),  # neither a helper nor a prompt: this token or none
+    ("core.alternateRefsCommand", ":"),  # the clone's configuration could name a program
+    ("fetch.recurseSubmodules", "false"),
+    ("fetch.unpackLimit", "1"),  # one pack, so that no folder of another owner appears in .git
+    ("transfer.bundleURI", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("http.followRedirects", "initial"),
+)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A repository's URL (http or https) and the token for it, "" for none.
+
+    `environ` is the environment of the gate, of which the way through the network is used.
+    """
+
+    url: str
+    token: str = field(default="", repr=False)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment for a git process that speaks to this remote."""
+        settings = [*_SETTINGS]
+        if self.token:
+            plain = f"x-access-token:{self.token}".encode()
+            header = f"Authorization: Basic {base64.b64encode(plain).decode()}"
+            key = f"http.{self.url}.extraHeader"
+            settings += [(key, ""), (key, header)]  # the empty one drops what checkout left there
+        variables = {name: self.environ[name] for name in PASSED_ON if name in self.environ}
+        for number, (key, value) in enumerate(settings):
+            variables[f"GIT_CONFIG_KEY_{number}"] = key
+            variables[f"GIT_CONFIG_VALUE_{number}"] = value
+        return variables | {
+            "GIT_CONFIG_COUNT": str(len(settings)),
+            "GIT_ALLOW_PROTOCOL": "http:https",
+            "GIT_ASKPASS": "false",
+            "SSH_ASKPASS": "false",
+        }

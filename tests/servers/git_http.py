@@ -1,0 +1,119 @@
+"""A git server over HTTP on loopback: git's own `http-backend` behind a small CGI handler.
+
+Protocol: git-http-backend(1). It notes the Authorization header of every request, and asks for one
+when it has a token.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_HEADERS = {
+    "Content-Type": "CONTENT_TYPE",
+    "Content-Encoding": "HTTP_CONTENT_ENCODING",
+    "Git-Protocol": "HTTP_GIT_PROTOCOL",
+    "Accept-Encoding": "HTTP_ACCEPT_ENCODING",
+}
+
+
+class GitServer:
+    """Serves the repositories below `root` at `url`. Use it as a context.
+
+    With `token`, only requests that carry it get an answer other than 401.
+    """
+
+    def __init__(self, root: Path, *, token: str = "") -> None:
+        self.token = token
+        self.seen: list[str] = []
+        """The Authorization header of each request, "" for none."""
+        server = self
+
+        class Handler(_Handler):
+            owner = server
+            folder = root
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: GitServer
+    folder: Path
+    protocol_version = "HTTP/1.0"
+
+    def do_GET(self) -> None:
+        self._answer(b"")
+
+    def do_POST(self) -> None:
+        self._answer(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Be quiet."""
+
+    def _answer(self, body: bytes) -> None:
+        given = ", ".join(self.headers.get_all("Authorization", []))
+        self.owner.seen.append(given)
+        if self.owner.token:
+            plain = f"x-access-token:{self.owner.token}".encode()
+            if given != f"Basic {base64.b64encode(plain).decode()}":
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", 'Basic realm="GitHub"')
+                self.end_headers()
+                return
+        head, _, content = self._backend(body).partition(b"\r\n\r\n")
+        lines = [line.partition(": ") for line in head.decode().split("\r\n")]
+        status = next((value for name, _, value in lines if name == "Status"), "200")
+        self.send_response(int(status.split()[0]))
+        for name, _, value in lines:
+            if name != "Status":
+                self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _backend(self, body: bytes) -> bytes:
+        path, _, query = self.path.partition("?")
+        environ = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "GIT_PROJECT_ROOT": str(self.folder),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "safe.directory",
+            "GIT_CONFIG_VALUE_0": "*",
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "REQUEST_METHOD": self.command,
+            "CONTENT_LENGTH": str(len(body)),
+            "REMOTE_ADDR": "127.0.0.1",
+        }
+        for header, variable in _HEADERS.items():
+            if header in self.headers:
+                environ[variable] = self.headers[header]
+        done = subprocess.run(
+            ["git", "http-backend"], input=body, env=environ, capture_output=True, check=True
+        )
+        return done.stdout
