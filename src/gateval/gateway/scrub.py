@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote
 
+from gateval.domain.secret_forms import secret_forms
 from gateval.gateway.upstream import Upstream
-
-SHORTEST_SECRET = 12
-"""Shorter keys are words such as `none` or `EMPTY` that servers without keys are given."""
 
 MARK = "[key removed]"
 
@@ -23,10 +19,7 @@ class Scrubber:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        long_enough = (secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
-        forms = {form for secret in long_enough for form in _forms(secret)}
-        # Longest first, so that no form is broken up by one that it contains.
-        self._forms = sorted(forms, key=len, reverse=True)
+        self._forms = secret_forms(secrets)
         self._byte_forms = [form.encode() for form in self._forms]
 
     def text(self, text: str) -> str:
@@ -46,10 +39,3 @@ def scrubber_for(upstreams: Mapping[str, Upstream]) -> Scrubber:
     """Return a scrubber for all keys and proxy passwords of these upstreams."""
     values = (value for each in upstreams.values() for value in (each.key, each.proxy))
     return Scrubber(value.get_secret_value() for value in values if value is not None)
-
-
-def _forms(secret: str) -> Iterable[str]:
-    yield secret
-    yield quote(secret, safe="")
-    yield secret.replace("/", "\\/")
-    yield base64.b64encode(secret.encode()).decode()

@@ -42,12 +42,13 @@ def harden(text: str, limit: int) -> tuple[str, int]:
     Only the first `2 * limit` characters are looked at, so hostile length costs nothing.
     """
     start = text[: 2 * limit]
-    visible = _visible(start)
-    shown = visible[:limit]
-    return shown, len(visible) - len(shown) + len(text) - len(start)
+    seen = visible(start)
+    shown = seen[:limit]
+    return shown, len(seen) - len(shown) + len(text) - len(start)
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """Return `text` with every character what it looks like, however long."""
     if text.isascii() and text.isprintable():
         return text  # most text: nothing in it that any of the steps below would change
     text = _ESCAPE_SEQUENCE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")

@@ -47,7 +47,8 @@ _IN_BACKTICKS = re.compile(r"(?<!&#96;)&#96;((?:(?!&#96;).)+)&#96;(?!&#96;)")
 
 _PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._/?=&-]+")
 
-_COMMIT = re.compile(r"<code>.*?</code>|(?<![\w-])([0-9a-f])(?=[0-9a-f]{6,63}(?![\w-]))")
+_COMMIT = re.compile(r"<code>.*?</code>|(?<![\w-])([0-9a-f]{7,64})(?![\w-])")
+"""From seven hexadecimal digits on, GitHub may find a commit."""
 
 
 def inline(text: str, limit: int) -> Safe:
@@ -124,7 +125,7 @@ def link(words: str, url: str) -> Safe:
 
 def _break_commit(found: re.Match[str]) -> str:
     """Keep GitHub from linking to a commit of its choice; in code it does not look."""
-    return f"{found[1]}{BREAK}" if found[1] else found[0]
+    return BREAK.join(re.findall(".{1,6}", found[1])) if found[1] else found[0]
 
 
 def _one_line(text: str, limit: int) -> str:

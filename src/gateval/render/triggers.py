@@ -14,7 +14,7 @@ BREAK = "\N{ZERO WIDTH SPACE}"
 """Hardened text holds none, so every one that a reader meets is ours."""
 
 _PHRASES = (
-    r"bors(?=\s+[rdtc])|ok\s+to\s+test\b|(?:re)?test\s+this\s+please\b|recheck\b"
+    r"bors(?=\s+[rdtc])|ok\s+to\s+test|(?:re)?test\s+this\s+please|recheck\b"
     r"|add\s+to\s+(?:white|allow)list\b"
     r"|(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)(?=:?\s+\S*(?:\#|GH-|/issues/|/pull/))"
 )
@@ -23,7 +23,7 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     # a slash-command: a line that begins with one word, unlike a path
     (re.compile(r"(?m)^([ >*+-]*/)(?=[A-Za-z][\w-]*(?:\s|$))"), rf"\1{BREAK}"),
     # a mention of a person or team, and an e-mail address
-    (re.compile(r"@(?=[\w-])"), f"@{BREAK}"),
+    (re.compile(r"@(?=[\w-]|\Z)"), f"@{BREAK}"),
     # a comment, or the hidden marker by which the gate finds its own comment
     (re.compile(r"<(?=!--)"), f"<{BREAK}"),
     # links
@@ -31,8 +31,8 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)\b(javascript|vbscript|data|mailto|xmpp|tel):(?=\S)"), rf"\1:{BREAK}"),
     (re.compile(r"(?i)(www)(?=\.)"), rf"\1{BREAK}"),
     # references to issues, which show up in those issues, and closing keywords
-    (re.compile(r"#(?=\d)"), f"#{BREAK}"),
-    (re.compile(r"(?i)\b(gh-)(?=\d)"), rf"\1{BREAK}"),
+    (re.compile(r"#(?=\d|\Z)"), f"#{BREAK}"),
+    (re.compile(r"(?i)\b(gh-)(?=\d|\Z)"), rf"\1{BREAK}"),
     # phrases that common bots obey wherever they stand
     (re.compile(rf"(?i)\b(?=(?:{_PHRASES}))(\w)"), rf"\1{BREAK}"),
 )

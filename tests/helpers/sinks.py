@@ -1,0 +1,172 @@
+"""Everything that the gate writes about a report, by sink, and what may not be in it."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import unquote_plus
+
+from gateval.domain.report import Report, make_report
+from gateval.domain.stamp import MARKER, Marked, Stamp, mark, read_mark
+from gateval.render.announcement import announce
+from gateval.render.frame import Frame
+from gateval.render.junit import render_junit
+from gateval.render.redaction import Redactor
+from gateval.render.runner import error_command, file_entry, warning_command
+from gateval.render.sanitize import label, plain, plain_line
+from gateval.render.stage import dump
+from gateval.render.terminal import render_summary
+from tests.helpers.github_markdown import read
+from tests.helpers.runner_log import commands
+
+BREAK = "\u200b"
+TOKEN = "gateval-0123456789abcdef"
+MARKED = Marked(
+    stamp=Stamp(started="2026-11-20T09:00:00Z", run=7, attempt=1),
+    head="d" * 40,
+)
+URL = "https://github.com/octo/shop/actions/runs/7"
+
+OURS = {
+    "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "sub", "blockquote", "span", "a",
+    "details", "summary", "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+
+
+class Sinks(NamedTuple):
+    """Texts by name: markdown for GitHub, text for GitHub, text for a log, data."""
+
+    markdown: Mapping[str, str]
+    text: Mapping[str, str]
+    log: Mapping[str, str]
+    data: Mapping[str, str]
+
+
+def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
+    """Render a report, and `attack` where single sentences go."""
+    report = make_report(redactor.value(raw.results))
+    attack = redactor.text(attack)
+    said = announce(report, Frame(unverified=attack, run_url=URL))
+    notes = {
+        f"annotation {number}": f"{one.path}\n{one.title}\n{one.message}"
+        for number, one in enumerate(said.annotations)
+    }
+    return Sinks(
+        markdown={
+            "comment": mark(said.comment, MARKED),
+            "check summary": said.check_summary,
+            "job summary": said.job_summary,
+        },
+        text={
+            "title": said.title,
+            "label": label(attack, 255),
+            "junit": html.unescape(render_junit(report)),
+            **notes,
+        },
+        log={
+            "terminal": render_summary(report, width=33 + len(attack) % 70),
+            "error": plain_line(attack, 2_000),
+            "captured": plain(attack, 8_000),
+            "commands": "\n".join((warning_command(attack), error_command(attack))),
+            "junit": render_junit(report),
+        },
+        data={
+            "output": file_entry("why", said.title, TOKEN),
+            "results": dump(report.results),
+            "decision": dump(report.decision),
+        },
+    )
+
+
+def breaches(sinks: Sinks, secret: str) -> list[str]:
+    """Return what got through: sink and kind of attack. Empty is what we want."""
+    found = []
+    for name, text in sinks.markdown.items():
+        found += [f"{name}: {what}" for what in _markdown(text)]
+    for name, text in sinks.text.items():
+        found += [f"{name}: {what}" for what in (*_triggers(text), *_characters(text))]
+    for name, text in sinks.log.items():
+        found += [f"{name}: {what}" for what in (*_log(name, text), *_characters(text))]
+    everything = {**sinks.markdown, **sinks.text, **sinks.log, **sinks.data}
+    found += [f"{name}: secret" for name, text in everything.items() if leaks(text, secret)]
+    return found
+
+
+_TRIGGERS = {
+    "mention": r"@[\w-]",
+    "reference": r"(?<!&)#\d|(?i:\bgh-\d)",
+    "address": r"://|(?i:\bwww\.)|(?i:\b(?:javascript|data|mailto):[^\s\u200b])",
+    "closing keyword": r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+\S*(?:#|GH-|/issues/)",
+    "slash command": r"(?m)^[ >*+-]*/[A-Za-z][\w-]*(?:\s|$)",
+    "bot phrase": r"(?i)\bbors r|\bok to test|\bretest this please",
+    "comment": r"<!--",
+}
+
+
+def _triggers(text: str) -> Iterator[str]:
+    for what, pattern in _TRIGGERS.items():
+        if re.search(pattern, text):
+            yield what
+
+
+def _characters(text: str) -> Iterator[str]:
+    for character in set(text) - {BREAK, "\n"}:
+        if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
+            yield f"character U+{ord(character):04X}"
+
+
+def _markdown(raw: str) -> Iterator[str]:
+    ours = raw.replace(f"[Log and results of this run]({URL})", "")
+    first, _, rest = ours.partition("\n")
+    rest = rest if first.startswith("<!-- ") else ours
+    page = read(ours)
+    yield from _characters(rest)
+    for text in (rest, page.prose, page.code):
+        yield from _triggers(text)
+    if re.search(r"(?<![\w-])[0-9a-f]{7,64}(?![\w-])", page.prose):
+        yield "commit"
+    if not set(page.tags) <= OURS or "a" in page.tags:
+        yield f"element {set(page.tags) - OURS}"
+    if not page.balanced:
+        yield "unbalanced"
+    if any(read_mark(rest[at:]) for at in (m.start() for m in re.finditer("<", rest))):
+        yield "forged marker"
+    if MARKER in rest:
+        yield "marker"
+
+
+def _log(name: str, text: str) -> Iterator[str]:
+    wanted = ["warning", "error"] if name == "commands" else []
+    if [command.name for command in commands(text)] != wanted:
+        yield "runner command"
+
+
+def leaks(text: str, secret: str) -> bool:
+    """Whether a secret can be read from a text, by somebody who tries to."""
+    seen = html.unescape(text).replace(BREAK, "")
+    tries = [seen, unquote_plus(seen), seen.replace("\\/", "/").replace('\\"', '"')]
+    tries += [_unescaped(seen), _unescaped(_unescaped(seen))]
+    if any(secret in one for one in tries):
+        return True
+    return any(secret.encode() in data for one in tries[:3] for data in _decoded(one))
+
+
+def _unescaped(text: str) -> str:
+    quoted = re.sub(r"[\x00-\x1f]", " ", text)
+    try:
+        return str(json.loads(f'"{quoted}"'))
+    except ValueError:
+        return re.sub(r"\\(.)", r"\1", text)
+
+
+def _decoded(text: str) -> Iterator[bytes]:
+    for found in re.findall(r"[A-Za-z0-9+/_-]{12,}", text):
+        token = found.replace("-", "+").replace("_", "/")
+        for skip in range(4):
+            rest = token[skip:]
+            yield base64.b64decode(rest + "A" * (-len(rest) % 4))
