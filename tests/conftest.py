@@ -8,6 +8,10 @@ from collections.abc import Generator
 
 import pytest
 
+from tests.servers.github.fixture import github_server
+
+__all__ = ["github_server"]
+
 
 def pytest_configure() -> None:
     """Heed SIGINT, which a shell has its background jobs ignore, and they their children."""

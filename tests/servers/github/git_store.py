@@ -1,0 +1,128 @@
+"""A repository's real git storage: a bare repository, read and written with git itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from tests.servers.github.state.commits import ChangedFile, Commit
+
+_STATUS = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "T": "changed"}
+_FORMAT = "%P%x00%T%x00%an%x00%ae%x00%aI%x00%B"
+
+
+class GitStore:
+    """A bare repository at `path`. Commit ids of unknown commits give None, never an error."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not (path / "HEAD").exists():
+            path.mkdir(parents=True, exist_ok=True)
+            self.git("init", "--quiet", "--bare", "--initial-branch=main", "--template=")
+        for key in ("uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"):
+            self.git("config", key, "true")
+        self.git("config", "http.receivepack", "true")
+
+    @property
+    def env(self) -> dict[str, str]:
+        """An environment in which nothing of the machine's git configuration counts."""
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": os.devnull,
+            "LC_ALL": "C",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "GitHub",
+            "GIT_AUTHOR_EMAIL": "noreply@github.com",
+            "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",
+            "GIT_COMMITTER_NAME": "GitHub",
+            "GIT_COMMITTER_EMAIL": "noreply@github.com",
+            "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
+        }
+
+    def git(self, *arguments: str) -> str:
+        """Run git here and return what it prints, without the last line end."""
+        return self._run(*arguments, check=True).stdout.removesuffix("\n")
+
+    def commit(self, sha: str) -> Commit | None:
+        """Return a commit by its full id."""
+        if len(sha) not in {40, 64}:
+            return None
+        shown = self._run("show", "--no-patch", f"--format={_FORMAT}", f"{sha}^{{commit}}")
+        if shown.returncode:
+            return None
+        parents, tree, author, email, date, message = shown.stdout.split("\0", 5)
+        day = date.replace("+00:00", "Z")
+        return Commit(sha, tuple(parents.split()), message.strip(), author, email, day, tree)
+
+    def refs(self) -> dict[str, str]:
+        """Return every ref with its commit."""
+        lines = self.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        return dict(line.split(" ", 1) for line in lines)
+
+    def set_ref(self, name: str, sha: str) -> None:
+        """Point a ref at a commit that is here."""
+        self.git("update-ref", name, sha)
+
+    def take(self, source: Path, revision: str, ref: str) -> str:
+        """Bring a revision of another repository here under `ref`; return its commit id."""
+        self.git("fetch", "--quiet", "--no-tags", str(source), f"+{revision}:{ref}")
+        return self.git("rev-parse", ref)
+
+    def test_merge(self, base: str, head: str, ref: str) -> str | None:
+        """Merge head into base, as refs/pull/N/merge has it; None (and no ref) on a conflict."""
+        merged = self._run("merge-tree", "--write-tree", base, head)
+        if merged.returncode:
+            self.git("update-ref", "-d", ref)
+            return None
+        tree = merged.stdout.splitlines()[0]
+        message = f"Merge {head} into {base}"
+        sha = self.git("commit-tree", tree, "-p", base, "-p", head, "-m", message)
+        self.set_ref(ref, sha)
+        return sha
+
+    def changed_files(self, base: str, head: str) -> list[ChangedFile]:
+        """Return what differs between two commits, renames found."""
+        fields = self.git("diff", "--raw", "--numstat", "-z", "-M", "--no-color", base, head)
+        return _parsed(fields.split("\0"))
+
+    def _run(self, *arguments: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+        line = ["git", *arguments]
+        done = subprocess.run(
+            line,
+            cwd=self.path,
+            env=self.env,
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(line)} exits with {done.returncode}: {done.stderr}")
+        return done
+
+
+def _parsed(fields: list[str]) -> list[ChangedFile]:
+    """Read `git diff --raw --numstat -z`: first all raw entries, then all counts."""
+    kinds: dict[str, tuple[str, str | None]] = {}
+    files: list[ChangedFile] = []
+    rest = iter(field for field in fields if field)
+    for field in rest:
+        if field.startswith(":"):
+            letter, first = field.split(" ")[-1][0], next(rest)
+            name, old = (next(rest), first) if letter == "R" else (first, None)
+            kinds[name] = (_STATUS[letter], old)
+            continue
+        added, removed, name = field.split("\t", 2)
+        if not name:
+            next(rest)
+            name = next(rest)
+        status, old = kinds[name]
+        files.append(ChangedFile(name, status, _number(added), _number(removed), old, None))
+    return files
+
+
+def _number(count: str) -> int:
+    """A binary file has `-` for its count of lines."""
+    return int(count) if count.isdigit() else 0

@@ -1,0 +1,135 @@
+"""The server: HTTP on a free port of loopback, in a thread of its own.
+
+    with GitHubServer() as github:
+        repo = github.world.repository("acme/shop")
+        token = github.world.workflow_token(repo, pull_requests="write", checks="write")
+        ...  # GITHUB_API_URL = github.api_url
+
+Leaving the block raises if anything broke GitHub's contract, or a planted fault hit nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Self
+
+from aiohttp import web
+
+from tests.servers.github.api import Api
+from tests.servers.github.faults import Faults
+from tests.servers.github.http import Request
+from tests.servers.github.limits import Limits
+from tests.servers.github.log import Log
+from tests.servers.github.state.world import World
+from tests.servers.github.views.links import Links
+
+MOST_BYTES = 256 * 2**20
+
+
+class GitHubServer:
+    """A GitHub. With `enterprise`, the API lies under /api/v3 and has no rate limits."""
+
+    def __init__(self, world: World | None = None, *, enterprise: bool = False) -> None:
+        self.world = world or World()
+        self._prefix = "/api/v3" if enterprise else ""
+        self._api = Api(self.world, limited=not enterprise)
+        self._thread = threading.Thread(target=self._run, name="github", daemon=True)
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._stop = asyncio.Event()
+        self._failure: BaseException | None = None
+        self.url = ""
+
+    @property
+    def api_url(self) -> str:
+        """What GITHUB_API_URL says."""
+        return self.url + self._prefix
+
+    @property
+    def log(self) -> Log:
+        """The requests, in order."""
+        return self._api.log
+
+    @property
+    def faults(self) -> Faults:
+        """Where a test plants what shall go wrong."""
+        return self._api.faults
+
+    @property
+    def limits(self) -> Limits:
+        """The rate limits."""
+        return self._api.limits
+
+    @property
+    def violations(self) -> list[str]:
+        """The breaches of contract so far; a test that provokes one looks at it and clears it."""
+        return self._api.contract.violations
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._ready.wait()
+        if self._failure is not None:
+            raise self._failure
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        if kind is None:
+            self.check()
+
+    def check(self) -> None:
+        """Raise AssertionError if anything broke the contract, or a fault hit nothing."""
+        wrong = [*self.violations, *self.faults.unused()]
+        assert not wrong, "\n".join(["the GitHub server was not used as GitHub is:", *wrong])
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._serve())
+        except BaseException as failure:  # noqa: BLE001 the test's thread raises it
+            self._failure = failure
+            self._ready.set()
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        app = web.Application(client_max_size=MOST_BYTES)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, backlog=128).start()
+        host, port = runner.addresses[0][:2]
+        self.url = f"http://{host}:{port}"
+        self._api.links = Links(self.api_url, self.url)
+        self._ready.set()
+        await self._stop.wait()
+        await runner.cleanup()
+
+    async def _handle(self, incoming: web.Request) -> web.StreamResponse:
+        path = incoming.rel_url.raw_path
+        raw = await incoming.read()
+        headers = {name.lower(): value for name, value in incoming.headers.items()}
+        if not path.startswith(f"{self._prefix}/"):
+            return web.Response(status=404, text="Not Found")
+        request = Request(
+            incoming.method,
+            path.removeprefix(self._prefix),
+            dict(incoming.rel_url.query),
+            headers,
+            raw,
+        )
+        answer = self._api.answer(request)
+        if answer.delay:
+            await asyncio.sleep(answer.delay)
+        if answer.reply is None:
+            if incoming.transport is not None:
+                incoming.transport.abort()
+            return web.Response()
+        return web.Response(
+            status=answer.reply.status,
+            body=answer.reply.encoded(),
+            headers=answer.reply.headers,
+            content_type="application/json",
+            charset="utf-8",
+        )

@@ -1,0 +1,1 @@
+"""What GitHub knows: plain values that a test sets up and looks at, and the routes read and write."""
