@@ -11,6 +11,32 @@ from tests.servers.github.state.commits import ChangedFile, Commit
 _STATUS = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "T": "changed"}
 _FORMAT = "%P%x00%T%x00%an%x00%ae%x00%aI%x00%B"
 
+_CONFIG = """
+[uploadpack]
+\tallowAnySHA1InWant = true
+\tallowFilter = true
+[receive]
+\thideRefs = refs/pull/
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+"""
+"""As GitHub: any commit can be fetched by id, and nobody pushes to refs/pull."""
+_HOOK = """#!/bin/sh
+# What protects a branch: refs between spaces in NO_FORCE and NO_DELETION (see git_http.py).
+refuse() {
+  echo "GH013: Repository rule violations found for $1." >&2
+  echo "- $2" >&2
+  exit 1
+}
+if [ -z "$(echo "$3" | tr -d 0)" ]; then
+  case "$NO_DELETION" in *" $1 "*) refuse "$1" "Cannot delete this branch" ;; esac
+elif [ -n "$(echo "$2" | tr -d 0)" ] && ! git merge-base --is-ancestor "$2" "$3"; then
+  case "$NO_FORCE" in *" $1 "*) refuse "$1" "Cannot force-push to this branch" ;; esac
+fi
+"""
+
 
 class GitStore:
     """A bare repository at `path`. Commit ids of unknown commits give None, never an error."""
@@ -20,9 +46,12 @@ class GitStore:
         if not (path / "HEAD").exists():
             path.mkdir(parents=True, exist_ok=True)
             self.git("init", "--quiet", "--bare", "--initial-branch=main", "--template=")
-        for key in ("uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"):
-            self.git("config", key, "true")
-        self.git("config", "http.receivepack", "true")
+        with (path / "config").open("a", encoding="utf-8") as config:
+            config.write(_CONFIG)
+        hook = path / "hooks" / "update"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(_HOOK, encoding="utf-8")
+        hook.chmod(0o755)
 
     @property
     def env(self) -> dict[str, str]:
@@ -70,14 +99,13 @@ class GitStore:
         self.git("fetch", "--quiet", "--no-tags", str(source), f"+{revision}:{ref}")
         return self.git("rev-parse", ref)
 
-    def test_merge(self, base: str, head: str, ref: str) -> str | None:
-        """Merge head into base, as refs/pull/N/merge has it; None (and no ref) on a conflict."""
+    def merge(self, base: str, head: str, ref: str, message: str) -> str | None:
+        """Merge head into base under `ref`, as GitHub does; None (and no ref) on a conflict."""
         merged = self._run("merge-tree", "--write-tree", base, head)
         if merged.returncode:
             self.git("update-ref", "-d", ref)
             return None
         tree = merged.stdout.splitlines()[0]
-        message = f"Merge {head} into {base}"
         sha = self.git("commit-tree", tree, "-p", base, "-p", head, "-m", message)
         self.set_ref(ref, sha)
         return sha

@@ -11,14 +11,17 @@ Leaving the block raises if anything broke GitHub's contract, or a planted fault
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+from dataclasses import replace
 from typing import Self
 
 from aiohttp import web
 
-from tests.servers.github.api import Api
+from tests.servers.github.api import Answer, Api
 from tests.servers.github.faults import Faults
-from tests.servers.github.http import Request
+from tests.servers.github.git_http import GitCall, allowed, is_git, run, take_note
+from tests.servers.github.http import Reply, Request
 from tests.servers.github.limits import Limits
 from tests.servers.github.log import Log
 from tests.servers.github.state.world import World
@@ -39,6 +42,8 @@ class GitHubServer:
         self._ready = threading.Event()
         self._stop = asyncio.Event()
         self._failure: BaseException | None = None
+        self._pushing = asyncio.Lock()
+        self.git_log = Log()
         self.url = ""
 
     @property
@@ -105,31 +110,49 @@ class GitHubServer:
         self._ready.set()
         await self._stop.wait()
         await runner.cleanup()
+        await self._loop.shutdown_default_executor()
 
     async def _handle(self, incoming: web.Request) -> web.StreamResponse:
-        path = incoming.rel_url.raw_path
-        raw = await incoming.read()
-        headers = {name.lower(): value for name, value in incoming.headers.items()}
-        if not path.startswith(f"{self._prefix}/"):
-            return web.Response(status=404, text="Not Found")
         request = Request(
             incoming.method,
-            path.removeprefix(self._prefix),
+            incoming.rel_url.raw_path,
             dict(incoming.rel_url.query),
-            headers,
-            raw,
+            {name.lower(): value for name, value in incoming.headers.items()},
+            await incoming.read(),
         )
-        answer = self._api.answer(request)
+        if is_git(request.path):
+            answer = await self._git(request)
+        elif request.path.startswith(f"{self._prefix}/"):
+            path = request.path.removeprefix(self._prefix)
+            answer = self._api.answer(replace(request, path=path))
+        else:
+            answer = Answer(Reply(404, b"Not Found"))
         if answer.delay:
             await asyncio.sleep(answer.delay)
         if answer.reply is None:
             if incoming.transport is not None:
                 incoming.transport.abort()
             return web.Response()
+        headers = {"Content-Type": "application/json; charset=utf-8", **answer.reply.headers}
         return web.Response(
-            status=answer.reply.status,
-            body=answer.reply.encoded(),
-            headers=answer.reply.headers,
-            content_type="application/json",
-            charset="utf-8",
+            status=answer.reply.status, body=answer.reply.encoded(), headers=headers
         )
+
+    async def _git(self, request: Request) -> Answer:
+        """Let git answer beside the loop; pushes one at a time, since each is told of at once."""
+        fault = self.faults.hit(request)
+        reply = None
+        if fault is None or fault.done or not (fault.drop or fault.reply):
+            call = allowed(self.world, request)
+            reply = call if isinstance(call, Reply) else await self._run_git(call)
+        self.git_log.add(request, reply.status if reply else 0, None)
+        if fault is None:
+            return Answer(reply)
+        return Answer(None if fault.drop else fault.reply or reply, fault.delay)
+
+    async def _run_git(self, call: GitCall) -> Reply:
+        async with self._pushing if call.moves_refs else contextlib.nullcontext():
+            reply = await self._loop.run_in_executor(None, run, call)
+            if call.moves_refs:
+                take_note(call)
+        return reply

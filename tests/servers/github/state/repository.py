@@ -199,22 +199,21 @@ class Repository:
 
     def merge_refs(self, pull: Pull) -> None:
         """Give a pull request its head and test-merge refs; a conflict leaves it without a merge."""
+        ref = f"refs/pull/{pull.number}"
         if self.git is not None:
             source = pull.head_repo.git if pull.head_repo else None
-            self.git.take((source or self.git).path, pull.head_sha, f"refs/pull/{pull.number}/head")
-            pull.merge_commit_sha = self.git.test_merge(
-                pull.base_sha, pull.head_sha, f"refs/pull/{pull.number}/merge"
-            )
-            return
-        merge = Commit(
-            hashlib.sha1(
-                (pull.base_sha + pull.head_sha).encode(), usedforsecurity=False
-            ).hexdigest(),
-            (pull.base_sha, pull.head_sha),
-            f"Merge {pull.head_sha} into {pull.base_sha}",
-        )
-        self.commits[merge.sha] = merge
-        pull.merge_commit_sha = merge.sha
+            self.git.take((source or self.git).path, pull.head_sha, f"{ref}/head")
+        message = f"Merge {pull.head_sha} into {pull.base_sha}"
+        pull.merge_commit_sha = self.merge(pull.base_sha, pull.head_sha, f"{ref}/merge", message)
+
+    def merge(self, base: str, head: str, ref: str, message: str) -> str | None:
+        """Merge two commits under a ref; return the merge, or None if they conflict."""
+        if self.git is not None:
+            return self.git.merge(base, head, ref, message)
+        seed = f"{base}{head}{message}"
+        sha = hashlib.sha1(seed.encode(), usedforsecurity=False).hexdigest()
+        self.commits[sha] = Commit(sha, (base, head), message)
+        return sha
 
     def merge_base(self, one: str, other: str) -> Commit | None:
         """Return where two commits of this repository part."""
