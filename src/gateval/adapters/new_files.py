@@ -1,0 +1,37 @@
+"""Writes files that are not there yet, below a folder, following no symbolic link."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+from gateval.adapters.folders import entered_folder, opened_folder
+from gateval.domain.paths import show_path
+from gateval.errors import UsageError
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_new(root: Path, path: str, text: str) -> bool:
+    """Write the file `path` below `root`, folders included; False when something is there.
+
+    Raises `UsageError` when a folder on the way is a file or a link, or may not be written to.
+    """
+    *folders, name = path.split("/")
+    try:
+        with ExitStack() as opened:
+            folder = opened.enter_context(opened_folder(root))
+            for part in folders:
+                folder = opened.enter_context(entered_folder(folder, part))
+            file = os.open(name, _NEW, 0o644, dir_fd=folder)
+            with os.fdopen(file, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UsageError(
+            f"{show_path(path)} could not be written: {error.strerror}.",
+            hint="Each folder of the path has to be a real folder that you may write to.",
+        ) from error
+    return True

@@ -1,0 +1,148 @@
+"""What `init` does: look at the repository, write what is missing, say what to do next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gateval import __version__
+from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.new_files import write_new
+from gateval.app.registries import registries
+from gateval.domain.base import MODEL_NAME_PATTERN
+from gateval.domain.catalogue import Catalogue
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.snapshot import Snapshot
+from gateval.domain.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
+from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
+from gateval.gateway.providers import PROVIDERS
+from gateval.pipeline.read import survey
+from gateval.render.sanitize import plain_line
+from gateval.render.starter import WORKFLOW_PATH, agent_files, eval_file, eval_name, gate_files
+
+FIRST_MODELS = {"anthropic": "anthropic/claude-haiku-4-5", "openai": "openai/gpt-5-mini"}
+"""What a new Agent asks if the provider's key is set: small, quick and cheap."""
+
+WORKFLOWS = ".github/workflows/"
+_OURS = re.compile(rb"uses:\s*[\"']?(?:docker://ghcr\.io/)?gateval/gateval[@:]")
+
+
+def start_repository(environ: Mapping[str, str], *, model: str | None) -> int:
+    """Write what is missing and print each file and the next steps.
+
+    Raises `InvalidManifests` when there are manifests that cannot be read, and `UsageError` for a
+    model that cannot be one.
+    """
+    repository = open_repository(Path.cwd())
+    snapshot = survey(repository, registries(), repository.worktree())
+    if snapshot.problems:
+        raise InvalidManifests(snapshot.problems, hint="Mend them first; nothing was written.")
+    chosen = sketch(snapshot.catalogue, snapshot.tree, _model(model, environ))
+    files = _files(chosen, snapshot, gated_by(repository, snapshot))
+    _say_what_was_found(snapshot, chosen)
+    for file in files:
+        written = write_new(repository.root, file.path, file.text)
+        print(f"  {'wrote' if written else 'kept '}  {plain_line(file.path, 200)}  ({file.about})")
+    _confirm(repository, chosen)
+    print(next_steps(chosen, snapshot.catalogue, _keys(chosen, snapshot.catalogue)), end="")
+    return EXIT_PASS
+
+
+def _confirm(repository: GitRepository, chosen: Sketch | None) -> None:
+    """Read everything again: what was written has to be valid, and has to be looked at."""
+    snapshot = survey(repository, registries(), repository.worktree())
+    if snapshot.problems:
+        raise InvalidManifests(snapshot.problems, hint="This is a fault of `init`; mend the files.")
+    if chosen is not None and snapshot.catalogue.agent(chosen.name) is None:
+        place = chosen.folder or "the repository's root"
+        raise UsageError(
+            f"The new files in {place} are not looked at.",
+            hint=f"Add them to `manifests` in {GATE_CONFIG_PATH}.",
+        )
+
+
+def gated_by(repository: GitRepository, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the workflows that use the action."""
+    flows = {
+        path: entry.oid
+        for path, entry in snapshot.tree.items()
+        if path.startswith(WORKFLOWS) and path.endswith((".yml", ".yaml"))
+    }
+    blobs = repository.blobs(flows.values(), limit=1_000_000)
+    return tuple(path for path, oid in flows.items() if _OURS.search(blobs[oid] or b""))
+
+
+def _model(wanted: str | None, environ: Mapping[str, str]) -> str:
+    if wanted is not None:
+        provider = wanted.partition("/")[0]
+        if not re.match(MODEL_NAME_PATTERN, wanted) or provider not in PROVIDERS:
+            known = ", ".join(sorted(PROVIDERS))
+            raise UsageError(
+                f'"{wanted}" cannot be the model of an Agent.',
+                hint=f"Write it as provider/model-id; providers are {known}.",
+            )
+        return wanted
+    having = (name for name in FIRST_MODELS if environ.get(PROVIDERS[name].key_variable))
+    return FIRST_MODELS.get(next(having, ""), SCRIPTED_MODEL)
+
+
+def _files(
+    chosen: Sketch | None, snapshot: Snapshot, gates: Sequence[str]
+) -> tuple[StarterFile, ...]:
+    catalogue = snapshot.catalogue
+    files: tuple[StarterFile, ...] = ()
+    if chosen is not None:
+        first_eval = eval_file(
+            chosen,
+            evals=[one.name for one in catalogue.evals],
+            fixtures=[one.name for one in catalogue.fixtures],
+            paths=snapshot.paths,
+        )
+        files = (*agent_files(chosen), first_eval)
+    gate = gate_files(_keys(chosen, catalogue), __version__)
+    return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))
+
+
+def _keys(chosen: Sketch | None, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the variables of the keys that the repository's models need."""
+    models = {model for agent in catalogue.agents for model in agent.spec.models}
+    models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    models |= {chosen.model} if chosen and chosen.model else set()
+    needed = (PROVIDERS.get(model.partition("/")[0]) for model in models)
+    return tuple(sorted({one.key_variable for one in needed if one and not one.key_optional}))
+
+
+def _say_what_was_found(snapshot: Snapshot, chosen: Sketch | None) -> None:
+    names = [agent.name for agent in snapshot.catalogue.agents]
+    if names:
+        print(f"Agents here: {', '.join(sorted(names))}.")
+    if chosen is None:
+        print("Each of them has an Eval.")
+    elif chosen.prompt:
+        print(f"No Agent here. {plain_line(chosen.prompt, 200)} looks like a system prompt, so the")
+        print("first Agent uses it; change that if it is not one.")
+    elif chosen.new:
+        print("No Agent here, and no file that looks like a system prompt: this is a small one.")
+
+
+def next_steps(chosen: Sketch | None, catalogue: Catalogue, keys: Sequence[str]) -> str:
+    """Return what to do next, as numbered lines."""
+    steps = []
+    if chosen is not None:
+        name = eval_name(chosen, [one.name for one in catalogue.evals])
+        steps += [
+            "Make the fixture a question that matters to you, and say what must hold.",
+            f"Try it:  gateval validate && gateval run {name}",
+        ]
+    steps += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
+    steps += [
+        "Commit, push, and open a pull request that changes the Agent.",
+        "Require the check `gateval` (not the job) in the rules of the branch.",
+        "See what is still missing:  gateval doctor",
+    ]
+    lines = [f"{number}. {step}\n" for number, step in enumerate(steps, 1)]
+    if chosen and chosen.others:
+        more = ", ".join(chosen.others)
+        lines.append(f"Without an Eval still: {more}. `gateval init` again takes the next.\n")
+    return "\nNext:\n" + "".join(lines)

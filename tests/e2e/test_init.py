@@ -1,0 +1,127 @@
+"""`gateval init` in real repositories: what it writes works, and nothing is ever overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import build_shop
+from tools.workflow_lint import lint_all, linters
+
+WORKFLOW = ".github/workflows/gateval.yml"
+
+
+def complaints(workflow: Path) -> list[str]:
+    verdicts = lint_all([one._replace(files=(workflow,)) for one in linters([workflow], [], [])])
+    if any(one.missing for one in verdicts):
+        pytest.skip("a linter is not installed: no wheel for this machine")
+    return [one.complaint for one in verdicts if one.complaint]
+
+
+def files(repo: Repo) -> dict[str, bytes]:
+    listed = repo.git("ls-files", "-z", "--cached", "--others", "--exclude-standard").decode()
+    return {path: (repo.path / path).read_bytes() for path in listed.split("\0") if path}
+
+
+def test_an_empty_repository_gets_a_gate_that_works(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    done = gateval(repo, "init")
+    assert done.returncode == 0, done.stderr
+    assert set(files(repo)) == {
+        ".gateval/scripted/first.yaml",
+        ".github/gateval.yml",
+        WORKFLOW,
+        "agents/assistant/agent.yaml",
+        "agents/assistant/evals.yaml",
+        "agents/assistant/prompt.md",
+    }
+    assert "gateval validate && gateval run assistant-eval" in done.stdout
+    assert gateval(repo, "validate").stdout == (
+        "1 Agent, 1 Eval, 1 fixture, 0 calibrations: valid.\n"
+    )
+    ran = gateval(repo, "run", "assistant-eval")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert complaints(repo.path / WORKFLOW) == []
+
+
+def test_a_real_model_needs_its_key_from_secrets(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    done = gateval(repo, "init", OPENAI_API_KEY="sk-secret-of-this-test")
+    assert "gh secret set OPENAI_API_KEY" in done.stdout
+    everything = b"".join(files(repo).values())
+    assert b"OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}" in everything
+    assert b"openai/gpt-5-mini" in everything
+    assert b"sk-secret" not in everything + done.stdout.encode() + done.stderr.encode()
+    assert complaints(repo.path / WORKFLOW) == []
+
+
+def test_what_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write(".github/gateval.yml", "policy: {regressions: warn}\n")
+    repo.write(WORKFLOW, "name: mine\n")
+    repo.write("prompts/support.md", "You help.\n")
+    before = files(repo)
+    done = gateval(repo, "init", "--model", "ollama/llama3")
+    assert done.returncode == 0, done.stderr
+    assert "kept   .github/gateval.yml" in done.stdout
+    assert "prompts/support.md looks like a system prompt" in done.stdout
+    after = files(repo)
+    assert {path: after[path] for path in before} == before
+    assert b"file: /prompts/support.md" in after["agents/support/agent.yaml"]
+    again = gateval(repo, "init")
+    assert again.returncode == 0
+    assert files(repo) == after
+
+
+def test_an_agent_without_an_eval_gets_its_first(tmp_path: Path) -> None:
+    repo = build_shop(tmp_path / "shop")
+    agent = "apiVersion: gateval/v1\nkind: Agent\nmetadata: {name: null-desk}\nspec: {models: [openai/gpt-5-mini]}\n"
+    repo.write("desks/agent.yaml", agent)
+    repo.write("desks/evals.yaml", "is: taken\n")
+    repo.write(".github/workflows/ci.yml", "steps: [{uses: gateval/gateval@v9}]\n")
+    done = gateval(repo, "init")
+    assert done.returncode == 0, done.stderr
+    assert WORKFLOW not in files(repo)
+    assert b"targetAgent: null-desk" in files(repo)["desks/evals-2.yaml"]
+    assert gateval(repo, "validate").returncode == 0
+
+
+def test_a_link_out_of_the_repository_is_not_followed(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo.path / ".github").symlink_to(outside)
+    done = gateval(repo, "init")
+    assert done.returncode == 2
+    assert ".github/gateval.yml could not be written" in done.stderr
+    assert list(outside.iterdir()) == []
+
+
+def test_nothing_is_written_beside_broken_manifests(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("agent.yaml", "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: x}\nspec: {}\n")
+    before = files(repo)
+    done = gateval(repo, "init")
+    assert done.returncode == 2
+    assert "Mend them first; nothing was written." in done.stderr
+    assert files(repo) == before
+
+
+def test_files_that_the_gate_would_not_see_are_a_mistake(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write(".github/gateval.yml", "manifests: [elsewhere]\n")
+    done = gateval(repo, "init")
+    assert done.returncode == 2
+    assert "Add them to `manifests` in .github/gateval.yml" in done.stderr
+
+
+def test_a_model_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    for model in ("gpt-5", "nobody/gpt-5", "openai/"):
+        done = gateval(repo, "init", "--model", model)
+        assert done.returncode == 2
+        assert "provider/model-id" in done.stderr
+    assert files(repo) == {}

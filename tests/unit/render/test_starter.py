@@ -1,0 +1,29 @@
+"""What `init` writes, as text."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from gateval import __version__
+from gateval.render.starter import scalar, workflow
+from tests.helpers.command import ROOT
+
+
+def test_the_sample_workflow_is_what_init_writes() -> None:
+    sample = ROOT / "examples/workflows/gate.yml"
+    assert sample.read_text("utf-8") == workflow(["ANTHROPIC_API_KEY"], __version__)
+
+
+def test_several_keys_and_none() -> None:
+    two = workflow(["A_API_KEY", "B_API_KEY"], "1.2.3")
+    steps = yaml.safe_load(two)["jobs"]["evals"]["steps"]
+    (gate,) = [step for step in steps if step["uses"] == "gateval/gateval@v1.2.3"]
+    keys = {name: f"${{{{ secrets.{name} }}}}" for name in ("A_API_KEY", "B_API_KEY")}
+    assert gate["env"] == keys
+    assert "env:" not in workflow([], "1.2.3")
+
+
+@pytest.mark.parametrize("text", ["a-b.c", "/x/y.md", "null", "1", "1.0", 'q"uote', "a: b", "ä b"])
+def test_a_scalar_is_read_back_as_it_was(text: str) -> None:
+    assert yaml.safe_load(scalar(text)) == text
