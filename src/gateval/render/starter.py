@@ -73,7 +73,7 @@ def workflow(key_variables: Iterable[str], version: str) -> str:
 
 def fill(name: str, values: dict[str, str]) -> str:
     """Return a starter template with `@KEY@` replaced; no value is looked at again."""
-    text = files("gateval.render").joinpath("templates", "starter", name).read_text("utf-8")
+    text = files("gateval.render").joinpath("starter_files", name).read_text("utf-8")
     if not values:
         return text
     return re.sub(rf"@({'|'.join(values)})@", lambda found: values[found[1]], text)

@@ -241,7 +241,12 @@ def test_what_a_candidate_does_wrong_is_told_with_what_it_printed(
 @pytest.mark.parametrize(
     ("command", "mode", "content", "part"),
     [
-        (("no-such-program-here",), 0o644, "", "was not found. It has to be installed"),
+        (
+            ("no-such-program-here",),
+            0o644,
+            "",
+            "was not found. Let runtime.setup install it, add it to an image",
+        ),
         (("./missing",), 0o644, "", "was not found"),
         (("./agent",), 0o644, "#!/bin/sh\n", "may not be executed"),
         (("./agent",), 0o755, "#!/no/such/interpreter\n", "its first line (`#!`) names"),
