@@ -67,8 +67,8 @@ def _at_fault(program: Program, error: OSError) -> str:
             )
     elif isinstance(error, FileNotFoundError | PermissionError):  # PATH may hold closed folders
         return (
-            f"`{command}` was not found. Let runtime.setup install it, add it to an image made FROM "
-            "the gate's, or run `gateval check` on a machine that has it."
+            f"`{command}` was not found. Let runtime.setup install it, add it to an image made "
+            "FROM the gate's, or run `gateval check` on a machine that has it."
         )
     return f"`{command}` was not started: {error.strerror or error}."
 
