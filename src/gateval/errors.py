@@ -107,7 +107,11 @@ class ForgeUnavailable(ForgeError):
 
 
 class ForgeRejected(ForgeError):
-    """GitHub refuses this request; repeating it would not help."""
+    """GitHub refuses this request; repeating it would not help. `status` is HTTP's."""
+
+    def __init__(self, message: str, *, status: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
 
 
 class Interrupted(GatevalError):

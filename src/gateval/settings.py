@@ -12,6 +12,15 @@ from gateval.gateway.upstream import Upstream, read_upstreams
 OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
 LONGEST_SECONDS = 86_400
 
+RUNNER_SECRETS = (
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "INPUT_TOKEN",
+    "ACTIONS_RUNTIME_TOKEN",
+    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+)
+"""Variables by which a GitHub Actions runner hands out tokens."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -25,6 +34,13 @@ class Settings:
     outage_seconds: float
     environ: Mapping[str, str]
     plain: bool
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What may show nowhere: provider keys, proxies with passwords, tokens of the runner."""
+        held = (value for one in self.upstreams.values() for value in (one.key, one.proxy))
+        keys = [value.get_secret_value() for value in held if value is not None]
+        return (*keys, *(self.environ[name] for name in RUNNER_SECRETS if self.environ.get(name)))
 
     def __repr__(self) -> str:
         return f"Settings(upstreams={sorted(self.upstreams)})"

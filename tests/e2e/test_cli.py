@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from tests.helpers.command import environment, gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, FIXTURES, PROMPT, build_shop
+from tests.helpers.sinks import leaks
 
 
 @pytest.fixture
@@ -314,3 +316,29 @@ def test_the_locale_changes_no_byte(shop: Repo) -> None:
     done = shell(shop, "gateval check", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert done.returncode == 1, done.stderr
     assert "\N{EM DASH}" in done.stdout
+
+
+def test_a_token_that_an_agent_repeats_is_stored_and_shown_nowhere(
+    shop: Repo, tmp_path: Path
+) -> None:
+    token = "ghs_0123456789abcdefghijKLMNOP"
+    said = [
+        token,
+        base64.b64encode(f"x:{token}".encode()).decode(),
+        token[:9] + "\u200b" + token[9:],
+    ]
+    shop.write(
+        ".gateval/scripted/support.yaml",
+        json.dumps({"rules": [{"when": {"user": ""}, "reply": f"Here you are: {' '.join(said)}"}]}),
+    )
+    regress(shop)
+
+    done = gateval(shop, "check", "--results", str(tmp_path / "out"), GITHUB_TOKEN=token)
+
+    assert done.returncode == 1, done.stderr
+    written = [
+        path.read_text() for path in (tmp_path / "out").iterdir() if path.name != "plan.v1.json"
+    ]
+    assert any("[secret removed]" in text for text in written)
+    for text in (*written, done.stdout, done.stderr):
+        assert not leaks(text, token)

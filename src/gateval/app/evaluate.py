@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from gateval.judging.judge import Judge
 from gateval.pipeline.exports import RevisionExports
 from gateval.pipeline.run import results_of, run_a_plan
 from gateval.ports import Repository
+from gateval.render.redaction import Redactor
 from gateval.settings import Settings
 
 
@@ -71,7 +72,8 @@ def evaluate(
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
     )
-    return Evaluation(results_of(plan, trials, info), interrupted)
+    results = Redactor(settings.secrets).value(results_of(plan, trials, info))
+    return Evaluation(results, interrupted)
 
 
 def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
@@ -118,6 +120,12 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
     return results.trials
 
 
+def _redacting(settings: Settings) -> Callable[[Trial], Trial]:
+    """Return what takes secrets out of a trial; its key, by which it is found, stays."""
+    redactor = Redactor(settings.secrets)
+    return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
+
+
 @contextlib.asynccontextmanager
 async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
     plan, settings = run.plan, run.settings
@@ -148,4 +156,10 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
             on_event=run.listen,
         )
         candidates = await stack.enter_async_context(Candidates(surroundings))
-        yield Workshop(candidates=candidates, judge=Judge(gateway), log=run.log, tell=run.listen)
+        yield Workshop(
+            candidates=candidates,
+            judge=Judge(gateway),
+            log=run.log,
+            tell=run.listen,
+            redact=_redacting(settings),
+        )

@@ -31,12 +31,16 @@ all their answers come at once, and each waits until all the others are dealt wi
 
 @dataclass(frozen=True)
 class Workshop:
-    """What trials are run with: the candidates, the judge, where trials go, who listens."""
+    """What trials are run with: the candidates, the judge, where trials go, who listens.
+
+    `redact` takes secrets out of a finished trial, before anybody sees it.
+    """
 
     candidates: Candidates
     judge: Judge
     log: TrialLog
     tell: Callable[[Event], None]
+    redact: Callable[[Trial], Trial] = lambda trial: trial
 
 
 class Task(NamedTuple):
@@ -93,7 +97,7 @@ async def _work(
     while queue:
         task = queue.popleft()
         workshop.tell(TrialStarted(key=task.key))
-        trial = await run_trial(task, workshop)
+        trial = workshop.redact(await run_trial(task, workshop))
         workshop.log.append(trial)
         trials[task.key] = trial
         workshop.tell(TrialFinished(trial=trial))

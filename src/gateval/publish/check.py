@@ -8,6 +8,7 @@ App fails, and then we make our own.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ from gateval.errors import ForgeError, ForgeRejected, MissingPermission
 from gateval.ports import CheckRuns
 from gateval.publish.outcome import Note, Sink, failed, left, written
 from gateval.publish.target import Target
+
+FORBIDDEN = 403
 
 
 class _Stamped(NamedTuple):
@@ -122,12 +125,18 @@ def _present(forge: CheckRuns, target: Target) -> _Present:
 def _write(
     forge: CheckRuns, target: Target, candidates: Sequence[CheckRun], report: CheckReport
 ) -> CheckRun:
-    """Update the first check run that is ours, or make a new one."""
+    """Update the first check run that is ours, or make a new one.
+
+    One that we may not change is of another App that copied our external id.
+    """
     for run in candidates:
         try:
             return forge.update_check_run(run.number, report)
-        except (MissingPermission, ForgeRejected):
-            continue  # of another App that copied our external id
+        except MissingPermission:
+            continue
+        except ForgeRejected as error:
+            if error.status != FORBIDDEN:
+                raise
     return forge.create_check_run(target.head, report)
 
 
@@ -185,5 +194,16 @@ def _complete(
             raise
         refused = error
         done = _write(forge, target, runs, report)
+    _close_others(forge, open_ones, done, report)
     check = written(Sink.CHECK_RUN, done.url)
     return (check, failed(Sink.ANNOTATIONS, refused)) if refused else (check,)
+
+
+def _close_others(
+    forge: CheckRuns, open_ones: Sequence[CheckRun], done: CheckRun, report: CheckReport
+) -> None:
+    """Complete what else is open: a request repeated after a lost answer made two."""
+    for run in open_ones:
+        if run.number != done.number:
+            with contextlib.suppress(ForgeError):  # another App's, or it stays as it is
+                forge.update_check_run(run.number, report)

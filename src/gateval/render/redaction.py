@@ -7,6 +7,7 @@ characters, which the sanitiser would remove, is found all the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import Enum
 from typing import TypeVar, cast
@@ -16,6 +17,9 @@ from gateval.domain.secret_forms import secret_forms
 from gateval.render.hardening import visible
 
 MARK = "[secret removed]"
+
+_ODD = re.compile(r"[^\n\r\t -~]")
+"""Characters that can hide others. Most texts have none and need no closer look."""
 
 V = TypeVar("V", bound=Value)
 
@@ -35,8 +39,10 @@ class Redactor:
             return text
         if self._holds(text):
             text = self._replace(text)
+        if _ODD.search(text) is None:
+            return text
         shown = visible(text)
-        return self._replace(shown) if shown != text and self._holds(shown) else text
+        return self._replace(shown) if self._holds(shown) else text
 
     def value(self, value: V) -> V:
         """Return a value with every text in it redacted, however deep; keys of mappings too."""

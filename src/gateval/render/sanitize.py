@@ -1,9 +1,9 @@
 """The one sanitiser: what an agent, a judge, a provider or a pull request wrote, made harmless.
 
 One function per sink. Each takes text as it came, hardens it, breaks triggers, and escapes it for
-the place where it will stand. The order of steps follows the safe-outputs pipeline of GitHub's
-agentic workflows: Unicode, terminal sequences, commands, mentions, markup, links, length,
-references, bots, fences.
+the place where it will stand; secrets are gone before (`redaction.py`). The order of steps follows
+the safe-outputs pipeline of GitHub's agentic workflows; `docs/reference/publishing.md` has it with
+its reasons, and which sink uses which function.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from tests.servers.github import routes
 from tests.servers.github.access import check
 from tests.servers.github.contract import Contract
 from tests.servers.github.faults import Fault, Faults
+from tests.servers.github.graphql import PATHS as GRAPHQL
+from tests.servers.github.graphql import answer_graphql
 from tests.servers.github.http import ApiError, Call, Reply, Request
 from tests.servers.github.limits import Limits
 from tests.servers.github.log import Log
@@ -57,6 +59,8 @@ class Api:
         return Answer(reply, fault.delay)
 
     def _answer(self, request: Request, token: Token | None) -> Reply:
+        if request.path in GRAPHQL:
+            return self._graphql(request, token)
         found = find(request.method, request.path)
         try:
             reply = self._serve(request, token, found)
@@ -67,6 +71,13 @@ class Api:
             reply = self._unless_known(request, token, reply)
         reply.headers |= self.limits.headers(token)
         return reply
+
+    def _graphql(self, request: Request, token: Token | None) -> Reply:
+        try:
+            return answer_graphql(request, token)
+        except AssertionError as unknown:
+            self.contract.violations.append(str(unknown))
+            return ApiError(400, str(unknown)).reply
 
     def _serve(
         self, request: Request, token: Token | None, found: tuple[Route, dict[str, str]] | None

@@ -21,6 +21,7 @@ from aiohttp import web
 from tests.servers.github.api import Answer, Api
 from tests.servers.github.faults import Faults
 from tests.servers.github.git_http import GitCall, allowed, is_git, run, take_note
+from tests.servers.github.graphql import PATHS as GRAPHQL
 from tests.servers.github.http import Reply, Request
 from tests.servers.github.limits import Limits
 from tests.servers.github.log import Log
@@ -122,7 +123,7 @@ class GitHubServer:
         )
         if is_git(request.path):
             answer = await self._git(request)
-        elif request.path.startswith(f"{self._prefix}/"):
+        elif request.path.startswith(f"{self._prefix}/") or request.path in GRAPHQL:
             path = request.path.removeprefix(self._prefix)
             answer = self._api.answer(replace(request, path=path))
         else:

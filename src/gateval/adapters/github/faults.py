@@ -30,6 +30,7 @@ def refusal(answer: Answer, what: str, permission: str) -> ForgeError:
     if answer.status == 401:
         return ForgeRejected(
             f"GitHub does not accept the token: it did not {what}{said}.",
+            status=401,
             hint="Give the action a token that is valid, such as github.token.",
         )
     if answer.status == 403 and _NOT_ALLOWED.search(answer.said):
@@ -42,9 +43,10 @@ def refusal(answer: Answer, what: str, permission: str) -> ForgeError:
     if 300 <= answer.status < 400:
         return ForgeRejected(
             f"GitHub sent the gate elsewhere ({answer.status}) and did not {what}.",
+            status=answer.status,
             hint="Was the repository renamed? The gate follows no redirect to another place.",
         )
-    return ForgeRejected(f"GitHub did not {what} ({answer.status}{said}).")
+    return ForgeRejected(f"GitHub did not {what} ({answer.status}{said}).", status=answer.status)
 
 
 def outage(trouble: Trouble, what: str, *, detail: str, waited: float) -> ForgeError:
