@@ -9,9 +9,11 @@ from pathlib import Path
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
+from gateval.app.doctor import workflow_jobs
 from gateval.app.registries import registries
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.catalogue import Catalogue
+from gateval.domain.gate_job import GateJob
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
@@ -23,9 +25,6 @@ from gateval.render.starter import WORKFLOW_PATH, agent_files, eval_file, eval_n
 
 FIRST_MODELS = {"anthropic": "anthropic/claude-haiku-4-5", "openai": "openai/gpt-5-mini"}
 """What a new Agent asks if the provider's key is set: small, quick and cheap."""
-
-WORKFLOWS = ".github/workflows/"
-_OURS = re.compile(rb"uses:\s*[\"']?(?:docker://ghcr\.io/)?gateval/gateval[@:]")
 
 
 def start_repository(environ: Mapping[str, str], *, model: str | None) -> int:
@@ -39,7 +38,7 @@ def start_repository(environ: Mapping[str, str], *, model: str | None) -> int:
     if snapshot.problems:
         raise InvalidManifests(snapshot.problems, hint="Mend them first; nothing was written.")
     chosen = sketch(snapshot.catalogue, snapshot.tree, _model(model, environ))
-    files = _files(chosen, snapshot, gated_by(repository, snapshot))
+    files = _files(chosen, snapshot, workflow_jobs(repository, snapshot))
     _say_what_was_found(snapshot, chosen)
     for file in files:
         written = write_new(repository.root, file.path, file.text)
@@ -62,17 +61,6 @@ def _confirm(repository: GitRepository, chosen: Sketch | None) -> None:
         )
 
 
-def gated_by(repository: GitRepository, snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the workflows that use the action."""
-    flows = {
-        path: entry.oid
-        for path, entry in snapshot.tree.items()
-        if path.startswith(WORKFLOWS) and path.endswith((".yml", ".yaml"))
-    }
-    blobs = repository.blobs(flows.values(), limit=1_000_000)
-    return tuple(path for path, oid in flows.items() if _OURS.search(blobs[oid] or b""))
-
-
 def _model(wanted: str | None, environ: Mapping[str, str]) -> str:
     if wanted is not None:
         provider = wanted.partition("/")[0]
@@ -88,7 +76,7 @@ def _model(wanted: str | None, environ: Mapping[str, str]) -> str:
 
 
 def _files(
-    chosen: Sketch | None, snapshot: Snapshot, gates: Sequence[str]
+    chosen: Sketch | None, snapshot: Snapshot, gates: Sequence[GateJob]
 ) -> tuple[StarterFile, ...]:
     catalogue = snapshot.catalogue
     files: tuple[StarterFile, ...] = ()

@@ -10,6 +10,7 @@ import click
 from gateval import __version__
 from gateval.app.guard import guarded
 from gateval.cli.check import check
+from gateval.cli.doctor import doctor
 from gateval.cli.init import init
 from gateval.cli.plan import plan
 from gateval.cli.report import report
@@ -29,7 +30,7 @@ def gateval() -> None:
     """A CI gate for AI agents that live in git."""
 
 
-for command in (check, plan, run_command, report, validate, init, schema):
+for command in (check, plan, run_command, report, validate, init, doctor, schema):
     gateval.add_command(command)
 
 

@@ -11,6 +11,7 @@ from gateval.adapters.git.run import Git
 from gateval.domain.tree import Entry
 
 if TYPE_CHECKING:
+    from gateval.adapters.git.facts import CloneFacts
     from gateval.adapters.git.fetch import Fetcher
     from gateval.adapters.git.remote import Remote
     from gateval.domain.plan import Revision
@@ -79,3 +80,9 @@ class GitRepository:
         from gateval.adapters.git.fetch import Fetcher
 
         return Fetcher(self._git, remote)
+
+    def facts(self) -> CloneFacts:
+        """Which git, whether the clone is shallow, and where it came from."""
+        from gateval.adapters.git.facts import clone_facts
+
+        return clone_facts(self._git)

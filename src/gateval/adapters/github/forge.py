@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from gateval.adapters.github import shapes
 from gateval.adapters.github.access import GitHubAccess
+from gateval.adapters.github.shapes import understood
 from gateval.adapters.github.transport import Request, Transport
 from gateval.adapters.github.waiting import Patience
 from gateval.domain.check_run import CheckReport, CheckRun
 from gateval.domain.forge import Comment, PullRequest
-from gateval.errors import ForgeUnavailable
 
 _READ_PULLS = "pull-requests: read"
 _WRITE_PULLS = "pull-requests: write"
@@ -38,7 +37,7 @@ class GitHubForge:
         """The pull request as it is now."""
         what = f"show pull request {number}"
         content = self._api.ask(Request("GET", f"/pulls/{number}", what, _READ_PULLS))
-        with _understood(what):
+        with understood(what):
             return shapes.pull_request(content)
 
     def viewer(self) -> str:
@@ -51,7 +50,7 @@ class GitHubForge:
             what = "say whose token this is"
             body = {"query": "query { viewer { login } }"}
             content = self._api.ask(Request("POST", "/graphql", what, "metadata: read", body))
-            with _understood(what):
+            with understood(what):
                 self._viewer = str(content["data"]["viewer"]["login"])
         return self._viewer
 
@@ -59,7 +58,7 @@ class GitHubForge:
         """All comments of a pull request, oldest first."""
         what = f"list the comments on pull request {pull_request}"
         path = f"/issues/{pull_request}/comments"
-        with _understood(what):
+        with understood(what):
             return tuple(
                 shapes.comment(one)
                 for page in self._api.pages(Request("GET", path, what, _READ_PULLS))
@@ -85,7 +84,7 @@ class GitHubForge:
         what = f"list the check runs of {sha[:7]}"
         query = {"check_name": name, "filter": "all"}
         request = Request("GET", f"/commits/{sha}/check-runs", what, "checks: read", query=query)
-        with _understood(what):
+        with understood(what):
             found = [
                 shapes.check_run(one)
                 for page in self._api.pages(request)
@@ -105,23 +104,12 @@ class GitHubForge:
 
     def _comment(self, verb: str, path: str, what: str, body: str) -> Comment:
         content = self._api.ask(Request(verb, path, what, _WRITE_PULLS, {"body": body}))
-        with _understood(what):
+        with understood(what):
             return shapes.comment(content)
 
     def _check_run(self, verb: str, path: str, what: str, body: dict[str, Any]) -> CheckRun:
         content = self._api.ask(Request(verb, path, what, _WRITE_CHECKS, body))
-        with _understood(what):
+        with understood(what):
             run = shapes.check_run(content)
         self._viewer = self._viewer or (f"{run.app}[bot]" if run.app else "")
         return run
-
-
-@contextmanager
-def _understood(what: str) -> Iterator[None]:
-    """Turn an answer of another shape than documented into our error."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ForgeUnavailable(
-            f"GitHub answered something unexpected when asked to {what}."
-        ) from error

@@ -5,10 +5,13 @@ An answer of another shape raises KeyError, TypeError or ValueError.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gateval.domain.check_run import CheckReport, CheckRun
 from gateval.domain.forge import Branch, Comment, PullRequest
+from gateval.errors import ForgeUnavailable
 
 _GHOST = "ghost"
 """The login that GitHub shows for people who deleted their account."""
@@ -93,3 +96,14 @@ def _branch(content: Any) -> Branch:
 
 def _login(user: Any) -> str:
     return str(user["login"]) if user else _GHOST
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """Turn an answer of another shape than documented into our error."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ForgeUnavailable(
+            f"GitHub answered something unexpected when asked to {what}."
+        ) from error

@@ -1,0 +1,71 @@
+"""The verbs of `ports.BranchGuards` over GitHub's REST API. Nothing here writes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from gateval.adapters.github.access import GitHubAccess
+from gateval.adapters.github.shapes import understood
+from gateval.adapters.github.transport import Request, Transport
+from gateval.adapters.github.waiting import Patience
+
+_REQUIRED = "required_status_checks"
+
+
+class GitHubGuards:
+    """Fulfils `ports.BranchGuards` for one repository on GitHub, GHES or ghe.com."""
+
+    def __init__(
+        self,
+        access: GitHubAccess,
+        patience: Patience | None = None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._api = Transport(access, patience or Patience(), sleep=sleep)
+
+    def default_branch(self) -> str:
+        """The name of the default branch."""
+        what = "describe the repository"
+        content = self._api.ask(Request("GET", "", what, "metadata: read"))
+        with understood(what):
+            return str(content["default_branch"])
+
+    def required_checks(self, branch: str) -> frozenset[str]:
+        """The checks that rulesets and classic protection require; both count.
+
+        Classic protection itself is for administrators; its checks also stand in the branch.
+        """
+        what = f"list the rules of {branch}"
+        path = quote(branch, safe="")
+        one = self._api.ask(Request("GET", f"/branches/{path}", what, "contents: read"))
+        rules = self._api.pages(Request("GET", f"/rules/branches/{path}", what, "metadata: read"))
+        with understood(what):
+            found = {rule for page in rules for rule in _ruled(page)}
+            return frozenset(found | set(_protected(one)))
+
+    def read_pull_requests(self) -> None:
+        """Read one page of pull requests, to see whether this token may."""
+        query = {"per_page": "1"}
+        what = "list pull requests"
+        self._api.ask(Request("GET", "/pulls", what, "pull-requests: read", query=query))
+
+    def read_check_runs(self, ref: str) -> None:
+        """Read one page of a commit's check runs, to see whether this token may."""
+        path = f"/commits/{quote(ref, safe='')}/check-runs"
+        query = {"per_page": "1"}
+        self._api.ask(Request("GET", path, "list check runs", "checks: read", query=query))
+
+
+def _ruled(rules: list[Mapping[str, Any]]) -> Iterator[str]:
+    for rule in rules:
+        if rule["type"] == _REQUIRED:
+            yield from (str(check["context"]) for check in rule["parameters"][_REQUIRED])
+
+
+def _protected(branch: Mapping[str, Any]) -> Iterator[str]:
+    required = branch.get("protection", {}).get(_REQUIRED) or {}
+    yield from (str(name) for name in required.get("contexts", ()))

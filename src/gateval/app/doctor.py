@@ -1,0 +1,134 @@
+"""What `doctor` does: look at all that can be seen from here, and print one line for each."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from gateval import __version__
+from gateval.adapters.git import GitRepository, open_repository
+from gateval.app.planning import count_of
+from gateval.app.registries import registries
+from gateval.domain.catalogue import Catalogue
+from gateval.domain.diagnosis import (
+    Finding,
+    Health,
+    about_history,
+    about_keys,
+    about_workflows,
+    counted,
+    worst,
+)
+from gateval.domain.gate_job import GateJob
+from gateval.domain.paths import show_path
+from gateval.domain.snapshot import Snapshot
+from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
+from gateval.formats.github_workflow import gate_jobs, is_workflow
+from gateval.gateway.providers import PROVIDERS
+from gateval.gateway.upstream import missing_keys, read_upstreams
+from gateval.pipeline.read import survey
+from gateval.render.sanitize import plain_line
+
+WORKFLOW_LIMIT = 1_000_000
+"""Bytes of a workflow that is looked at."""
+
+
+def examine(environ: Mapping[str, str], *, repository: str | None) -> int:
+    """Print all findings; return 1 if one is a problem, else 0."""
+    findings = list(_findings(environ, repository))
+    width = max(len(finding.topic) for finding in findings)
+    for finding in findings:
+        print(_line(finding, width))
+    counts = counted(findings)
+    print(", ".join(f"{number} {health}" for health, number in counts.items() if number) + ".")
+    return EXIT_FAILED if worst(findings) is Health.PROBLEM else EXIT_PASS
+
+
+def _line(finding: Finding, width: int) -> str:
+    head = f"{finding.health:<8} {finding.topic:<{width}}  "
+    todo = f"\n{' ' * len(head)}{plain_line(finding.todo, 500)}" if finding.todo else ""
+    return f"{head}{plain_line(finding.seen, 1_000)}{todo}"
+
+
+def _findings(environ: Mapping[str, str], name: str | None) -> Iterator[Finding]:
+    python = platform.python_version()
+    yield Finding(Health.OK, "gateval", f"{__version__}, on Python {python}.")
+    opened, problem = _tried("repository", lambda: open_repository(Path.cwd(), environ))
+    if opened is None:
+        yield from problem
+        return
+    facts = opened.facts()
+    yield Finding(Health.OK, "git", f"{facts.version}, in {show_path(str(opened.root))}.")
+    runner = environ.get("GITHUB_ACTIONS") == "true"
+    yield from _history(opened, shallow=facts.shallow, runner=runner)
+    snapshot = survey(opened, registries(), opened.worktree())
+    yield _manifests(snapshot)
+    jobs = workflow_jobs(opened, snapshot)
+    yield from about_workflows(jobs)
+    yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
+    from gateval.app.doctor_github import github_findings
+
+    yield from github_findings(environ, name, facts.origin, jobs)
+
+
+def _tried(
+    topic: str, action: Callable[[], GitRepository]
+) -> tuple[GitRepository | None, list[Finding]]:
+    try:
+        return action(), []
+    except GatevalError as error:
+        return None, [Finding(Health.PROBLEM, topic, error.message, error.hint)]
+
+
+def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Iterator[Finding]:
+    try:
+        branch = repository.default_branch()
+        joined = branch is not None and repository.merge_base("HEAD", branch) is not None
+    except GatevalError as error:
+        yield Finding(Health.PROBLEM, "history", error.message, error.hint)
+        return
+    shown = branch.removeprefix("refs/remotes/").removeprefix("refs/heads/") if branch else None
+    yield about_history(shown, shallow=shallow, joined=joined, runner=runner)
+
+
+def _manifests(snapshot: Snapshot) -> Finding:
+    catalogue = snapshot.catalogue
+    parts = (
+        ("Agent", catalogue.agents),
+        ("Eval", catalogue.evals),
+        ("fixture", catalogue.fixtures),
+    )
+    seen = ", ".join(count_of(len(found), noun) for noun, found in parts)
+    if snapshot.problems:
+        seen += f", {count_of(len(snapshot.problems), 'problem')}."
+        return Finding(Health.PROBLEM, "manifests", seen, "See them all: gateval validate")
+    if not catalogue.evals:
+        todo = "Write the first with `gateval init`."
+        return Finding(Health.PROBLEM, "manifests", f"{seen}: nothing to evaluate.", todo)
+    return Finding(Health.OK, "manifests", f"{seen}, all valid.")
+
+
+def workflow_jobs(repository: GitRepository, snapshot: Snapshot) -> tuple[GateJob, ...]:
+    """Return the jobs of this revision's workflows that use the gate."""
+    flows = {path: entry.oid for path, entry in snapshot.tree.items() if is_workflow(path)}
+    blobs = repository.blobs(flows.values(), limit=WORKFLOW_LIMIT)
+    return tuple(job for path, oid in flows.items() for job in gate_jobs(path, blobs[oid] or b""))
+
+
+def _keys(
+    environ: Mapping[str, str],
+    catalogue: Catalogue,
+    jobs: tuple[GateJob, ...],
+    *,
+    runner: bool,
+) -> list[Finding]:
+    models = {model for agent in catalogue.agents for model in agent.spec.models}
+    models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
+    needed = sorted({one.key_variable for one in providers if one and not one.key_optional})
+    try:
+        complaints = missing_keys(sorted(models), read_upstreams(environ))
+    except GatevalError as error:
+        return [Finding(Health.PROBLEM, "keys here", error.message, error.hint)]
+    return about_keys(complaints, needed, jobs, runner=runner)

@@ -1,0 +1,49 @@
+"""A job of a GitHub workflow that uses the gate, as far as `doctor` looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+NEEDED = {"contents": "read", "pull-requests": "write", "checks": "write"}
+"""What the token of a job needs that evaluates pull requests and publishes the result."""
+
+_LEVELS = ("none", "read", "write")
+_ALL = {"read-all": "read", "write-all": "write"}
+
+
+class GateJob(NamedTuple):
+    """`check` is the name under which GitHub shows the job itself.
+
+    `permissions` is None where neither job nor workflow says any: the repository's default counts.
+    `step` is the input of this name, `variables` the names that the gate's step gets from `env`.
+    """
+
+    path: str
+    check: str
+    events: frozenset[str]
+    permissions: Mapping[str, str] | str | None
+    variables: frozenset[str]
+    step: str = "all"
+
+    @property
+    def publishes(self) -> bool:
+        """Whether the job is to write comment and check run."""
+        return self.step in {"all", "publish"}
+
+
+def lacking(job: GateJob) -> tuple[str, ...]:
+    """Return the permissions that a publishing job lacks, as a workflow writes them."""
+    given = job.permissions
+    if given is None:
+        return ()
+    return tuple(
+        f"{name}: {level}"
+        for name, level in NEEDED.items()
+        if _LEVELS.index(level) > _LEVELS.index(_level(given, name))
+    )
+
+
+def _level(given: Mapping[str, str] | str, name: str) -> str:
+    level = _ALL.get(given, "none") if isinstance(given, str) else given.get(name, "none")
+    return level if level in _LEVELS else "none"

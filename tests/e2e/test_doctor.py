@@ -1,0 +1,135 @@
+"""`gateval doctor` in real clones, and against a GitHub that answers as the real one."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+
+if TYPE_CHECKING:
+    from tests.servers.github.server import GitHubServer
+
+SECRET = "ghs-not-to-be-shown"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    """A repository that `init` has set up."""
+    made = Repo(tmp_path / "new")
+    assert gateval(made, "init").returncode == 0
+    made.commit()
+    return made
+
+
+def lines(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """The health of each topic; of several lines on one, the last."""
+    found = re.findall(r"^(ok|problem|unknown)\s+(keys here|keys in CI|\S+)", done.stdout, re.M)
+    return {topic: health for health, topic in found}
+
+
+def test_without_a_token_it_says_what_it_cannot_see(repo: Repo) -> None:
+    done = gateval(repo, "doctor", "--repository", "acme/shop")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert lines(done) == {
+        "gateval": "ok",
+        "git": "ok",
+        "history": "ok",
+        "manifests": "ok",
+        "workflow": "ok",
+        "permissions": "ok",
+        "keys here": "ok",
+        "isolation": "ok",
+        "GitHub": "unknown",
+    }
+    assert "Set GITHUB_TOKEN or GH_TOKEN" in done.stdout
+
+
+def test_problems_have_a_next_step_and_an_exit_code(tmp_path: Path) -> None:
+    bare = Repo(tmp_path / "bare")
+    bare.write("a.yaml", "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: x}\nspec: {}\n")
+    bare.commit()
+    bare.git("branch", "-m", "work")
+    done = gateval(bare, "doctor")
+    assert done.returncode == 1
+    assert (
+        lines(done)["history"] == lines(done)["manifests"] == lines(done)["workflow"] == "problem"
+    )
+    assert "gateval validate" in done.stdout
+    assert "gateval init" in done.stdout
+
+
+def test_outside_a_repository(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    repo.path = tmp_path / "b"
+    done = gateval(repo, "doctor")
+    assert done.returncode == 1
+    assert lines(done) == {"gateval": "ok", "repository": "problem"}
+
+
+def test_a_key_that_ci_does_not_hand_on(repo: Repo) -> None:
+    agent = repo.path / "agents/assistant/agent.yaml"
+    agent.write_text(agent.read_text().replace("scripted/first", "openai/gpt-5-mini"))
+    done = gateval(repo, "doctor", GITHUB_ACTIONS="true")
+    assert done.returncode == 1
+    assert lines(done)["keys here"] == lines(done)["keys in CI"] == "problem"
+    assert "secrets.OPENAI_API_KEY" in done.stdout
+
+
+def ask(repo: Repo, github: GitHubServer, token: str) -> subprocess.CompletedProcess[str]:
+    return gateval(
+        repo,
+        "doctor",
+        GITHUB_REPOSITORY="acme/shop",
+        GITHUB_TOKEN=token,
+        GITHUB_API_URL=github.api_url,
+    )
+
+
+def test_github_knows_which_check_is_required(repo: Repo, github_server: GitHubServer) -> None:
+    from tests.servers.github.state.protection import Protection, RequiredCheck, Rule, Ruleset
+
+    there = github_server.world.repository("acme/shop")
+    token = github_server.world.workflow_token(
+        there, contents="read", pull_requests="write", checks="write"
+    )
+    done = ask(repo, github_server, token)
+    assert done.returncode == 1
+    assert "main does not require the check gateval" in done.stdout
+
+    there.protections["main"] = Protection(checks=(RequiredCheck("evals"),))
+    assert "main requires evals, which is the job" in ask(repo, github_server, token).stdout
+
+    checks = {"required_status_checks": [{"context": "gateval"}]}
+    rule = Rule("required_status_checks", {**checks, "strict_required_status_checks_policy": False})
+    there.rulesets.append(Ruleset(7, "gate", ("main",), (rule,)))
+    done = ask(repo, github_server, token)
+    assert done.returncode == 0, done.stdout
+    assert "main requires the check gateval." in done.stdout
+    assert token not in done.stdout + done.stderr
+
+
+def test_a_token_that_may_read_too_little(repo: Repo, github_server: GitHubServer) -> None:
+    there = github_server.world.repository("acme/shop", private=True)
+    token = github_server.world.workflow_token(there, contents="read", checks="read")
+    done = ask(repo, github_server, token)
+    assert done.returncode == 1
+    assert "pull-requests: read" in done.stdout
+
+
+def test_a_repository_that_is_not_there_and_a_name_that_cannot_be_one(
+    repo: Repo, github_server: GitHubServer
+) -> None:
+    there = github_server.world.repository("acme/other")
+    token = github_server.world.workflow_token(there, contents="read")
+    done = ask(repo, github_server, token)
+    assert done.returncode == 1
+    wrong = gateval(repo, "doctor", "--repository", "../x", GITHUB_TOKEN=SECRET)
+    assert "cannot be asked about" in wrong.stdout
+    assert SECRET not in wrong.stdout + wrong.stderr

@@ -1,0 +1,109 @@
+"""What `doctor` concludes, as tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.diagnosis import (
+    Finding,
+    Health,
+    about_history,
+    about_keys,
+    about_required_check,
+    about_workflows,
+    worst,
+)
+from gateval.domain.gate_job import NEEDED, GateJob, lacking
+
+GOOD = GateJob(
+    path=".github/workflows/gate.yml",
+    check="evals",
+    events=frozenset({"pull_request"}),
+    permissions=NEEDED,
+    variables=frozenset({"OPENAI_API_KEY"}),
+)
+
+
+def problems(findings: list[Finding]) -> list[str]:
+    return [f"{one.seen} {one.todo}" for one in findings if one.health is Health.PROBLEM]
+
+
+@pytest.mark.parametrize(
+    ("permissions", "missing"),
+    [
+        (None, ()),
+        ("write-all", ()),
+        ("read-all", ("pull-requests: write", "checks: write")),
+        ({}, ("contents: read", "pull-requests: write", "checks: write")),
+        ({"contents": "write", "checks": "write"}, ("pull-requests: write",)),
+        ({**NEEDED, "checks": "nonsense"}, ("checks: write",)),
+        (NEEDED, ()),
+    ],
+)
+def test_permissions(permissions: dict[str, str] | str | None, missing: tuple[str, ...]) -> None:
+    assert lacking(GOOD._replace(permissions=permissions)) == missing
+
+
+def test_a_good_workflow_is_fine_and_none_is_a_problem() -> None:
+    assert worst(about_workflows([GOOD])) is Health.OK
+    assert "gateval init" in problems(about_workflows([]))[0]
+    assert worst(about_workflows([GOOD._replace(permissions=None)])) is Health.UNKNOWN
+
+
+def test_a_job_that_only_runs_needs_no_permission_to_write() -> None:
+    run = GOOD._replace(step="run", permissions={"contents": "read"})
+    assert worst(about_workflows([run])) is Health.OK
+
+
+@pytest.mark.parametrize(
+    ("events", "sentence"),
+    [
+        ({"pull_request", "pull_request_target"}, "would run a pull request's code with secrets"),
+        ({"push"}, "not started by pull_request"),
+    ],
+)
+def test_events(events: set[str], sentence: str) -> None:
+    (problem,) = problems(about_workflows([GOOD._replace(events=frozenset(events))]))
+    assert sentence in problem
+
+
+def test_keys() -> None:
+    ok = about_keys([], ["OPENAI_API_KEY"], [GOOD], runner=True)
+    assert worst(ok) is Health.OK
+    absent = about_keys([], ["ANTHROPIC_API_KEY"], [GOOD], runner=True)
+    assert "does not hand on ANTHROPIC_API_KEY" in problems(absent)[0]
+    missing = ["openai/x needs OPENAI_API_KEY."]
+    assert worst(about_keys(missing, ["OPENAI_API_KEY"], [GOOD], runner=True)) is Health.PROBLEM
+    assert worst(about_keys(missing, ["OPENAI_API_KEY"], [GOOD], runner=False)) is Health.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("required", "health", "sentence"),
+    [
+        ({"gateval", "lint"}, Health.OK, "main requires the check gateval."),
+        ({"evals"}, Health.PROBLEM, "which is the job"),
+        ({"lint"}, Health.PROBLEM, "does not require"),
+        (set(), Health.PROBLEM, "a failed gate can be merged"),
+    ],
+)
+def test_the_required_check(required: set[str], health: Health, sentence: str) -> None:
+    finding = about_required_check("main", required, [GOOD])
+    assert finding.health is health
+    assert sentence in finding.seen
+
+
+@pytest.mark.parametrize(
+    ("branch", "joined", "shallow", "health"),
+    [
+        ("main", True, False, Health.OK),
+        ("main", True, True, Health.OK),
+        ("main", False, True, Health.PROBLEM),
+        (None, False, False, Health.PROBLEM),
+    ],
+)
+def test_history(branch: str | None, *, joined: bool, shallow: bool, health: Health) -> None:
+    for runner in (True, False):
+        finding = about_history(branch, joined=joined, shallow=shallow, runner=runner)
+        assert finding.health is health
+        if health is Health.PROBLEM:
+            assert ("fetch-depth: 0" if runner else "--unshallow") in finding.todo
