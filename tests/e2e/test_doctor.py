@@ -44,7 +44,6 @@ def test_without_a_token_it_says_what_it_cannot_see(repo: Repo) -> None:
         "workflow": "ok",
         "permissions": "ok",
         "keys here": "ok",
-        "isolation": "ok",
         "GitHub": "unknown",
     }
     assert "Set GITHUB_TOKEN or GH_TOKEN" in done.stdout

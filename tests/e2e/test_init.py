@@ -81,7 +81,7 @@ def test_an_agent_without_an_eval_gets_its_first(tmp_path: Path) -> None:
     agent = "apiVersion: gateval/v1\nkind: Agent\nmetadata: {name: null-desk}\nspec: {models: [openai/gpt-5-mini]}\n"
     repo.write("desks/agent.yaml", agent)
     repo.write("desks/evals.yaml", "is: taken\n")
-    repo.write(".github/workflows/ci.yml", "steps: [{uses: gateval/gateval@v9}]\n")
+    repo.write(".github/workflows/ci.yml", "jobs: {x: {steps: [{uses: gateval/gateval@v9}]}}\n")
     done = gateval(repo, "init")
     assert done.returncode == 0, done.stderr
     assert WORKFLOW not in files(repo)

@@ -29,6 +29,8 @@ class GitHubAccess(Value):
 
     @model_validator(mode="after")
     def _a_url_that_can_be_used(self) -> Self:
+        if {".", ".."} & set(self.repository.split("/")):
+            raise ValueError("repository is not OWNER/NAME")
         parts = urlsplit(self.api_url)
         if not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
             raise ValueError("api_url is not the base URL of an API")
