@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -122,3 +123,17 @@ def test_what_a_runner_starts_is_in_the_image() -> None:
     assert runs["post-if"] == "always()"
     assert not re.search(r"^(USER|WORKDIR)", dockerfile.split("\nFROM ")[-1], re.MULTILINE)
     assert 'ENTRYPOINT ["' in dockerfile
+
+
+def test_the_program_for_the_end_of_the_job_ignores_what_a_runner_adds(tmp_path: Path) -> None:
+    """It starts `gateval action post`, whatever arguments stand in its command line."""
+    gateval = tmp_path / "gateval"
+    gateval.write_text('#!/bin/sh\necho "$@"\n')
+    gateval.chmod(0o755)
+    text = (ROOT / "docker/gateval-post").read_text("utf-8")
+    assert text.count("/usr/local/bin/gateval ") == 1
+    script = text.replace("/usr/local/bin/gateval ", f"{gateval} ")
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "gateval-post", "action"], capture_output=True, check=True
+    )
+    assert done.stdout == b"action post\n"
