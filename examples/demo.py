@@ -15,6 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from gateval.candidates.isolation.places import passable
+
 EXAMPLES = Path(__file__).resolve().parent
 BRANCH = "refund-at-once"
 SECONDS = 120
@@ -99,9 +101,13 @@ def check(repository: Path) -> int:
 
 
 def environment(workspace: Path) -> dict[str, str]:
-    """Return the whole environment of the demo's processes; `workspace` is their home."""
+    """Return the whole environment of the demo's processes; `workspace` is their home.
+
+    Root's candidates get users of their own, unless this Python lies where only root can go.
+    """
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return passed_on | {"HOME": str(workspace), "GIT_CONFIG_NOSYSTEM": "1"}
+    users = {} if passable(sys.executable) else {"GATEVAL_CANDIDATE_USERS": "none"}
+    return passed_on | users | {"HOME": str(workspace), "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 def verdict(status: int, decision: dict[str, Any]) -> int:

@@ -17,6 +17,13 @@ class RunStarted(Value):
     plan: Plan
 
 
+class RunWarned(Value):
+    """Something about the whole run that a person should know. `message` is a sentence of ours."""
+
+    event: Literal["run-warned"] = "run-warned"
+    message: str
+
+
 class CandidatePreparing(Value):
     """A revision is exported and set up for an agent; this can take long."""
 
@@ -61,6 +68,12 @@ class RunFinished(Value):
 
 
 Event = (
-    RunStarted | CandidatePreparing | CandidateWarned | TrialStarted | TrialFinished | RunFinished
+    RunStarted
+    | RunWarned
+    | CandidatePreparing
+    | CandidateWarned
+    | TrialStarted
+    | TrialFinished
+    | RunFinished
 )
 Listener = Callable[[Event], None]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gateval.adapters.screen import is_plain
+from gateval.candidates.isolation.wishes import Wishes, read_wishes
 from gateval.errors import UsageError
 from gateval.gateway.upstream import Upstream, read_upstreams
 
@@ -34,6 +35,7 @@ class Settings:
     outage_seconds: float
     environ: Mapping[str, str]
     plain: bool
+    wishes: Wishes = field(default_factory=Wishes)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -53,6 +55,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         outage_seconds=_seconds(environ, OUTAGE_VARIABLE, default=120),
         environ=dict(environ),
         plain=is_plain(environ),
+        wishes=read_wishes(environ),
     )
 
 

@@ -17,6 +17,8 @@ from pydantic import JsonValue
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.allowlist import MARKER, candidate_environment
 from gateval.candidates.base import ModelDoor, Patience, Surroundings, TrialRequest
+from gateval.candidates.group import Groups
+from gateval.candidates.started import Starter
 from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
 from gateval.domain.place import Place
@@ -91,11 +93,12 @@ class World:
         door: ModelDoor | None = None,
         environ: Mapping[str, str] | None = None,
         patience: Patience | None = None,
+        starter: Starter | None = None,
     ) -> None:
         self.export = tmp_path / "export"
         self.export.mkdir()
         scratch = tmp_path / "scratch"
-        scratch.mkdir(mode=0o700)
+        scratch.mkdir(mode=0o700, exist_ok=starter is not None)
         self.folders = Folders(self.export)
         self.events: list[Event] = []
         self.surroundings = Surroundings(
@@ -106,6 +109,7 @@ class World:
             environ=candidate_environment(os.environ if environ is None else environ),
             clock=SystemClock(),
             scratch=scratch,
+            starter=starter or Groups(),
             on_event=self.events.append,
             patience=patience or Patience(setup_seconds=20, grace_seconds=0.2),
         )

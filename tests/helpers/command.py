@@ -7,16 +7,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gateval.candidates.isolation.places import passable
 from tests.helpers.repo import Repo
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def environment(repo: Repo, **extra: str) -> dict[str, str]:
-    """The repository's clean environment, with a home that can be written, and `extra`."""
+    """The repository's clean environment, with a home that can be written, and `extra`.
+
+    Candidates get users of their own only where those can reach the Python that the tests run on.
+    """
     home = repo.path.parent / "home"
     home.mkdir(exist_ok=True)
-    return {**repo.env, "HOME": str(home), "TMPDIR": str(home), **extra}
+    users = {} if passable(sys.executable) else {"GATEVAL_CANDIDATE_USERS": "none"}
+    return {**repo.env, "HOME": str(home), "TMPDIR": str(home), **users, **extra}
 
 
 def gateval(

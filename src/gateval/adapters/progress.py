@@ -13,6 +13,7 @@ from gateval.events import (
     Event,
     Listener,
     RunStarted,
+    RunWarned,
     TrialFinished,
 )
 from gateval.render.sanitize import plain_line
@@ -58,7 +59,9 @@ def _quietly(listener: Listener) -> Listener:
     return tell
 
 
-def _warning(event: CandidateWarned) -> str:
+def _warning(event: CandidateWarned | RunWarned) -> str:
+    if isinstance(event, RunWarned):
+        return f"Warning: {event.message}"
     said = f"{event.agent} ({event.side}): {event.message}"
     return f"Warning: {plain_line(said, WARNING_LIMIT)}"
 
@@ -94,7 +97,7 @@ class PlainProgress:
             self._line(f"Running {self._tally.planned} {noun}.")
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
-        elif isinstance(event, CandidateWarned):
+        elif isinstance(event, CandidateWarned | RunWarned):
             self._line(_warning(event))
         elif isinstance(event, TrialFinished):
             finished = self._tally.add(event.trial.outcome)
@@ -122,7 +125,7 @@ class LiveProgress:
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, CandidatePreparing):
             self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])
-        elif isinstance(event, CandidateWarned):
+        elif isinstance(event, CandidateWarned | RunWarned):
             self._progress.console.print(
                 _warning(event), markup=False, highlight=False, emoji=False, soft_wrap=True
             )

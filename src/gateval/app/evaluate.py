@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
+from gateval.adapters.git import GitRepository
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
+from gateval.app.isolate import isolation, scratch_folder, walls_of
 from gateval.app.names import TRIALS_FILE
 from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import ModelDoor, Surroundings
+from gateval.candidates.group import Groups
+from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.started import Starter
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan import Plan
@@ -24,14 +28,13 @@ from gateval.domain.results import Results, RunInfo
 from gateval.domain.trial import Trial
 from gateval.engine.run import Workshop
 from gateval.errors import MissingKey
-from gateval.events import Listener
+from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
 from gateval.gateway.retry import RetryPolicy
 from gateval.gateway.upstream import missing_keys
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import RevisionExports
 from gateval.pipeline.run import results_of, run_a_plan
-from gateval.ports import Repository
 from gateval.render.redaction import Redactor
 from gateval.settings import Settings
 
@@ -45,7 +48,11 @@ class Evaluation:
 
 
 def evaluate(
-    plan: Plan, repository: Repository, settings: Settings, folder: ResultsFolder, listen: Listener
+    plan: Plan,
+    repository: GitRepository,
+    settings: Settings,
+    folder: ResultsFolder,
+    listen: Listener,
 ) -> Evaluation:
     """Run a plan to its end or to the first SIGINT, SIGTERM or SIGHUP.
 
@@ -57,11 +64,11 @@ def evaluate(
     trials_file = folder.path / TRIALS_FILE
     trials: tuple[Trial, ...] = ()
     interrupted = False
+    walls = _walls(plan, settings, listen)
     with TrialLogFile(trials_file) as log:
+        run = _Run(folder.run, plan, repository, settings, log, listen, walls, folder.path)
         try:
-            trials = asyncio.run(
-                _until_signalled(_Run(folder.run, plan, repository, settings, log, listen))
-            )
+            trials = asyncio.run(_until_signalled(run))
         except asyncio.CancelledError:
             interrupted = True
     if interrupted:
@@ -71,6 +78,7 @@ def evaluate(
         started_at=started,
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
+        isolation=walls.text if walls else "",
     )
     results = Redactor(settings.secrets).value(results_of(plan, trials, info))
     return Evaluation(results, interrupted)
@@ -93,14 +101,26 @@ def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
 
 @dataclass(frozen=True)
 class _Run:
-    """What the parts of one run share."""
+    """What the parts of one run share. `walls` is None when no process is started."""
 
     name: str
     plan: Plan
-    repository: Repository
+    repository: GitRepository
     settings: Settings
     log: TrialLogFile
     listen: Listener
+    walls: Walls | None
+    results: Path
+
+
+def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
+    """Return what will hold the candidates, and tell where that is less than it could be."""
+    if all(agent.runtime.type == MODEL_RUNTIME for agent in plan.agents):
+        return None
+    walls = walls_of(settings)
+    if walls.not_promised:
+        listen(RunWarned(message=walls.not_promised))
+    return walls
 
 
 async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
@@ -130,18 +150,17 @@ def _redacting(settings: Settings) -> Callable[[Trial], Trial]:
 async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
     plan, settings = run.plan, run.settings
     scripts = {one.side: {script.name: script for script in one.models} for one in plan.scripts}
-    needs_door = any(agent.runtime.type != MODEL_RUNTIME for agent in plan.agents)
     async with contextlib.AsyncExitStack() as stack:
-        scratch = Path(
-            stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="gateval-", ignore_cleanup_errors=True)
-            )
-        )
+        scratch = stack.enter_context(scratch_folder(run.walls))
+        starter: Starter = Groups()
+        if run.walls:
+            own = (run.repository.root, run.repository.git_folder, run.results)
+            starter = stack.enter_context(isolation(run.walls, settings, scratch, own))
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
         opened = Gateway(settings.upstreams, scripts, policy=policy)
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
-        if needs_door:
+        if run.walls:
             from gateval.gateway.server import GatewayServer  # its imports take 50 ms
 
             door = await stack.enter_async_context(GatewayServer(gateway))
@@ -153,6 +172,7 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
             environ=candidate_environment(settings.environ, plan.policy.candidate_env),
             clock=SystemClock(),
             scratch=scratch,
+            starter=starter,
             on_event=run.listen,
         )
         candidates = await stack.enter_async_context(Candidates(surroundings))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from gateval.candidates.once import Once
+from gateval.candidates.started import Starter
 from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
 from gateval.domain.plan import AgentDefinition
@@ -88,8 +89,8 @@ class Surroundings:
     """The outside world of all runtimes of a run.
 
     `run` names the run. `environ` holds only what `allowlist.candidate_environment` lets through.
-    `scratch` is a private folder of the run; whoever made it removes it. `setups` remembers which
-    set-ups were done, across the agents that share an export.
+    `scratch` is a private folder of the run; whoever made it removes it. `starter` starts programs
+    in isolation. `setups` remembers which set-ups were done, across agents that share an export.
     """
 
     run: str
@@ -99,6 +100,7 @@ class Surroundings:
     environ: Mapping[str, str]
     clock: Clock
     scratch: Path
+    starter: Starter
     on_event: Listener
     patience: Patience = Patience()
     setups: Once[NoAnswer | None] = field(default_factory=Once)

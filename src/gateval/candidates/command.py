@@ -32,7 +32,7 @@ class CommandRuntime(Runtime):
         from gateval.candidates.processes import Programs  # asyncio: `plan` does without it
 
         super().__init__(agent, surroundings)
-        self._programs = Programs(surroundings.clock)
+        self._programs = Programs(surroundings.clock, surroundings.starter)
         self._folder: Path | None = None
 
     async def prepare(self) -> NoAnswer | None:

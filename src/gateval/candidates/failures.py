@@ -13,6 +13,12 @@ from gateval.domain.trace import Trace
 from gateval.domain.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.ports import ModelTrouble
 
+_USED_UP = {
+    End.MEMORY_OVER: "used more memory than it may (GATEVAL_CANDIDATE_MEMORY_MIB)",
+    End.DISK_OVER: "wrote more to disk than it may (GATEVAL_CANDIDATE_DISK_MIB)",
+    End.PROCESSES_OVER: "had more processes than it may (GATEVAL_CANDIDATE_PROCESSES)",
+}
+
 
 def no_start(reason: str, argv: tuple[str, ...], cause: Cause = Cause.CANDIDATE) -> NoAnswer:
     """The answer of a candidate whose program could not be started."""
@@ -26,6 +32,8 @@ def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAns
     """
     if ran.end is End.TIMED_OUT:
         reason = f"{what} was not done within {limits.seconds:g} s and was ended."
+    elif ran.end in _USED_UP:
+        reason = f"{what} {_USED_UP[ran.end]} and was ended."
     elif ran.end is not End.EXITED:
         most = limits.stdout_bytes if ran.end is End.STDOUT_OVER else limits.stderr_bytes
         reason = f"{what} printed more than {_size(most)} on {ran.end} and was ended."

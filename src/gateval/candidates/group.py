@@ -8,8 +8,11 @@ import errno
 import os
 import signal
 import subprocess
+from typing import IO, cast
 
+from gateval.candidates.exit_watch import ExitWatch
 from gateval.candidates.program import NotStarted, Program
+from gateval.candidates.started import Started, Starter
 from gateval.domain.trial import Cause
 
 GONE_SECONDS = 0.2
@@ -18,7 +21,74 @@ REAP_SECONDS = 1.0
 _SHORTAGES = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 
-def start_group(program: Program) -> subprocess.Popen[bytes]:
+class Groups(Starter):
+    """Starts each program in a session of its own, as the gate's user, and nothing more.
+
+    For systems without the parts of Linux that `isolation/` is made of.
+    """
+
+    def start(self, program: Program) -> Started:
+        """Start it. Raises `NotStarted`."""
+        return Group(_start_group(program))
+
+
+class Group(Started):
+    """The processes of one group; one that leaves it cannot be reached."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._watch: ExitWatch | None = None
+        self._code: int | None = None
+        self.stdin = cast("IO[bytes]", process.stdin)
+        self.stdout = cast("IO[bytes]", process.stdout)
+        self.stderr = cast("IO[bytes]", process.stderr)
+        try:
+            self._watch = ExitWatch(process)
+            self.exited = self._watch.exited
+        except BaseException:
+            self.kill()
+            self.release()
+            raise
+
+    def terminate(self) -> None:
+        """Ask the group to end."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill the group."""
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Signal all processes of the group, unless its id may be a stranger's by now."""
+        if self._code is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, number)
+
+    async def settle(self) -> None:
+        """Wait a short while until the kernel has removed the last process of the killed group."""
+        await asyncio.wait({self.exited}, timeout=REAP_SECONDS)
+        self._reap()
+        waited = 0.0
+        while _any_left(self._process.pid) and waited < GONE_SECONDS:
+            await asyncio.sleep(0.01)
+            waited += 0.01
+
+    def release(self) -> int:
+        """Stop watching, reap the first process."""
+        if self._watch is not None:
+            self._watch.close()
+        return self._reap()
+
+    def _reap(self) -> int:
+        if self._code is None:
+            try:
+                self._code = self._process.wait(REAP_SECONDS)
+            except subprocess.TimeoutExpired:
+                return -signal.SIGKILL
+        return self._code
+
+
+def _start_group(program: Program) -> subprocess.Popen[bytes]:
     """Start a program as leader of a new session, so of a new process group. Raises `NotStarted`.
 
     It inherits no open file but its three pipes, and makes its files private (umask 077). Nothing
@@ -41,10 +111,11 @@ def start_group(program: Program) -> subprocess.Popen[bytes]:
         reason = "The command or its environment holds characters that no program can be given."
         raise NotStarted(reason, Cause.CANDIDATE)
     except OSError as error:
-        raise _not_started(program, error)
+        raise not_started(program, error)
 
 
-def _not_started(program: Program, error: OSError) -> NotStarted:
+def not_started(program: Program, error: OSError) -> NotStarted:
+    """Return what to tell when the system refused to start a program."""
     if error.errno in _SHORTAGES:
         said = os.strerror(error.errno or 0)
         return NotStarted(f"The gate could not start another process ({said}).", Cause.GATE)
@@ -73,20 +144,6 @@ def _at_fault(program: Program, error: OSError) -> str:
     return f"`{command}` was not started: {error.strerror or error}."
 
 
-def signal_group(leader: int, number: signal.Signals) -> None:
-    """Send a signal to all processes of the group, if there are any left."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, number)
-
-
-async def wait_until_gone(leader: int) -> None:
-    """Wait a short while until the kernel has removed the last process of a killed group."""
-    waited = 0.0
-    while _any_left(leader) and waited < GONE_SECONDS:
-        await asyncio.sleep(0.01)
-        waited += 0.01
-
-
 def _any_left(leader: int) -> bool:
     with contextlib.suppress(ChildProcessError):
         # Orphans of the group are ours to reap where the gate is process 1 of a container.
@@ -99,10 +156,3 @@ def _any_left(leader: int) -> bool:
     except PermissionError:
         pass
     return True
-
-
-def reap(process: subprocess.Popen[bytes]) -> int:
-    """Take the exit code of a process that was killed or has ended; negative for a signal."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        return process.wait(REAP_SECONDS)
-    return -signal.SIGKILL

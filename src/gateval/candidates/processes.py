@@ -6,6 +6,7 @@ import asyncio
 
 from gateval.candidates.program import Limits, NotStarted, Program, Ran
 from gateval.candidates.running import Running
+from gateval.candidates.started import Starter
 from gateval.domain.trial import Cause
 from gateval.ports import Clock
 
@@ -15,8 +16,9 @@ CLOSE_SECONDS = 5.0
 class Programs:
     """The programs that one runtime has running."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, starter: Starter) -> None:
         self._clock = clock
+        self._starter = starter
         self._running: set[Running] = set()
         self._closed = False
 
@@ -24,7 +26,7 @@ class Programs:
         """Start a program that runs until its `stop` is called. Raises `NotStarted`."""
         if self._closed:
             raise NotStarted("The run is over, so nothing more is started.", Cause.GATE)
-        running = Running(program, limits, self._clock)
+        running = Running(program, limits, self._clock, self._starter)
         self._running.add(running)
         running.stopped.add_done_callback(lambda _: self._running.discard(running))
         return running

@@ -15,12 +15,16 @@ MIB = 1024 * KIB
 
 @dataclass(frozen=True)
 class Program:
-    """What to start. `argv` is as written, never for a shell; `env` is all it will see."""
+    """What to start. `argv` is as written, never for a shell; `env` is all it will see.
+
+    Of files it may write those below its HOME and TMPDIR, which `private.py` made, and `writes`.
+    """
 
     argv: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str]
     stdin: bytes = b""
+    writes: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,15 @@ class Limits:
 
 
 class End(StrEnum):
-    """How a program ended: by itself, or stopped for its time or for what it printed there."""
+    """How a program ended: by itself, or stopped for its time, for what it printed or used."""
 
     EXITED = "exited"
     TIMED_OUT = "timed out"
     STDOUT_OVER = "standard output"
     STDERR_OVER = "standard error"
+    MEMORY_OVER = "memory"
+    DISK_OVER = "disk"
+    PROCESSES_OVER = "processes"
 
 
 @dataclass(frozen=True)

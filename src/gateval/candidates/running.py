@@ -1,21 +1,13 @@
-"""One program that runs, with its pipes: how it ends, what it printed, and how it is stopped.
-
-What the group cannot reach is a process that has left it (a daemon that called setsid itself);
-isolation by user id is the answer to that.
-"""
+"""One program that runs, with its pipes: how it ends, what it printed, and how it is stopped."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
-import subprocess
-from typing import IO, cast
 
 from gateval.candidates.capture import Capture
-from gateval.candidates.exit_watch import ExitWatch
-from gateval.candidates.group import reap, signal_group, start_group, wait_until_gone
 from gateval.candidates.pipes import PipeReader, PipeWriter
 from gateval.candidates.program import End, Limits, Program, Ran
+from gateval.candidates.started import Starter
 from gateval.ports import Clock
 
 DRAIN_SECONDS = 0.5
@@ -29,9 +21,9 @@ class Running:
     of it is held any more. `Limits.seconds` is for whoever waits: it does not end by itself.
     """
 
-    def __init__(self, program: Program, limits: Limits, clock: Clock) -> None:
+    def __init__(self, program: Program, limits: Limits, clock: Clock, starter: Starter) -> None:
         """Start it. Raises `NotStarted`."""
-        self._process = start_group(program)
+        self._started = starter.start(program)
         self._limits = limits
         self._clock = clock
         self._began = clock.monotonic()
@@ -45,26 +37,25 @@ class Running:
         self.ended: asyncio.Future[None] = loop.create_future()
         self.stopped: asyncio.Future[None] = loop.create_future()
         try:
-            self._watch = ExitWatch(self._process)
-            self._writer = PipeWriter(cast("IO[bytes]", self._process.stdin), program.stdin)
+            self._writer = PipeWriter(self._started.stdin, program.stdin)
             self._readers = (
-                PipeReader(cast("IO[bytes]", self._process.stdout), self.stdout, self.ended),
-                PipeReader(cast("IO[bytes]", self._process.stderr), self.stderr, self.ended),
+                PipeReader(self._started.stdout, self.stdout, self.ended),
+                PipeReader(self._started.stderr, self.stderr, self.ended),
             )
         except BaseException:
-            self._abandon(self._process)
+            self._abandon()
             raise
-        self._watch.exited.add_done_callback(self._note_end)
+        self._started.exited.add_done_callback(self._note_end)
 
     def kill(self) -> None:
-        """Kill all processes of the group at once, unless its id may be a stranger's by now."""
+        """Kill all of its processes at once."""
         if not self.stopped.done():
-            signal_group(self._process.pid, signal.SIGKILL)
+            self._started.kill()
 
     async def stop(self) -> Ran:
-        """End the whole group: politely while its first process lives, then by force.
+        """End all of it: politely while its first process lives, then by force.
 
-        May be called again, side by side too. A cancelled call has ended the group all the same.
+        May be called again, side by side too. A cancelled call has ended it all the same.
         `Ran.end` is `timed out` where the program had to be stopped.
         """
         if self._stopping:
@@ -72,18 +63,19 @@ class Running:
             return self._ran()
         self._stopping = True
         self._seconds = max(self._clock.monotonic() - self._began, 0.0)
-        self._by_itself = self._watch.exited.done()
+        self._by_itself = self._started.exited.done()
         try:
             if not self._by_itself:
-                signal_group(self._process.pid, signal.SIGTERM)
-                await asyncio.wait({self._watch.exited}, timeout=self._limits.grace_seconds)
+                self._started.terminate()
+                exited = {self._started.exited}
+                await asyncio.wait(exited, timeout=self._limits.grace_seconds)
         finally:
             self.kill()
             try:
+                await self._started.settle()
                 await self._drain()
             finally:
                 self._release()
-        await wait_until_gone(self._process.pid)
         return self._ran()
 
     def _note_end(self, _: asyncio.Future[None]) -> None:
@@ -100,7 +92,9 @@ class Running:
         )
 
     def _end(self) -> End:
-        """How it ended. A stream that was over its limit says more than what came of that."""
+        """How it ended. A limit that was broken says more than what came of that."""
+        if self._started.over is not None:
+            return self._started.over
         if self.stdout.over:
             return End.STDOUT_OVER
         if self.stderr.over:
@@ -109,18 +103,18 @@ class Running:
 
     async def _drain(self) -> None:
         """Read what is left in the pipes; not for long, as an escaped process may hold them."""
-        closing = {self._watch.exited, *(reader.closed for reader in self._readers)}
+        closing = {reader.closed for reader in self._readers}
         await asyncio.wait(closing, timeout=DRAIN_SECONDS)
 
     def _release(self) -> None:
-        for end in (self._writer, *self._readers, self._watch):
+        for end in (self._writer, *self._readers):
             end.close()
-        self._code = reap(self._process)
+        self._code = self._started.release()
         if not self.stopped.done():
             self.stopped.set_result(None)
 
-    def _abandon(self, process: subprocess.Popen[bytes]) -> None:
-        self.kill()
-        reap(process)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            cast("IO[bytes]", pipe).close()
+    def _abandon(self) -> None:
+        self._started.kill()
+        for pipe in (self._started.stdin, self._started.stdout, self._started.stderr):
+            pipe.close()
+        self._started.release()

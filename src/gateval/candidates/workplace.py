@@ -41,7 +41,7 @@ async def prepare_workplace(
     if isinstance(folder, NoAnswer) or not agent.runtime.setup:
         return folder
     key = (agent.side, folder, agent.runtime.setup, tuple(sorted(agent.runtime.env.items())))
-    work = functools.partial(_set_up, agent, surroundings, programs, name, folder)
+    work = functools.partial(_set_up, agent, surroundings, programs, name, export, folder)
     return await surroundings.setups.get(key, work) or folder
 
 
@@ -67,7 +67,12 @@ def working_directory(export: Path, cwd: str) -> Path | NoAnswer:
 
 
 async def _set_up(
-    agent: AgentDefinition, surroundings: Surroundings, programs: Programs, name: str, folder: Path
+    agent: AgentDefinition,
+    surroundings: Surroundings,
+    programs: Programs,
+    name: str,
+    export: Path,
+    folder: Path,
 ) -> NoAnswer | None:
     from gateval.candidates.private import private_folders  # asyncio, subprocess: not for `plan`
 
@@ -89,7 +94,7 @@ async def _set_up(
             name=name,
         )
         try:
-            ran = await programs.run(Program(argv, folder, env), limits)
+            ran = await programs.run(Program(argv, folder, env, writes=(export,)), limits)
         except NotStarted as error:
             return no_start(f"The set-up failed. {error.reason}", argv, error.cause)
     return failure("The set-up", ran, argv, limits)

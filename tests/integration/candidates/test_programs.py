@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.clock import SystemClock
+from gateval.candidates.group import Groups
 from gateval.candidates.processes import Programs
 from gateval.candidates.program import End, Limits, NotStarted, Program
 from gateval.candidates.running import Running
@@ -34,7 +35,7 @@ FOREVER = "import time; print('up', flush=True); time.sleep(99)"
 
 def test_it_runs_until_it_is_stopped(tmp_path: Path) -> None:
     async def scenario() -> None:
-        programs = Programs(SystemClock())
+        programs = Programs(SystemClock(), Groups())
         running = programs.start(program(FOREVER, tmp_path), LIMITS)
         await until_it_says(b"up", running)
         assert not running.ended.done()
@@ -53,7 +54,7 @@ def test_it_runs_until_it_is_stopped(tmp_path: Path) -> None:
 def test_its_end_is_told_and_what_it_said(tmp_path: Path) -> None:
     async def scenario() -> None:
         code = "import sys; print('bye', file=sys.stderr); sys.exit(7)"
-        running = Programs(SystemClock()).start(program(code, tmp_path), LIMITS)
+        running = Programs(SystemClock(), Groups()).start(program(code, tmp_path), LIMITS)
         await asyncio.wait({running.ended}, timeout=20)
         ran = await running.stop()
         assert (ran.end, ran.code, ran.stderr) == (End.EXITED, 7, b"bye\n")
@@ -65,7 +66,7 @@ def test_printing_too_much_counts_as_its_end(tmp_path: Path) -> None:
     async def scenario() -> None:
         limits = Limits(seconds=20, grace_seconds=0.3, stdout_bytes=1000, stdout_kept=10)
         code = "import time; print('x' * 5000, flush=True); time.sleep(99)"
-        running = Programs(SystemClock()).start(program(code, tmp_path), limits)
+        running = Programs(SystemClock(), Groups()).start(program(code, tmp_path), limits)
         await asyncio.wait({running.ended}, timeout=20)
         ran = await running.stop()
         assert (ran.end, len(ran.stdout)) == (End.STDOUT_OVER, 10)
@@ -75,7 +76,7 @@ def test_printing_too_much_counts_as_its_end(tmp_path: Path) -> None:
 
 def test_closing_stops_what_nobody_stopped_and_starts_nothing_more(tmp_path: Path) -> None:
     async def scenario() -> None:
-        programs = Programs(SystemClock())
+        programs = Programs(SystemClock(), Groups())
         running = programs.start(program(FOREVER, tmp_path), LIMITS)
         await programs.close()
         assert running.stopped.done()

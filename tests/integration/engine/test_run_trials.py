@@ -11,6 +11,7 @@ import pytest
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.candidates.base import Surroundings
+from gateval.candidates.group import Groups
 from gateval.candidates.team import Candidates
 from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.plan import Plan
@@ -79,6 +80,7 @@ def run(
         environ={},
         clock=SystemClock(),
         scratch=scratch,
+        starter=Groups(),
         on_event=events.append,
     )
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class GitRepository:
     """Fulfils `ports.Repository` for the repository whose working tree is at `root`.
 
+    Its objects and configuration lie in `git_folder`.
+
     Everything but `worktree` and `has_changes` reads git objects only and runs no program that a
     configuration file names. Those two look at the working tree as `git add` and `git status`
     would, with the clean filters (Git LFS, git-crypt, ...) that the user's own configuration sets.
@@ -28,7 +30,7 @@ class GitRepository:
     def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
         """Use `open_repository`. `git` may stand in any folder of the working tree."""
         self.root = root
-        self._git_folder = git_folder
+        self.git_folder = git_folder
         self._git = git.at(root)
         self._trees: dict[str, Mapping[str, Entry]] = {}
 
@@ -38,7 +40,7 @@ class GitRepository:
 
     def worktree(self) -> Revision:
         """A snapshot of the working tree; its objects stay in the repository, unreferenced."""
-        return snapshot.take(self._git, self._git_folder)
+        return snapshot.take(self._git, self.git_folder)
 
     def has_changes(self) -> bool:
         """Whether tracked or untracked files differ from HEAD."""

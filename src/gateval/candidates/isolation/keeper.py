@@ -1,0 +1,174 @@
+"""The gate's side of isolation: starts the supervisor, and has it start programs."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from gateval.candidates.group import not_started
+from gateval.candidates.isolation.confined import Confined, first_word
+from gateval.candidates.isolation.supervisor.orders import House, Order, pack
+from gateval.candidates.program import NotStarted, Program
+from gateval.candidates.started import Started, Starter
+from gateval.domain.trial import Cause
+
+CLOSE_SECONDS = 60.0
+
+_SOURCE = Path(__file__).parents[3]
+_ENTRY = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from gateval.candidates.isolation.supervisor.main import main; main()"
+)
+
+
+class Keeper(Starter):
+    """Starts candidates through a supervisor of their own. Use it as `with Keeper(house)`.
+
+    On the way out everything is ended and the house's folder removed. That happens also when this
+    process is killed; the supervisor then does it alone. Keep it open until all is stopped.
+    """
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+
+    def __enter__(self) -> Self:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _ENTRY, str(_SOURCE)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+        self._supervisor = ours
+        self._send([pack(self._house)])
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._supervisor.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(CLOSE_SECONDS)
+
+    def start(self, program: Program) -> Started:
+        """Start a program in isolation. Raises `NotStarted`."""
+        ends = _Ends()
+        try:
+            control = self._ask(program, ends.theirs)
+        except BaseException:
+            ends.close()
+            raise
+        finally:
+            ends.close_theirs()
+        return Confined(control, ends.kept())
+
+    def _ask(self, program: Program, pipes: list[int]) -> socket.socket:
+        """Have a warden start the program, and return the line to it."""
+        order = self._order(program)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                self._send([pack(order), *pipes, theirs.fileno()])
+            said = first_word(ours)
+        except BaseException:
+            ours.close()
+            raise
+        if "pid" not in said:
+            ours.close()
+            raise self._refused(program, said["error"])
+        return ours
+
+    def _order(self, program: Program) -> Order:
+        texts = (*program.argv, *program.env, *program.env.values())
+        if any("=" in name for name in program.env) or not all(map(_usable, texts)):
+            reason = "The command or its environment holds characters that no program can be given."
+            raise NotStarted(reason, Cause.CANDIDATE)
+        home, tmp = program.env["HOME"], program.env["TMPDIR"]
+        return Order(
+            argv=list(program.argv),
+            cwd=str(program.cwd),
+            env=dict(program.env),
+            reads=[self._root(program.cwd)],
+            owned=[str(Path(home).parent), home, tmp],
+            lent=[self._root(folder) for folder in program.writes],
+        )
+
+    def _root(self, folder: Path) -> str:
+        """The export that a folder is in: what lies directly in the run's folder."""
+        scratch = Path(self._house.folder)
+        try:
+            return str(scratch / folder.relative_to(scratch).parts[0])
+        except (ValueError, IndexError):
+            return str(folder)
+
+    def _send(self, files: list[int]) -> None:
+        """Send descriptors; the first of them is a memory file, closed here."""
+        try:
+            socket.send_fds(self._supervisor, [b"o"], files)
+        except OSError:
+            reason = "The gate's supervisor of candidates has ended, so nothing can be started."
+            raise NotStarted(reason, Cause.GATE)
+        finally:
+            os.close(files[0])
+
+    def _refused(self, program: Program, number: int) -> NotStarted:
+        error = OSError(number, os.strerror(number))
+        path = program.env.get("PATH", os.defpath)
+        found = shutil.which(program.argv[0], path=path) if program.argv[0] else None
+        if found and number == errno.EACCES and self._house.users is not None:
+            return NotStarted(
+                f"`{program.argv[0]}` ({found}) cannot be run by a candidate's own user. Install "
+                "it where every user may go, or set GATEVAL_CANDIDATE_USERS=none to run candidates "
+                "as the gate's own user, which isolates them less.",
+                Cause.GATE,
+            )
+        return not_started(program, error)
+
+
+def _usable(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+class _Ends:
+    """Three pipes to a program, with the gate's and the program's ends."""
+
+    def __init__(self) -> None:
+        (in_read, in_write), (out_read, out_write), (err_read, err_write) = (
+            os.pipe(), os.pipe(), os.pipe(),
+        )  # fmt: skip
+        self.theirs = [in_read, out_write, err_write]
+        self._ours = [in_write, out_read, err_read]
+
+    def kept(self) -> tuple[IO[bytes], ...]:
+        """The gate's ends as files, from now on the caller's."""
+        modes = ("wb", "rb", "rb")
+        files = zip(self._ours, modes, strict=True)
+        return tuple(os.fdopen(end, mode, buffering=0) for end, mode in files)
+
+    def close(self) -> None:
+        """Close the gate's ends."""
+        for end in self._ours:
+            os.close(end)
+
+    def close_theirs(self) -> None:
+        """Close the program's ends, which it has of its own by now."""
+        for end in self.theirs:
+            os.close(end)

@@ -1,0 +1,112 @@
+"""Which parts of the file system candidates may see: everything but what is the gate's business.
+
+Landlock only allows, so a place is hidden by allowing all that lies beside the way to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+RUNNER_FILES = (
+    "GITHUB_EVENT_PATH",
+    "GITHUB_ENV",
+    "GITHUB_OUTPUT",
+    "GITHUB_PATH",
+    "GITHUB_STATE",
+    "GITHUB_STEP_SUMMARY",
+)
+"""Variables that name files of the runner; the folders they lie in are hidden."""
+
+RUNNER_FOLDERS = ("GITHUB_WORKSPACE", "RUNNER_TEMP", "HOME")
+
+ALWAYS_HIDDEN = ("/github", "/var/run/docker.sock", "/run/containerd", "/run/podman")
+
+USABLE = ("/dev", "/proc")
+"""Devices and /proc: opened for writing too, as far as the candidate's user may."""
+
+SHARED = ("/tmp", "/var/tmp", "/dev/shm")
+
+SHARED_MEMORY = ("/dev/shm",)
+
+ENTRIES = 2_000
+"""A folder on the way to a hidden place that holds more than this is hidden with all of it."""
+
+
+def hidden_places(environ: Mapping[str, str], own: Iterable[Path]) -> frozenset[str]:
+    """Return what candidates must not see, links resolved.
+
+    `environ` is the gate's environment, `own` the gate's folders: workspace, results, scratch.
+    """
+    files = [os.path.dirname(environ[name]) for name in RUNNER_FILES if environ.get(name)]
+    folders = [environ[name] for name in RUNNER_FOLDERS if environ.get(name)]
+    wanted = [*files, *folders, *ALWAYS_HIDDEN, *(str(path) for path in own)]
+    sockets = environ.get("DOCKER_HOST", "")
+    if sockets.startswith("unix://"):
+        wanted.append(sockets.removeprefix("unix://"))
+    return frozenset(real for path in wanted if (real := os.path.realpath(path)) != "/")
+
+
+def tool_folders(environ: Mapping[str, str], prefixes: Iterable[str]) -> frozenset[str]:
+    """Return the folders with programs, which stay visible even inside a hidden place.
+
+    Those on PATH, with their parents where they are called `bin` or `shims`, and `prefixes`.
+    """
+    found = set(prefixes)
+    for name in environ.get("PATH", "").split(os.pathsep):
+        if os.path.isabs(name):
+            found.add(name)
+            if os.path.basename(name.rstrip("/")) in ("bin", "shims", ".bin"):
+                found.add(os.path.dirname(name.rstrip("/")))
+    return frozenset(os.path.realpath(path) for path in found)
+
+
+def visible_places(hidden: frozenset[str], tools: frozenset[str]) -> list[str]:
+    """Return folders and files that together are everything beside the hidden places.
+
+    A tool folder that contains a hidden place is not made visible as a whole.
+    """
+    visible = _beside("/", hidden | {*USABLE, *SHARED})
+    return visible + sorted(tool for tool in tools if tool != "/" and not _holds(tool, hidden))
+
+
+def shared_places(hidden: frozenset[str], scratch: Path, *, own_users: bool) -> list[str]:
+    """Return the folders for everybody's passing files, but for those that hold a hidden place.
+
+    The scratch folder in one of them does no harm where candidates have users of their own. Where
+    they do not, only shared memory is left: what lies in /tmp belongs to others.
+    """
+    others = hidden - {os.path.realpath(scratch)}
+    wanted = SHARED if own_users else SHARED_MEMORY
+    return [path for path in wanted if os.path.isdir(path) and not _holds(path, others)]
+
+
+def passable(path: str) -> bool:
+    """Whether users other than its owner may go to this place at all."""
+    with contextlib.suppress(OSError):
+        real = Path(os.path.realpath(path))
+        return all(step.stat().st_mode & stat.S_IXOTH for step in (real, *real.parents))
+    return False
+
+
+def _holds(folder: str, hidden: frozenset[str]) -> bool:
+    inside = folder.rstrip("/") + "/"
+    return any(path == folder or path.startswith(inside) for path in hidden)
+
+
+def _beside(folder: str, hidden: frozenset[str]) -> list[str]:
+    if folder in hidden:
+        return []
+    if not _holds(folder, hidden):
+        return [folder]
+    found: list[str] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for count, entry in enumerate(entries):
+            if count >= ENTRIES:
+                return []
+            if not entry.is_symlink():
+                found += _beside(entry.path, hidden)
+    return found

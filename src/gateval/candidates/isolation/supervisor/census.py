@@ -1,0 +1,100 @@
+"""The processes below this one: who they are, how much memory they hold, and the end of them.
+
+Descent cannot be escaped: this process is their subreaper, so whoever daemonises becomes its child.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def descendants() -> Iterator[int]:
+    """Give the ids of all processes below this one, parents first."""
+    waiting = _children(os.getpid())
+    seen = set()
+    while waiting:
+        pid = waiting.pop()
+        if pid not in seen:
+            seen.add(pid)
+            yield pid
+            waiting += _children(pid)
+
+
+def _children(pid: int) -> list[int]:
+    """Return the children of all threads of a process (proc(5), `task/*/children`)."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{pid}/task/{thread}/children", "rb") as file,
+            ):
+                found += map(int, file.read().split())
+    return found
+
+
+def measure(most: int) -> tuple[int, int]:
+    """Return how many threads all descendants have, and how many bytes of memory of their own.
+
+    Pages that are shared after a fork count for each who has them. Stops counting at `most`.
+    """
+    tasks, pages = 0, 0
+    for pid in descendants():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{pid}/statm", "rb") as file:
+                _, resident, shared = file.read().split()[:3]
+            pages += int(resident) - int(shared)
+            tasks += os.stat(f"/proc/{pid}/task").st_nlink - 2
+        if tasks > most:
+            break
+    return tasks, pages * PAGE
+
+
+def kill_descendants(group: int) -> bool:
+    """Send SIGKILL to a process group, if any, and to all descendants. False if there were none.
+
+    The group goes first, because the kernel kills a whole group at once, however fast it forks.
+    """
+    if group:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+    any_left = False
+    for pid in descendants():
+        any_left = True
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    return any_left
+
+
+def user_has_processes(user: int) -> bool:
+    """Whether any process runs as this user (getpriority(2) says so without a look at /proc)."""
+    try:
+        os.getpriority(os.PRIO_USER, user)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def kill_user(user: int) -> None:
+    """Send SIGKILL to all processes of a user at once, which no fork bomb can outrun.
+
+    A child does it as that user, by kill(-1). Its real and saved user is one that nobody else has,
+    so that it cannot be signalled itself, and it has no right to reach anybody else.
+    """
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresuid(user + 1, user, user + 1)
+            os.kill(-1, signal.SIGKILL)
+        except OSError:
+            pass
+        finally:
+            os._exit(0)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(child, 0)

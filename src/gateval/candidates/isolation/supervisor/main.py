@@ -1,0 +1,166 @@
+"""The supervisor: one process per run, which starts wardens and outlives a gate that is killed.
+
+It is started with a packet socket to the gate as its standard input. The first packet brings the
+`House`; each further one an `Order` with four descriptors: three pipes and the warden's `control`.
+The end of the stream is the end of the gate, whatever ended it: then all candidates are ended and
+the run's folder is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import random
+import resource
+import signal
+import socket
+import sys
+import time
+
+from gateval.candidates.isolation.supervisor import kernel
+from gateval.candidates.isolation.supervisor.census import (
+    kill_descendants,
+    kill_user,
+    user_has_processes,
+)
+from gateval.candidates.isolation.supervisor.confine import Grounds
+from gateval.candidates.isolation.supervisor.leftovers import remove_tree, shared_folders
+from gateval.candidates.isolation.supervisor.orders import unpack_house, unpack_order
+from gateval.candidates.isolation.supervisor.warden import Warden
+
+WARDENS_SECONDS = 30.0
+"""How long wardens may take to end their candidates once the gate is gone."""
+
+PARALLEL = 4
+"""As a shared user: how many candidates' worth of processes the user may have more than now."""
+
+
+class Supervisor:
+    """Forks a warden per order and forgets none."""
+
+    def __init__(self, gate: socket.socket, grounds: Grounds, common: list[str]) -> None:
+        self._gate = gate
+        self._grounds = grounds
+        self._common = common
+        self._wardens: dict[int, int | None] = {}
+        self._room = _room(grounds)
+
+    def serve(self) -> None:
+        """Carry out orders until the gate is no more."""
+        while True:
+            descriptors = _receive(self._gate, 5)
+            if not descriptors:
+                return
+            self._reap(os.WNOHANG)
+            order, *pipes, control = descriptors
+            self._fork(order, pipes, control)
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+    def _fork(self, order: int, pipes: list[int], control: int) -> None:
+        user = self._fresh_user()
+        pid = os.fork()
+        if pid:
+            self._wardens[pid] = user
+            return
+        status = 1
+        try:
+            self._gate.close()
+            with socket.socket(fileno=control) as channel:
+                warden = Warden(self._grounds, unpack_order(order), channel, user)
+                warden.serve(pipes, self._room, self._common)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _fresh_user(self) -> int | None:
+        """Return an even id that nobody has; the odd one after it serves to kill it."""
+        users = self._grounds.house.users
+        if users is None:
+            return None
+        first, last = users
+        while True:
+            user = random.randrange(first + first % 2, last, 2)  # noqa: S311 - no secret
+            taken = user in self._wardens.values()
+            if not (taken or user_has_processes(user) or user_has_processes(user + 1)):
+                return user
+
+    def _reap(self, how: int) -> bool:
+        """Take leave of wardens that ended. One that was killed leaves its work to us."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, how)
+                if pid == 0:
+                    return True
+                user = self._wardens.pop(pid, None)
+                if status and user is not None:
+                    kill_user(user)
+        return False
+
+    def finish(self) -> None:
+        """Wait for the wardens, then end whatever is left below us."""
+        deadline = time.monotonic() + WARDENS_SECONDS
+        while self._wardens and time.monotonic() < deadline and self._reap(os.WNOHANG):
+            time.sleep(0.002)
+        for user in self._wardens.values():
+            if user is not None:
+                kill_user(user)
+        while kill_descendants(0) and time.monotonic() < deadline:
+            self._reap(os.WNOHANG)
+            time.sleep(0.01)
+
+
+def _receive(gate: socket.socket, most: int) -> list[int]:
+    """Return the descriptors of the next packet, which no program inherits; none at the end."""
+    descriptors = socket.recv_fds(gate, 1, most)[1]
+    for descriptor in descriptors:  # Python 3.11 does not pass MSG_CMSG_CLOEXEC on
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - the name of its argument is secret
+    return descriptors
+
+
+def _room(grounds: Grounds) -> int:
+    """How many processes the user of the candidates may have.
+
+    Where that is the gate's own user, the kernel counts the processes of all its programs, so the
+    limit can only be a far bound; the wardens count properly.
+    """
+    caps = grounds.house.caps
+    if grounds.house.users is not None:
+        return caps.processes
+    soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    bound = _tasks_of(os.getuid()) + PARALLEL * caps.processes
+    return bound if soft == resource.RLIM_INFINITY else min(bound, soft)
+
+
+def _tasks_of(user: int) -> int:
+    tasks = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                if os.stat(f"/proc/{name}").st_uid == user:
+                    tasks += os.stat(f"/proc/{name}/task").st_nlink - 2
+    return tasks
+
+
+def main() -> None:
+    """Serve the gate at the other end of standard input, then tidy up."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    kernel.become_undumpable()
+    kernel.become_subreaper()
+    gate = socket.socket(fileno=os.dup(0))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    descriptors = _receive(gate, 1)
+    if not descriptors:
+        sys.exit(0)
+    house = unpack_house(descriptors[0])
+    common = shared_folders(house.shared) if house.users else []
+    supervisor = Supervisor(gate, Grounds(house), common)
+    gc.freeze()  # what is here now stays; children need not copy it
+    try:
+        supervisor.serve()
+    finally:
+        supervisor.finish()
+        remove_tree(house.folder)

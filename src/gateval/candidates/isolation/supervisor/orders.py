@@ -1,0 +1,87 @@
+"""What the gate tells the supervisor: plain values, as JSON in a memory file."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Caps:
+    """The most one candidate may use. `memory` and `disk` in bytes."""
+
+    memory: int
+    disk: int
+    files: int
+    processes: int
+
+
+@dataclass(frozen=True)
+class House:
+    """What holds for all candidates of a run.
+
+    `users` is the range of user ids for them, None where they run as the gate's own user.
+    `landlock` is the kernel's version of it, 0 for none. `visible` may be read, `usable` opened
+    for writing too, `shared` is for everybody's passing files. `folder` is removed in the end.
+    """
+
+    folder: str
+    users: tuple[int, int] | None
+    landlock: int
+    caps: Caps
+    visible: list[str] = field(default_factory=list)
+    usable: list[str] = field(default_factory=list)
+    shared: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Order:
+    """One program to start.
+
+    `owned` folders become its user's; `lent` ones, with all that is in them, until it is gone.
+    `reads` may be read; `owned[0]` and `lent` also written.
+    """
+
+    argv: list[str]
+    cwd: str
+    env: dict[str, str]
+    reads: list[str]
+    owned: list[str]
+    lent: list[str]
+
+    @property
+    def writes(self) -> list[str]:
+        """The folders that may be written."""
+        return [*self.owned[:1], *self.lent]
+
+
+def pack(value: House | Order) -> int:
+    """Return a memory file that holds the value; the caller closes it."""
+    file = os.memfd_create("order", os.MFD_CLOEXEC)
+    with os.fdopen(os.dup(file), "wb") as stream:
+        stream.write(json.dumps(asdict(value)).encode())
+    return file
+
+
+def unpack(file: int) -> dict[str, Any]:
+    """Return what `pack` put into the file, and close it."""
+    with os.fdopen(file, "rb") as stream:
+        stream.seek(0)
+        value: dict[str, Any] = json.loads(stream.read())
+    return value
+
+
+def unpack_house(file: int) -> House:
+    """Read a `House` back."""
+    value = unpack(file)
+    users = value.pop("users")
+    return House(
+        **value | {"caps": Caps(**value["caps"])}, users=(users[0], users[1]) if users else None
+    )
+
+
+def unpack_order(file: int) -> Order:
+    """Read an `Order` back."""
+    return Order(**unpack(file))

@@ -1,0 +1,182 @@
+"""The warden of one candidate: its parent, its watchman and its end.
+
+One process per candidate, which no candidate can signal where it has a user of its own. It does
+what the gate says through `control`, and ends the candidate when the gate goes silent for good.
+
+To the gate it says, one JSON object per packet: `{"pid"}` or `{"error", "step"}` first, then
+`{"exited"}` when the first process ends, `{"over"}` when a cap is broken, and `{"gone"}` last.
+From the gate it hears `T` (ask it to end) and `K` (end everything); the end of the stream is `K`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import time
+
+from gateval.candidates.isolation.supervisor import kernel
+from gateval.candidates.isolation.supervisor.census import (
+    kill_descendants,
+    kill_user,
+    measure,
+    user_has_processes,
+)
+from gateval.candidates.isolation.supervisor.confine import Grounds, become
+from gateval.candidates.isolation.supervisor.disk import DiskWatch
+from gateval.candidates.isolation.supervisor.handover import lend, take_back
+from gateval.candidates.isolation.supervisor.leftovers import remove_files, remove_ipc
+from gateval.candidates.isolation.supervisor.orders import Order
+
+TICK_MS = 100
+"""How often memory, processes and free disk are looked at."""
+
+END_SECONDS = 20.0
+"""How long killing goes on before what is left is given up (it hangs in the kernel)."""
+
+
+class Warden:
+    """Starts one candidate and stays until nothing of it is left."""
+
+    def __init__(
+        self, grounds: Grounds, order: Order, control: socket.socket, user: int | None
+    ) -> None:
+        self._grounds = grounds
+        self._order = order
+        self._control = control
+        self._user = user
+        self._leader = 0
+        self._code: int | None = None
+        self._born = time.time()
+
+    def serve(self, pipes: list[int], room: int, common: list[str]) -> None:
+        """Start the candidate on these pipes, mind it, end it. `common` are shared folders."""
+        kernel.become_subreaper()
+        if not self._start(pipes, room):
+            return
+        try:
+            self._mind()
+        finally:
+            survivors = self._end()
+            if self._user is not None:
+                remove_files(common, self._user, self._born)
+                remove_ipc(self._user)
+                for folder in self._order.lent:
+                    take_back(folder, self._user)
+            self._say(gone=self._code, survivors=survivors)
+
+    def _start(self, pipes: list[int], room: int) -> bool:
+        if self._user is not None:
+            for folder in self._order.owned:
+                os.chown(folder, self._user, self._user, follow_symlinks=False)
+            for folder in self._order.lent:
+                lend(folder, self._user)
+        inward, outward = os.pipe()
+        self._leader = os.fork()
+        if self._leader == 0:
+            _turn_into(self._grounds, self._order, self._user, room, pipes, outward)
+        os.close(outward)
+        for pipe in pipes:
+            os.close(pipe)
+        with os.fdopen(inward, "rb") as stream:
+            refusal = stream.read()
+        if refusal:
+            os.waitpid(self._leader, 0)
+            self._control.send(refusal)
+            return False
+        self._say(pid=self._leader)
+        return True
+
+    def _mind(self) -> None:
+        """Return when the gate wants the end or is no more."""
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        leader = _open_pid(self._leader)
+        if leader is not None:
+            poll.register(leader, select.POLLIN)
+        writes, cap = self._order.writes, self._grounds.house.caps.disk
+        disk = DiskWatch(writes, cap, since_now=len(writes) > 1)
+        while True:
+            ready = [descriptor for descriptor, _ in poll.poll(TICK_MS)]
+            if self._control.fileno() in ready:
+                word = self._control.recv(1)
+                if word != b"T":
+                    return
+                if self._code is None:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.killpg(self._leader, signal.SIGTERM)
+            if self._reap():
+                if leader is not None:
+                    poll.unregister(leader)
+                    leader = None
+                self._say(exited=True)
+            if not ready and (broken := self._broken_cap(disk)):
+                self._say(over=broken)
+                kill_descendants(0 if self._code is not None else self._leader)
+
+    def _broken_cap(self, disk: DiskWatch) -> str | None:
+        caps = self._grounds.house.caps
+        tasks, memory = measure(caps.processes)
+        if tasks > caps.processes:
+            return "processes"
+        if memory > caps.memory:
+            return "memory"
+        return "disk" if disk.over() else None
+
+    def _reap(self) -> bool:
+        """Take leave of all children that have ended; True when the first process is among them."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    break
+                if pid == self._leader and self._code is None:
+                    self._code = os.waitstatus_to_exitcode(status)
+                    self._reap()
+                    return True
+        return False
+
+    def _end(self) -> bool:
+        """Kill until nothing is left; True if something is all the same."""
+        deadline = time.monotonic() + END_SECONDS
+        pause = 0.0005
+        while True:
+            left = kill_descendants(0 if self._code is not None else self._leader)
+            if self._user is not None and user_has_processes(self._user):
+                kill_user(self._user)
+                left = True
+            self._reap()
+            if not left or time.monotonic() > deadline:
+                return left
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
+
+    def _say(self, **words: object) -> None:
+        with contextlib.suppress(OSError):  # nobody listens any more
+            self._control.send(json.dumps(words).encode())
+
+
+def _turn_into(
+    grounds: Grounds, order: Order, user: int | None, room: int, pipes: list[int], outward: int
+) -> None:
+    """Become the candidate, or tell why not and end."""
+    said = {"error": 0, "step": "", "file": ""}
+    try:
+        become(grounds, order, user, room, pipes)
+    except OSError as error:
+        said = {"error": error.errno or 0, "step": "start", "file": str(error.filename or "")}
+    except BaseException as error:  # noqa: BLE001 - this process must not go on as a supervisor
+        said["step"] = type(error).__name__
+    finally:
+        os.write(outward, json.dumps(said).encode())
+        os._exit(127)
+
+
+def _open_pid(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):  # an old kernel, or a sandbox that forbids it
+        return None

@@ -1,0 +1,134 @@
+"""Runs that are ended from outside, at random moments: nothing of their candidates stays.
+
+GATEVAL_TEARDOWN_RUNS says how often per signal; the bar is 20.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.helpers.command import start_gateval
+from tests.helpers.isolation import open_folder, open_python
+from tests.helpers.repo import Repo
+from tests.helpers.shop import AGENT, EVAL, FIXTURES, build_shop
+
+RUNS = int(os.environ.get("GATEVAL_TEARDOWN_RUNS", "3"))
+AFTER_SECONDS = 5
+STARTED_SECONDS = 20
+
+CANDIDATE = """\
+import json, os, signal, sys, time
+question = json.load(sys.stdin)["prompt"]
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open(os.environ["HOME"] + "/left", "w").close()
+for _ in range(2):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(120)
+        os._exit(0)
+if "refund" in question:
+    time.sleep(120)
+print("Hello")
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    repo = build_shop(tmp_path_factory.mktemp("teardown") / "shop")
+    command = f"[{open_python()}, -S, daemons.py]"
+    runtime = f"  runtime: {{type: command, command: {command}}}\n  tools:"
+    repo.write("agents/support.yaml", AGENT.replace("  tools:", runtime))
+    repo.write("agents/daemons.py", CANDIDATE)
+    greetings = FIXTURES.split("---\n")[1]
+    more = [greetings.replace("name: greets", f"name: greets-{n}") for n in range(8)]
+    repo.write("evals/more.yaml", "---\n".join(more))
+    repo.write("evals/support-eval.yaml", EVAL + "  execution: {parallel: 3}\n")
+    repo.commit()
+    return repo
+
+
+def marked(token: str) -> list[str]:
+    """The command lines of candidates whose environment holds `token`."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                environ = (process / "environ").read_bytes()
+                if b"GATEVAL_CANDIDATE=" in environ and token.encode() in environ:
+                    found.append((process / "cmdline").read_bytes().decode())
+            except OSError:
+                continue
+    return found
+
+
+def end_one(
+    shop: Repo, folder: Path, users: str, number: signal.Signals, delay: float
+) -> tuple[bool, list[str]]:
+    """Start a run, signal its gate `delay` seconds after its first candidate; if negative, earlier.
+
+    Return whether candidates ran at that moment, and what was found to be wrong.
+    """
+    temporary, results, token = folder / "tmp", folder / "out", f"token-{uuid4().hex}"
+    temporary.mkdir(parents=True)
+    extra = {"TMPDIR": str(temporary), "GATEVAL_CANDIDATE_USERS": users, "LC_TEARDOWN": token}
+    run = start_gateval(shop, "run", "support-eval", "--results", str(results), **extra)
+    deadline = time.monotonic() + (STARTED_SECONDS if delay > 0 else -delay)
+    while time.monotonic() < deadline and not (delay > 0 and marked(token)):
+        time.sleep(0.01)
+    time.sleep(max(delay, 0))
+    before, busy = finished(results), bool(marked(token))
+    run.send_signal(number)
+    try:
+        _, said = run.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        return busy, [f"the gate did not end: {run.communicate()}"]
+    wrong = []
+    if number is not signal.SIGKILL and run.returncode not in (130, -number):
+        wrong.append(f"exit code {run.returncode}: {said}")
+    deadline = time.monotonic() + AFTER_SECONDS
+    while left(token, temporary) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    wrong += left(token, temporary)
+    if not before <= finished(results):
+        wrong.append(f"finished trials were lost: {before - finished(results)}")
+    return busy, wrong
+
+
+def left(token: str, temporary: Path) -> list[str]:
+    """What is still there of a run whose folders lie in `temporary`."""
+    return [*marked(token), *(str(path) for path in temporary.iterdir())]
+
+
+def finished(results: Path) -> set[str]:
+    """The trials whose whole lines are on disk."""
+    log = results / "trials.jsonl"
+    lines = log.read_text().split("\n")[:-1] if log.exists() else []
+    return {json.dumps(json.loads(line)["key"], sort_keys=True) for line in lines}
+
+
+@pytest.mark.parametrize("users", ["", "none"], ids=["own users", "same user"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_ended_at_a_random_moment_leaves_nothing(
+    shop: Repo, number: signal.Signals, users: str
+) -> None:
+    chance = random.Random(f"{number} {users}")
+    delays = [chance.uniform(0, 1) * (-0.5 if n % 3 == 2 else 1) for n in range(RUNS)]
+    with open_folder() as folder, ThreadPoolExecutor(3) as together:
+        ends = together.map(
+            lambda n: end_one(shop, folder / str(n), users, number, delays[n]), range(RUNS)
+        )
+        busy, wrong = zip(*ends, strict=True)
+    assert [what for what in wrong if what] == []
+    assert any(busy), "no run got as far as to start candidates"
