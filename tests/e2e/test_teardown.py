@@ -24,7 +24,7 @@ from tests.helpers.shop import AGENT, EVAL, FIXTURES, build_shop
 
 RUNS = int(os.environ.get("GATEVAL_TEARDOWN_RUNS", "3"))
 AFTER_SECONDS = 5
-STARTED_SECONDS = 20
+STARTED_SECONDS = 60
 
 CANDIDATE = """\
 import json, os, signal, sys, time
@@ -95,7 +95,8 @@ def end_one(
         run.kill()
         return busy, [f"the gate did not end: {run.communicate()}"]
     wrong = []
-    if number is not signal.SIGKILL and run.returncode not in (130, -number):
+    ready = delay > 0  # before that, Python itself may end in its own ways
+    if ready and number is not signal.SIGKILL and run.returncode != 130:
         wrong.append(f"exit code {run.returncode}: {said}")
     deadline = time.monotonic() + AFTER_SECONDS
     while left(token, temporary) and time.monotonic() < deadline:

@@ -8,9 +8,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+
+STOP_PASSES = 20
+"""How often processes that came up meanwhile are looked for before the killing begins."""
 
 
 def descendants() -> Iterator[int]:
@@ -58,17 +61,29 @@ def measure(most: int) -> tuple[int, int]:
 def kill_descendants(group: int) -> bool:
     """Send SIGKILL to a process group, if any, and to all descendants. False if there were none.
 
-    The group goes first, because the kernel kills a whole group at once, however fast it forks.
+    The group goes first, because the kernel kills a whole group at once, however fast it forks. The
+    others are stopped before they are killed: a stopped process still counts for the user's limit
+    of processes, so that what has not been reached yet cannot fork in its place.
     """
     if group:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
-    any_left = False
-    for pid in descendants():
-        any_left = True
+    known: set[int] = set()
+    for _ in range(STOP_PASSES):
+        fresh = [pid for pid in descendants() if pid not in known]
+        if not fresh:
+            break
+        _signal_all(fresh, signal.SIGSTOP)
+        known.update(fresh)
+    if known:
+        _signal_all(descendants(), signal.SIGKILL)
+    return bool(known)
+
+
+def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-    return any_left
+            os.kill(pid, number)
 
 
 def user_has_processes(user: int) -> bool:

@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from gateval.candidates.isolation.supervisor import kernel
 from gateval.candidates.isolation.supervisor.orders import Caps, House, Order
 
+NICE = 10
+"""Candidates give way to the gate and to their wardens, which have to be able to end them."""
+
 Places = Sequence[tuple[int, bool]]
 
 
@@ -55,6 +58,7 @@ def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: l
     for number, pipe in enumerate(pipes):
         os.dup2(pipe, number)
     os.umask(0o077)
+    os.nice(NICE)
     _limit(grounds.house.caps, room)
     kernel.gain_no_privileges()
     kernel.bound_capabilities()

@@ -32,7 +32,7 @@ from gateval.candidates.isolation.supervisor.warden import Warden
 WARDENS_SECONDS = 30.0
 """How long wardens may take to end their candidates once the gate is gone."""
 
-PARALLEL = 4
+PARALLEL = 2
 """As a shared user: how many candidates' worth of processes the user may have more than now."""
 
 

@@ -115,7 +115,7 @@ class Warden:
                 self._say(exited=True)
             if not ready and (broken := self._broken_cap(disk)):
                 self._say(over=broken)
-                kill_descendants(0 if self._code is not None else self._leader)
+                self._kill()
 
     def _broken_cap(self, disk: DiskWatch) -> str | None:
         caps = self._grounds.house.caps
@@ -144,15 +144,19 @@ class Warden:
         deadline = time.monotonic() + END_SECONDS
         pause = 0.0005
         while True:
-            left = kill_descendants(0 if self._code is not None else self._leader)
-            if self._user is not None and user_has_processes(self._user):
-                kill_user(self._user)
-                left = True
+            left = self._kill()
             self._reap()
             if not left or time.monotonic() > deadline:
                 return left
             time.sleep(pause)
             pause = min(2 * pause, 0.02)
+
+    def _kill(self) -> bool:
+        """Kill all that is there; False if nothing was."""
+        user_left = self._user is not None and user_has_processes(self._user)
+        if self._user is not None and user_left:
+            kill_user(self._user)
+        return kill_descendants(0 if self._code is not None else self._leader) or user_left
 
     def _say(self, **words: object) -> None:
         with contextlib.suppress(OSError):  # nobody listens any more
