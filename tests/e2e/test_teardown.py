@@ -5,6 +5,7 @@ GATEVAL_TEARDOWN_RUNS says how often per signal; the bar is 20.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -133,3 +134,34 @@ def test_a_run_ended_at_a_random_moment_leaves_nothing(
         busy, wrong = zip(*ends, strict=True)
     assert [what for what in wrong if what] == []
     assert any(busy), "no run got as far as to start candidates"
+
+
+def test_where_supervisor_and_wardens_are_killed_the_gate_does_their_work(shop: Repo) -> None:
+    token = f"token-{uuid4().hex}"
+    with open_folder() as folder:
+        temporary = folder / "tmp"
+        temporary.mkdir()
+        extra = {"TMPDIR": str(temporary), "GATEVAL_CANDIDATE_USERS": "none", "LC_TEARDOWN": token}
+        results = str(folder / "out")
+        run = start_gateval(shop, "run", "support-eval", "--results", results, **extra)
+        deadline = time.monotonic() + STARTED_SECONDS
+        while not marked(token) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for _ in range(5):
+            for pid in supervisors(run.pid):
+                os.kill(pid, signal.SIGKILL)
+        run.communicate(timeout=60)
+        assert run.returncode == 3
+        assert left(token, temporary) == []
+
+
+def supervisors(gate: int) -> list[int]:
+    """The supervisor of a gate and its wardens, which are forks of it."""
+    found = []
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            ours = b"supervisor.main" in (process / "cmdline").read_bytes()
+            if ours and (parent == gate or parent in found):
+                found.append(int(process.name))
+    return found

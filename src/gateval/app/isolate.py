@@ -28,12 +28,17 @@ from gateval.settings import Settings
 
 
 def walls_of(settings: Settings) -> Walls:
-    """Return what will hold candidates here. The gate itself can be looked into no more."""
+    """Return what will hold candidates here.
+
+    This process can be looked into no more, and becomes the parent of what a killed supervisor
+    leaves behind.
+    """
     walls = build_walls(look_around(), settings.wishes)
     if walls.supervised:
-        from gateval.candidates.isolation.supervisor.kernel import become_undumpable
+        from gateval.candidates.isolation.supervisor import kernel
 
-        become_undumpable()
+        kernel.become_undumpable()
+        kernel.become_subreaper()
     return walls
 
 

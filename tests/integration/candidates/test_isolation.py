@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -246,6 +247,20 @@ def test_leftovers_in_shared_places_are_removed(world: World) -> None:
     assert len(made) >= 2
     assert [path for path in made if os.path.lexists(path)] == []
     assert user not in Path("/proc/sysvipc/shm").read_text()
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of its system calls")
+def test_keys_in_the_gates_keyring_cannot_be_found() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(250, 1, None) < 0 or libc.syscall(248, b"user", b"canary", b"x", 1, -3) < 0:
+        pytest.skip("this system has no keyrings for us")
+    assert libc.syscall(250, 10, -3, b"user", b"canary", 0) > 0
+    find = """
+        import ctypes
+        print(ctypes.CDLL(None).syscall(250, 10, -3, b"user", b"canary", 0))
+        """
+    with isolated_world(wishes(own_users=False)) as world:
+        assert output(world, find) == "-1"
 
 
 def test_a_supervisor_that_is_gone_is_a_fault_of_the_gate(world: World) -> None:

@@ -9,18 +9,22 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from gateval.candidates.group import not_started
 from gateval.candidates.isolation.confined import Confined, first_word
+from gateval.candidates.isolation.supervisor.census import kill_descendants
+from gateval.candidates.isolation.supervisor.leftovers import remove_tree
 from gateval.candidates.isolation.supervisor.orders import House, Order, pack
 from gateval.candidates.program import NotStarted, Program
 from gateval.candidates.started import Started, Starter
 from gateval.domain.trial import Cause
 
 CLOSE_SECONDS = 60.0
+ORPHANS_SECONDS = 5.0
 
 _SOURCE = Path(__file__).parents[3]
 _ENTRY = (
@@ -63,7 +67,18 @@ class Keeper(Starter):
     ) -> None:
         self._supervisor.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(CLOSE_SECONDS)
+            if self._process.wait(CLOSE_SECONDS) != 0:
+                self._do_its_work()
+
+    def _do_its_work(self) -> None:
+        """End and remove what a supervisor has left that was killed."""
+        deadline = time.monotonic() + ORPHANS_SECONDS
+        while kill_descendants(0) and time.monotonic() < deadline:
+            time.sleep(0.01)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                    pass
+        remove_tree(self._house.folder)
 
     def start(self, program: Program) -> Started:
         """Start a program in isolation. Raises `NotStarted`."""

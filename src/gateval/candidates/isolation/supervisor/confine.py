@@ -67,6 +67,7 @@ def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: l
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     kernel.give_up_capabilities()
+    kernel.leave_keyrings()
     kernel.end_with_parent(signal.SIGKILL)
     grounds.fence(order)
     os.chdir(order.cwd)

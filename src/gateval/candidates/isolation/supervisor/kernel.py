@@ -1,4 +1,4 @@
-"""Calls of the Linux kernel that Python does not offer: prctl(2) and landlock(7).
+"""Calls of the Linux kernel that Python does not offer: prctl(2), capset(2), landlock(7).
 
 The numbers are the kernel's, from `include/uapi/linux/{prctl,capability,landlock}.h` and the
 syscall table shared by all architectures since Linux 5.13.
@@ -18,6 +18,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
+_KEYCTL_JOIN_SESSION_KEYRING = 1
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
 
@@ -80,6 +81,17 @@ def end_with_parent(number: int) -> None:
 def gain_no_privileges() -> None:
     """Have no exec, ours or a descendant's, grant anything: no setuid, no file capabilities."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def leave_keyrings() -> None:
+    """Join a new and empty session keyring, as the one inherited may hold keys of the gate's user.
+
+    keyctl(2) has a number of its own on each architecture; on others, and where it is forbidden
+    as in Docker, keyrings stay as they are.
+    """
+    number = {"x86_64": 250, "aarch64": 219}.get(os.uname().machine)
+    if number is not None:
+        _libc.syscall(number, _KEYCTL_JOIN_SESSION_KEYRING, None)
 
 
 def bound_capabilities() -> None:
