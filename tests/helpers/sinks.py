@@ -86,7 +86,8 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
 def breaches(sinks: Sinks, secret: str) -> list[str]:
     """Return what got through: sink and kind of attack. Empty is what we want."""
     found = []
-    for name, text in sinks.markdown.items():
+    bodies = {_body(text): name for name, text in sinks.markdown.items()}  # most are equal
+    for text, name in bodies.items():
         found += [f"{name}: {what}" for what in _markdown(text)]
     for name, text in sinks.text.items():
         found += [f"{name}: {what}" for what in (*_triggers(text), *_characters(text))]
@@ -120,13 +121,16 @@ def _characters(text: str) -> Iterator[str]:
             yield f"character U+{ord(character):04X}"
 
 
+def _body(text: str) -> str:
+    """Return a text without the marker that is ours: nothing may look like one after that."""
+    return text.removeprefix(mark("", MARKED))
+
+
 def _markdown(raw: str) -> Iterator[str]:
     ours = raw.replace(f"[Log and results of this run]({URL})", "")
-    first, _, rest = ours.partition("\n")
-    rest = rest if first.startswith("<!-- ") else ours
     page = read(ours)
-    yield from _characters(rest)
-    for text in (rest, page.prose, page.code):
+    yield from _characters(ours)
+    for text in (ours, page.prose, page.code):
         yield from _triggers(text)
     if re.search(r"(?<![\w-])[0-9a-f]{7,64}(?![\w-])", page.prose):
         yield "commit"
@@ -134,9 +138,9 @@ def _markdown(raw: str) -> Iterator[str]:
         yield f"element {set(page.tags) - OURS}"
     if not page.balanced:
         yield "unbalanced"
-    if any(read_mark(rest[at:]) for at in (m.start() for m in re.finditer("<", rest))):
+    if any(read_mark(ours[at:]) for at in (m.start() for m in re.finditer("<", ours))):
         yield "forged marker"
-    if MARKER in rest:
+    if MARKER in ours:
         yield "marker"
 
 

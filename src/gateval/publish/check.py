@@ -84,13 +84,21 @@ def complete_check(
 
 
 def close_check(
-    forge: CheckRuns, target: Target, conclusion: Conclusion, title: str, summary: str
+    forge: CheckRuns,
+    target: Target,
+    conclusion: Conclusion,
+    title: str,
+    summary: str,
 ) -> Note:
-    """Complete what this run left in progress after a crash or a cancellation; else do nothing."""
+    """Complete the check run of a run that has no verdict; made if this run has none yet.
+
+    One that is completed already, or that a newer run writes, is left alone.
+    """
     try:
-        mine = [run for run in _present(forge, target).mine if not run.completed]
-        if not mine:
-            return left(Sink.CHECK_RUN, "This run left no check run in progress.")
+        present = _present(forge, target)
+        mine = [run for run in present.mine if not run.completed]
+        if not mine and (present.mine or present.newer):
+            return left(Sink.CHECK_RUN, "The check run is completed, or a newer run writes it.")
         report = CheckReport(
             name=target.check_name,
             external_id=str(target.stamp),
@@ -100,8 +108,8 @@ def close_check(
             title=title,
             summary=summary,
         )
-        for run in mine:
-            done = forge.update_check_run(run.number, report)
+        done = _write(forge, target, mine, report)
+        _close_others(forge, mine, done, report)
         return written(Sink.CHECK_RUN, done.url)
     except ForgeError as error:
         return failed(Sink.CHECK_RUN, error)

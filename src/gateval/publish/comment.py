@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gateval.domain.announcement import Announcement
 from gateval.domain.forge import Comment
 from gateval.domain.stamp import Marked, mark, read_mark
-from gateval.errors import ForgeError
+from gateval.errors import ForgeError, NotOnForge
 from gateval.ports import Comments
 from gateval.publish.outcome import Note, Sink, failed, left, written
 from gateval.publish.target import CommentMode, Target
@@ -45,6 +45,9 @@ def publish_comment(
 
 
 _NEWER = "A newer run of this gate has written about this head; an older one does not overwrite it."
+
+
+_DELETED = "The comment was deleted while it was written, as a newer run does."
 
 
 def _unwanted(target: Target, announcement: Announcement) -> str:
@@ -98,8 +101,10 @@ def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -
 def _write(forge: Comments, found: list[_Ours], body: str) -> Note:
     """Put the text into the oldest comment and delete the others."""
     kept, *others = found
-    if kept.comment.body != body:
+    try:
         forge.update_comment(kept.comment.number, body)
+    except NotOnForge:
+        return left(Sink.COMMENT, _DELETED)
     for one in others:
         forge.delete_comment(one.comment.number)
     return written(Sink.COMMENT, kept.comment.url)

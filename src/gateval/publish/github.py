@@ -40,7 +40,8 @@ def publish(forge: Forge, target: Target, announcement: Announcement) -> Publica
 def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Note:
     """Complete the check run of a run that ends without a verdict.
 
-    `why` is a sanitised sentence. Does nothing when this run left none in progress.
+    `why` is a sanitised sentence. A required check that nobody reports would be waited for without
+    end, so one is made when this run has none.
     """
     conclusion = Conclusion.CANCELLED if cancelled else Conclusion.FAILURE
     title = "Cancelled" if cancelled else "The gate broke off"
@@ -49,7 +50,7 @@ def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Note:
 
 
 def complete_left_open(forge: Forge, target: Target) -> Note:
-    """Complete a check run that a crash left open; for the step after the action's own."""
+    """Complete what a crash left open, or unmade; for the step after the action's own."""
     why = "The gate ended without completing its check run: it was killed, or the machine was."
     return abandon(forge, target, cancelled=False, why=why)
 

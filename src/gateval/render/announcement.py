@@ -8,7 +8,8 @@ from gateval.domain.check_run import SUMMARY_LIMIT, TITLE_LIMIT
 from gateval.domain.report import Report
 from gateval.domain.stamp import MARKER
 from gateval.render.annotations import MOST, annotate, left_out_note
-from gateval.render.comment import render_comment
+from gateval.render.comment import LIMIT, render_comment
+from gateval.render.fitting import size
 from gateval.render.frame import Frame
 from gateval.render.headline import headline
 from gateval.render.sanitize import label
@@ -24,12 +25,13 @@ _NOTES = 2_000
 def announce(report: Report, frame: Frame) -> Announcement:
     """Render comment, check run and job summary, each below its own limit."""
     found = annotate(report, unverified=bool(frame.unverified))
+    whole = render_comment(report, frame, limit=JOB_SUMMARY_LIMIT)
     return Announcement(
         conclusion=conclude(report.decision.verdict, unverified=bool(frame.unverified)),
         title=_title(report, frame),
-        check_summary=_check_summary(report, frame, left_out_note(found)),
-        comment=render_comment(report, frame),
-        job_summary=_unmarked(render_comment(report, frame, limit=JOB_SUMMARY_LIMIT)),
+        check_summary=_check_summary(report, frame, left_out_note(found), whole),
+        comment=whole if size(whole) <= LIMIT else render_comment(report, frame),
+        job_summary=_unmarked(whole),
         annotations=found[:MOST],
         unasked=bool(report.results.plan.nothing),
     )
@@ -41,17 +43,19 @@ def _title(report: Report, frame: Frame) -> str:
     return label(words[:1].upper() + words[1:], TITLE_LIMIT)
 
 
-def _check_summary(report: Report, frame: Frame, note: str) -> str:
-    """Render below GitHub's limit for a check run, which is told in characters but bites at bytes
-    (dorny/test-reporter counts bytes for that reason).
+def _check_summary(report: Report, frame: Frame, note: str, whole: str) -> str:
+    """Return `whole` if it fits, else render below GitHub's limit for a check run.
+
+    The limit is told in characters but bites at bytes (dorny/test-reporter counts bytes).
     """
     limit = _FIRST_TRY
+    text = whole
     while True:
-        text = _unmarked(render_comment(report, frame, limit=limit))
-        text = f"{text}\n{note}\n" if note else text
+        text = _unmarked(text) + (f"\n{note}\n" if note else "")
         excess = len(text.encode()) / (SUMMARY_LIMIT - _NOTES)
         if excess <= 1 or limit <= SMALLEST:
             return text
+        text = render_comment(report, frame, limit=limit)
         limit = max(SMALLEST, int(limit / excess) - 100)
 
 

@@ -192,10 +192,16 @@ def test_the_post_step_touches_neither_a_verdict_nor_another_run(shop: Shop) -> 
     publish(shop.forge(), shop.target(1), said("x", Conclusion.SUCCESS))
     open_check(shop.forge(), shop.target(2, minute=1))
 
-    for run in (1, 3):
+    for run in (0, 1):
         note = complete_left_open(shop.forge(), shop.target(run, minute=run))
         assert note.status is Status.LEFT
     assert states(shop) == [("completed", "success"), ("in_progress", None)]
+
+
+def test_a_gate_that_was_killed_before_it_said_anything_is_reported(shop: Shop) -> None:
+    """A required check that nobody reports is waited for without end."""
+    assert complete_left_open(shop.forge(), shop.target()).status is Status.WRITTEN
+    assert states(shop) == [("completed", "failure")]
 
 
 def test_a_check_run_whose_answer_was_lost_is_completed_all_the_same(shop: Shop) -> None:
