@@ -130,11 +130,15 @@ class PullRequests(Protocol):
         """The pull request as it is now. Raises `NotOnForge` when there is none."""
 
 
-class Comments(Protocol):
-    """The comments on the pull requests of one repository. Comments are named by their number."""
+class Viewer(Protocol):
+    """Who we are on the forge."""
 
     def viewer(self) -> str:
         """The login under which we write, e.g. `github-actions[bot]`. Asked for once."""
+
+
+class Comments(Viewer, Protocol):
+    """The comments on the pull requests of one repository. Comments are named by their number."""
 
     def comments(self, pull_request: int) -> tuple[Comment, ...]:
         """All comments of a pull request, oldest first."""
@@ -149,7 +153,7 @@ class Comments(Protocol):
         """Delete a comment; nothing happens when it is gone."""
 
 
-class CheckRuns(Protocol):
+class CheckRuns(Viewer, Protocol):
     """The check runs of one repository. They are named by their number."""
 
     def check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:

@@ -148,6 +148,17 @@ def test_one_of_another_app_with_our_external_id_is_not_ours(shop: Shop) -> None
     assert [(run.status, run.conclusion) for run in mine] == [("completed", "failure")]
 
 
+def test_one_of_another_app_from_the_future_does_not_silence_the_gate(shop: Shop) -> None:
+    other = shop.server.world.app("other-bot")
+    put(shop, "gateval/gateval/2026-11-20T23:59:00Z/99.1", status="completed", app=other)
+    target = shop.target()
+
+    assert open_check(shop.forge(), target).status is Status.WRITTEN
+    publish(shop.forge(), target, said("x"))
+
+    assert states(shop) == [("completed", "success"), ("completed", "failure")]
+
+
 def test_a_job_of_the_same_name_is_left_alone(shop: Shop) -> None:
     job = put(shop, "8d2f2a1c-0000-5000-8000-000000000000", status="in_progress", managed=True)
 
