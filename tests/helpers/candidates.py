@@ -19,6 +19,7 @@ from gateval.candidates.allowlist import MARKER, candidate_environment
 from gateval.candidates.base import ModelDoor, Patience, Surroundings, TrialRequest
 from gateval.candidates.group import Groups
 from gateval.candidates.started import Starter
+from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
 from gateval.domain.place import Place
@@ -27,6 +28,7 @@ from gateval.domain.trace import Trace
 from gateval.domain.trial import Side, TrialKey
 from gateval.errors import RepositoryError
 from gateval.events import Event
+from gateval.gateway.loopback_client import LoopbackClient
 from gateval.ports import ModelCalls, ModelTrouble
 from tests.helpers.scripted_calls import ScriptedCalls
 
@@ -101,6 +103,7 @@ class World:
         scratch.mkdir(mode=0o700, exist_ok=starter is not None)
         self.folders = Folders(self.export)
         self.events: list[Event] = []
+        self.http = LoopbackClient()
         self.surroundings = Surroundings(
             run=secrets.token_hex(6),
             calls=calls or ScriptedCalls(),
@@ -108,6 +111,7 @@ class World:
             exports=self.folders,
             environ=candidate_environment(os.environ if environ is None else environ),
             clock=SystemClock(),
+            local_http=self.http,
             scratch=scratch,
             starter=starter or Groups(),
             on_event=self.events.append,
@@ -201,7 +205,7 @@ def command_agent(
 def agent_from(manifest: Path, *, cwd: str = "") -> AgentDefinition:
     """The Agent of a manifest file that holds one document, as if planned from there."""
     document = yaml.safe_load(manifest.read_text())
-    spec = AgentSpec.model_validate(document["spec"])
+    spec = AgentSpec.model_validate(document["spec"] | {"runtime": _runtime(document["spec"])})
     return AgentDefinition(
         name=document["metadata"]["name"],
         side=Side.HEAD,
@@ -213,6 +217,14 @@ def agent_from(manifest: Path, *, cwd: str = "") -> AgentDefinition:
         cwd=cwd,
         closure="0" * 64,
     )
+
+
+def _runtime(spec: JsonObject) -> JsonObject:
+    """The runtime as the reader gives it: what only some know stands in `options`."""
+    raw = spec.get("runtime")
+    written = raw if isinstance(raw, dict) else {}
+    shared = {key: value for key, value in written.items() if key in RuntimeSpec.model_fields}
+    return {**shared, "options": {key: written[key] for key in written if key not in shared}}
 
 
 def ask(

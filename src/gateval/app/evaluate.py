@@ -30,6 +30,7 @@ from gateval.engine.run import Workshop
 from gateval.errors import MissingKey
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
+from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.retry import RetryPolicy
 from gateval.gateway.upstream import missing_keys
 from gateval.judging.judge import Judge
@@ -156,6 +157,7 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
         if run.walls:
             own = (run.repository.root, run.repository.git_folder, run.results)
             starter = stack.enter_context(isolation(run.walls, settings, scratch, own))
+        local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
         opened = Gateway(settings.upstreams, scripts, policy=policy)
         gateway = await stack.enter_async_context(opened)
@@ -171,6 +173,7 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
             exports=RevisionExports(run.repository, plan, scratch),
             environ=candidate_environment(settings.environ, plan.policy.candidate_env),
             clock=SystemClock(),
+            local_http=local_http,
             scratch=scratch,
             starter=starter,
             on_event=run.listen,

@@ -14,6 +14,7 @@ def registries() -> Registries:
     return Registries(
         assertions=ASSERTIONS,
         runtimes={name: runtime.options for name, runtime in RUNTIMES.items()},
+        required={name: runtime.requires for name, runtime in RUNTIMES.items()},
         judged=JUDGED,
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

@@ -16,7 +16,7 @@ from gateval.domain.plan import AgentDefinition
 from gateval.domain.trace import Trace
 from gateval.domain.trial import Answer, NoAnswer, Side, TrialKey
 from gateval.events import Listener
-from gateval.ports import Clock, ModelCalls, ModelTrouble
+from gateval.ports import Clock, LocalHttp, ModelCalls, ModelTrouble
 
 OptionsModel = type[Spec]
 
@@ -99,6 +99,7 @@ class Surroundings:
     exports: Exports
     environ: Mapping[str, str]
     clock: Clock
+    local_http: LocalHttp
     scratch: Path
     starter: Starter
     on_event: Listener

@@ -32,6 +32,11 @@ class Capture:
         """The last bytes, at most `keep`."""
         return bytes(self._kept[-self._keep :])
 
+    def after(self, position: int) -> bytes:
+        """What came after the first `position` bytes of the stream, as far as it is kept."""
+        count = min(self.total - position, self._keep)
+        return bytes(self._kept[-count:]) if count > 0 else b""
+
 
 def last_lines(data: bytes, count: int) -> tuple[str, ...]:
     """Return the last `count` lines that are not blank, each cut at `LINE_WIDTH` characters."""

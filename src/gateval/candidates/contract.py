@@ -15,6 +15,8 @@ import json
 from dataclasses import dataclass, field
 from typing import cast
 
+from pydantic import JsonValue
+
 from gateval.candidates.claims import ClaimError, read_steps, read_usage
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import FixtureInput
@@ -87,7 +89,7 @@ def _read_document(document: JsonObject) -> Said:
     trace, usage = document.get("trace"), document.get("usage")
     claimed = Usage() if usage is None else read_usage(usage)
     return Said(
-        output=_output(document),
+        output=said_output(document["output"], "`output`"),
         trace=None
         if trace is None
         else Trace(steps=read_steps(trace).steps(), source="candidate", usage=claimed),
@@ -95,9 +97,12 @@ def _read_document(document: JsonObject) -> Said:
     )
 
 
-def _output(document: JsonObject) -> str:
-    output = document["output"]
+def said_output(output: JsonValue, what: str) -> str:
+    """Return a claimed output as text; what is no text becomes canonical JSON.
+
+    `what` names it in a sentence. Raises `ClaimError` for one that is blank.
+    """
     text = output if isinstance(output, str) else canonical_json(output)
     if output is None or not text.strip():
-        raise ClaimError("`output` is empty")
+        raise ClaimError(f"{what} is empty")
     return text

@@ -30,20 +30,23 @@ def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAns
 
     `what` is the subject of the sentence, such as `The candidate`.
     """
-    if ran.end is End.TIMED_OUT:
-        reason = f"{what} was not done within {limits.seconds:g} s and was ended."
-    elif ran.end in _USED_UP:
-        reason = f"{what} {_USED_UP[ran.end]} and was ended."
-    elif ran.end is not End.EXITED:
-        most = limits.stdout_bytes if ran.end is End.STDOUT_OVER else limits.stderr_bytes
-        reason = f"{what} printed more than {_size(most)} on {ran.end} and was ended."
-    elif ran.code < 0:
-        reason = f"{what} was ended by {_signal_name(-ran.code)}."
-    elif ran.code > 0:
-        reason = f"{what} ended with exit code {ran.code}."
-    else:
+    if ran.end is End.EXITED and ran.code == 0:
         return None
-    return told(reason, ran, argv)
+    if ran.end is End.TIMED_OUT:
+        return told(f"{what} was not done within {limits.seconds:g} s and was ended.", ran, argv)
+    return told(f"{what} {how_it_ended(ran, limits)}.", ran, argv)
+
+
+def how_it_ended(ran: Ran, limits: Limits) -> str:
+    """Return how a program ended that nobody stopped for its time, as the end of a sentence."""
+    if ran.end in _USED_UP:
+        return f"{_USED_UP[ran.end]} and was ended"
+    if ran.end in {End.STDOUT_OVER, End.STDERR_OVER}:
+        most = limits.stdout_bytes if ran.end is End.STDOUT_OVER else limits.stderr_bytes
+        return f"printed more than {_size(most)} on {ran.end} and was ended"
+    if ran.code < 0:
+        return f"was ended by {_signal_name(-ran.code)}"
+    return f"ended with exit code {ran.code}"
 
 
 def told(reason: str, ran: Ran, argv: tuple[str, ...]) -> NoAnswer:

@@ -7,11 +7,13 @@ from types import MappingProxyType
 
 from gateval.candidates.base import Runtime
 from gateval.candidates.command import CommandRuntime
+from gateval.candidates.http import HttpRuntime
 from gateval.candidates.model import ModelRuntime
 
 RUNTIMES: Mapping[str, type[Runtime]] = MappingProxyType(
     {
         "model": ModelRuntime,
         "command": CommandRuntime,
+        "http": HttpRuntime,
     }
 )

@@ -78,6 +78,10 @@ class Running:
                 self._release()
         return self._ran()
 
+    def printed(self, since: tuple[int, int] = (0, 0)) -> tuple[bytes, bytes]:
+        """What was printed on standard output and error after `since`, as far as it is kept."""
+        return self.stdout.after(since[0]), self.stderr.after(since[1])
+
     def _note_end(self, _: asyncio.Future[None]) -> None:
         if not self.ended.done():
             self.ended.set_result(None)

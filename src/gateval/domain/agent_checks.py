@@ -96,9 +96,6 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
     runtime = agent.spec.runtime
     if runtime is None:
         return
-    if runtime.type == COMMAND_RUNTIME and not runtime.command:
-        message = "A runtime of type command needs `command`: the program and its arguments."
-        yield _problem(agent, "spec.runtime", message)
     if runtime.type == MODEL_RUNTIME:
         for key in ("command", "setup", "cwd", "env"):
             if getattr(runtime, key):

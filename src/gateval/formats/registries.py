@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
@@ -15,7 +15,8 @@ class Registries:
     `assertions` maps a type to a model that checks the assertion as written, without the keys all
     assertions share (`type`, `weight`, `severity`, `axis`). `runtimes` does the same for a runtime
     without `type`, `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that
-    need a judge, `providers` the model providers that can be asked, `scripted` among them.
+    need a judge, `providers` the model providers that can be asked, `scripted` among them,
+    `required` for a runtime the shared keys that it cannot do without.
 
     The models see JSON in strict mode and only camelCase aliases, never field names; they may hold
     any validators. A `ValueError` raised in one becomes a problem with that text.
@@ -25,3 +26,4 @@ class Registries:
     runtimes: Mapping[str, type[BaseModel]]
     judged: frozenset[str]
     providers: frozenset[str]
+    required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

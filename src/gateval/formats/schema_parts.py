@@ -20,14 +20,21 @@ def properties(schema: Schema) -> dict[str, Schema]:
     return found
 
 
-def variant(word: str, common: Schema, options: Schema, *, implied: bool = False) -> Schema:
+def variant(
+    word: str,
+    common: Schema,
+    options: Schema,
+    *,
+    implied: bool = False,
+    needed: tuple[str, ...] = (),
+) -> Schema:
     """Return the schema of an object whose `type` is `word`: its own keys and the common ones.
 
-    `implied`: the object may leave out `type`.
+    `implied`: the object may leave out `type`. `needed` are common keys that it may not leave out.
     """
     shared = properties(common)
     kind = {key: value for key, value in shared["type"].items() if key != "default"}
-    required = [*([] if implied else ["type"]), *options.get("required", ())]
+    required = [*([] if implied else ["type"]), *options.get("required", ()), *needed]
     return {
         **options,
         "properties": {**shared, **options.get("properties", {}), "type": {**kind, "const": word}},

@@ -92,8 +92,13 @@ def _put_runtimes(models: _Models, registries: Registries) -> None:
     names = []
     for word, options in registries.runtimes.items():
         names.append(f"runtime-{word}")
+        own = models.definition(options)
         models.definitions[names[-1]] = variant(
-            word, common, models.definition(options), implied=word == MODEL_RUNTIME
+            word,
+            common,
+            own,
+            implied=word == MODEL_RUNTIME,
+            needed=registries.required.get(word, ()),
         )
     where = properties(models.definition(AgentSpec))
     where["runtime"] = {"description": where["runtime"]["description"], **choice(names)}

@@ -19,6 +19,7 @@ from gateval.gateway.retry import RetryPolicy
 from gateval.gateway.server import GatewayServer
 from gateval.gateway.upstream import read_upstreams
 from tests.helpers.candidates import World, python_agent
+from tests.helpers.serving import server
 from tests.servers.model_server import Answer as Served
 from tests.servers.model_server import Call, ModelServer, failure, in_turn, reply
 
@@ -31,6 +32,22 @@ def ask():
         {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"})
     return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
 """
+SERVES = """\
+import http.server
+class Desk(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        try:
+            status, text = 200, ask()
+        except urllib.error.HTTPError:
+            status, text = EXCUSE
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(text.encode())
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Desk).serve_forever()
+"""
+FAILS = ASK + SERVES.replace("EXCUSE", "500, 'boom'")
+EXCUSES_ITSELF = ASK + SERVES.replace("EXCUSE", "200, 'Sorry, something went wrong.'")
 GIVES_UP = ASK + "print(ask())\n"
 APOLOGISES = (
     ASK
@@ -93,7 +110,7 @@ def ask(
             ):
                 world = World(tmp_path, calls=gateway, door=door)
                 agent = _agent(world, program)
-                async with Candidates(world.surroundings) as candidates:
+                async with world.http, Candidates(world.surroundings) as candidates:
                     return await candidates.answer(agent, question(seconds))
 
     return asyncio.run(go())
@@ -101,6 +118,9 @@ def ask(
 
 def _agent(world: World, program: str | None) -> AgentDefinition:
     agent = python_agent(models=("openai/m",))
+    if program is not None and SERVES[:20] in program:
+        world.write("agent.py", program)
+        return server(models=("openai/m",), request={"path": "/"}, response={})
     if program is not None:
         world.write("agent.py", program)
         return agent
@@ -110,7 +130,9 @@ def _agent(world: World, program: str | None) -> AgentDefinition:
 
 @pytest.mark.parametrize("code", [503, 429, 401])
 @pytest.mark.parametrize(
-    "program", [GIVES_UP, APOLOGISES, None], ids=["gives-up", "apologises", "model"]
+    "program",
+    [GIVES_UP, APOLOGISES, FAILS, EXCUSES_ITSELF, None],
+    ids=["gives-up", "apologises", "server fails", "server excuses itself", "model"],
 )
 def test_an_outage_is_the_providers(tmp_path: Path, code: int, program: str | None) -> None:
     given = ask(tmp_path, status(code), program=program)
@@ -119,7 +141,7 @@ def test_an_outage_is_the_providers(tmp_path: Path, code: int, program: str | No
     assert "openai" in given.reason
 
 
-@pytest.mark.parametrize("program", [GIVES_UP, None], ids=["command", "model"])
+@pytest.mark.parametrize("program", [GIVES_UP, FAILS, None], ids=["command", "http", "model"])
 @pytest.mark.parametrize("respond", [hang, status(503)], ids=["hang", "503 and slow retries"])
 def test_a_provider_that_is_late_is_not_the_candidates_fault(
     tmp_path: Path, program: str | None, respond: Callable[[Call], Served]
@@ -133,7 +155,7 @@ def test_a_provider_that_is_late_is_not_the_candidates_fault(
     assert (trial.outcome, trial.cause) == (Outcome.SKIP, Cause.PROVIDER)
 
 
-@pytest.mark.parametrize("program", [GIVES_UP, None], ids=["command", "model"])
+@pytest.mark.parametrize("program", [GIVES_UP, FAILS, None], ids=["command", "http", "model"])
 def test_a_request_that_the_provider_rejects_is_the_candidates(
     tmp_path: Path, program: str | None
 ) -> None:

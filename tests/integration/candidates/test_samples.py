@@ -20,7 +20,7 @@ SAMPLES = Path(__file__).parents[3] / "examples" / "runtimes"
 
 def answer(world: World, agent: AgentDefinition, request: TrialRequest) -> Answer:
     async def main() -> Answer:
-        async with Candidates(world.surroundings) as candidates:
+        async with world.http, Candidates(world.surroundings) as candidates:
             result = await candidates.answer(agent, request)
             assert isinstance(result, Answer), result
             return result
@@ -50,6 +50,20 @@ def test_command_asks_back(tmp_path: Path) -> None:
     assert "Which parcel" in asked.output
     assert asked.trace is not None
     assert asked.trace.tool_calls() == ()
+
+
+def test_http(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    shutil.copytree(SAMPLES / "http", world.export / "counter")
+    agent = agent_from(SAMPLES / "http" / "agent.yaml", cwd="counter")
+    asked = ask(payload={"prompt": "Where is P-1002?", "customer": "Kim"})
+    found = answer(world, agent, asked)
+    assert found.output == "Parcel counter to Kim: P-1002 is at the sorting office."
+    assert found.trace is not None
+    assert [step.kind.value for step in found.trace.steps] == [
+        "user", "tool_call", "tool_result", "assistant",
+    ]  # fmt: skip
+    assert "to nobody" in answer(world, agent, ask("Where is P-1001?")).output
 
 
 def test_model(tmp_path: Path) -> None:

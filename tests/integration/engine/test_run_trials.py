@@ -19,6 +19,7 @@ from gateval.domain.results import RunInfo
 from gateval.domain.trial import Cause, Outcome, Side, Trial
 from gateval.engine.run import Workshop, run_trials
 from gateval.events import Event, TrialFinished, TrialStarted
+from gateval.gateway.loopback_client import LoopbackClient
 from gateval.judging.judge import Judge
 from gateval.pipeline.run import report_on, results_of
 from gateval.ports import ModelCallError, ModelCallFault, TrialLog
@@ -79,6 +80,7 @@ def run(
         exports=NoExports(),
         environ={},
         clock=SystemClock(),
+        local_http=LoopbackClient(),
         scratch=scratch,
         starter=Groups(),
         on_event=events.append,

@@ -33,7 +33,7 @@ def test_options_refuse_unknown_keys_and_requirements_are_shared_keys(name: str)
 def test_plan_can_import_the_registry_cheaply() -> None:
     program = (
         "import sys; import gateval.candidates.registry as r; list(r.RUNTIMES.values());"
-        "print([m for m in ('asyncio', 'subprocess', 'aiohttp', 'yaml') if m in sys.modules])"
+        "print([m for m in ('asyncio', 'subprocess', 'aiohttp', 'yaml', 'jinja2', 'jsonpath_rfc9535') if m in sys.modules])"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert printed.stdout.strip() == b"[]"

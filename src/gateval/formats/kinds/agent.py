@@ -80,10 +80,29 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
     if registered is None:
         message = unknown_word("runtime", kind, list(source.registries.runtimes))
         return None, (*problems, problem_at(document, (*_RUNTIME, "type"), message))
+    problems += _missing(source, kind, raw)
     _, broken = validate(registered, options, document, _RUNTIME, also_known=COMMON_KEYS)
     if common is None or problems or broken:
         return None, (*problems, *broken)
     return common.model_copy(update={"options": options}), ()
+
+
+def _missing(source: Source, kind: str, raw: JsonObject) -> tuple[Problem, ...]:
+    """The shared keys that this runtime cannot do without, where they are not there."""
+    described = {name: field.description for name, field in RuntimeSpec.model_fields.items()}
+    return tuple(
+        problem_at(
+            source.document,
+            _RUNTIME,
+            f"A runtime of type {kind} needs `{key}`: {_begun_small(described[key])}",
+        )
+        for key in source.registries.required.get(kind, ())
+        if not raw.get(key)
+    )
+
+
+def _begun_small(sentence: str | None) -> str:
+    return (sentence or "")[:1].lower() + (sentence or "")[1:]
 
 
 def _unusable_texts(source: Source, raw: JsonObject) -> tuple[Problem, ...]:

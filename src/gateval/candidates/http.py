@@ -1,0 +1,72 @@
+"""The runtime `http`: the Agent is a server that the gate starts and asks, trial after trial."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateval.candidates.base import Runtime, Surroundings, TrialRequest
+from gateval.candidates.serving.options import HttpOptions
+from gateval.candidates.workplace import prepare_workplace
+from gateval.domain.plan import AgentDefinition
+from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.events import CandidatePreparing, CandidateWarned
+
+if TYPE_CHECKING:
+    from gateval.candidates.serving.pool import Pool
+
+
+class HttpRuntime(Runtime):
+    """Starts `runtime.command` in the export as a server, and sends each trial as a request."""
+
+    type = "http"
+    options = HttpOptions
+    requires = ("command",)
+
+    def __init__(self, agent: AgentDefinition, surroundings: Surroundings) -> None:
+        from gateval.candidates.processes import Programs  # asyncio: `plan` does without it
+
+        super().__init__(agent, surroundings)
+        self._programs = Programs(surroundings.clock, surroundings.starter)
+        self._pool: Pool | None = None
+
+    async def prepare(self) -> NoAnswer | None:
+        """Export the revision, set it up, and start the first instance."""
+        from gateval.candidates.serving.instance import Blueprint
+        from gateval.candidates.serving.pool import Pool
+
+        place = await prepare_workplace(self.agent, self.surroundings, self._programs, self.name)
+        if isinstance(place, NoAnswer):
+            return place
+        options = HttpOptions.model_validate(self.agent.runtime.options)
+        self._tell_start()
+        blueprint = Blueprint(
+            self.agent, options, self.surroundings, self._programs, place, self.name
+        )
+        self._pool = Pool(blueprint, self._warn)
+        return await self._pool.warm_up()
+
+    async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Ask an instance that is free, as soon as there is one."""
+        if self._pool is None:
+            return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
+        return await self._pool.answer(request)
+
+    async def close(self) -> None:
+        """Stop all instances, and kill what still runs."""
+        try:
+            if self._pool is not None:
+                await self._pool.close()
+        finally:
+            await self._programs.close()
+
+    def _tell_start(self) -> None:
+        agent = self.agent
+        self.surroundings.on_event(
+            CandidatePreparing(agent=agent.name, side=agent.side, what="start")
+        )
+
+    def _warn(self, message: str) -> None:
+        agent = self.agent
+        self.surroundings.on_event(
+            CandidateWarned(agent=agent.name, side=agent.side, message=message)
+        )

@@ -1,0 +1,148 @@
+"""Asks one instance one question, and says in a sentence why no usable answer came."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, NamedTuple
+
+from gateval.candidates.base import TrialRequest
+from gateval.candidates.bounded.template import TemplateError
+from gateval.candidates.capture import last_lines
+from gateval.candidates.claims import ClaimError
+from gateval.candidates.contract import Said
+from gateval.candidates.failures import command_line, out_of_reach
+from gateval.candidates.serving.exchange import read_reply, write_request
+from gateval.candidates.serving.instance import Instance
+from gateval.domain.quoting import quote
+from gateval.domain.trace import Trace
+from gateval.domain.trial import DETAIL_LINES, Answer, Cause, NoAnswer
+from gateval.ports import LocalHttpError, LocalReply, LocalRequest
+
+ANSWER_LIMIT = 1024 * 1024
+"""Bytes read of an answer."""
+
+DYING_SECONDS = 0.25
+"""How long an answer may still come in, and how long an end may still show, after the other."""
+
+READ_ASIDE = 64 * 1024
+"""Bytes from which on an answer is read in a thread, so that other trials go on meanwhile."""
+
+
+class Heard(NamedTuple):
+    """What came of a trial. `whole`: the exchange ended in order, so the server can be asked again.
+
+    `dead`: its process ended while it was asked; `given` does not tell how yet.
+    """
+
+    given: Answer | NoAnswer
+    whole: bool
+    dead: bool
+
+
+class _Failed(Exception):
+    """A sentence on why there is no answer."""
+
+    def __init__(self, reason: str, *, whole: bool, late: bool = False) -> None:
+        super().__init__(reason)
+        self.whole = whole
+        self.late = late
+
+
+async def ask(instance: Instance, request: TrialRequest) -> Heard:
+    """Ask once. When the awaiting task is cancelled, the trial is over for the gateway too."""
+    clock, session = instance.blueprint.surroundings.clock, instance.session
+    before = (instance.running.stdout.total, instance.running.stderr.total)
+    failed: _Failed | None = None
+    said: Said | None = None
+    trouble = recorded = None
+    if session:
+        session.begin()
+    began = clock.monotonic()
+    try:
+        said = await _said(instance, request)
+    except _Failed as error:
+        failed = error
+    finally:
+        seconds = max(clock.monotonic() - began, 0.0)
+        if session:
+            trouble = session.trouble(request.timeout_seconds)
+            recorded = session.end()
+    if failed is None and said is not None:
+        given = out_of_reach(_answer(said, recorded, seconds), trouble, recorded)
+        return Heard(given, whole=True, dead=instance.dead)
+    assert failed is not None  # noqa: S101 - one of the two there is
+    silence = NoAnswer(
+        cause=Cause.CANDIDATE,
+        reason=str(failed),
+        detail=_detail(instance, before),
+        timed_out=failed.late,
+        trace=recorded,
+        seconds=seconds,
+    )
+    given = out_of_reach(silence, trouble, recorded)
+    return Heard(given, whole=failed.whole, dead=instance.dead)
+
+
+async def _said(instance: Instance, request: TrialRequest) -> Said:
+    """Return what the server said. Raises `_Failed`."""
+    options = instance.blueprint.options
+    try:
+        written = write_request(options.request, request.input)
+    except TemplateError as error:
+        raise _Failed(f"The request could not be made: {error}.", whole=True)
+    reply = await _reply(instance, written, request.timeout_seconds)
+    what = f"{written.method} {quote(written.target)}"
+    if 300 <= reply.status < 400:
+        target = f" to {quote(reply.location)}" if reply.location else ""
+        reason = f"The server answered {what} with a redirect ({reply.status}{target})"
+        raise _Failed(f"{reason}; redirects are not followed.", whole=True)
+    if not 200 <= reply.status < 300:
+        text = " ".join(reply.body[:2000].decode("utf-8", "replace").split())
+        shown = f": {quote(text)}" if text else ""
+        raise _Failed(f"The server answered {what} with status {reply.status}{shown}.", whole=True)
+    try:
+        if len(reply.body) < READ_ASIDE:
+            return read_reply(options.response, reply)
+        return await asyncio.to_thread(read_reply, options.response, reply)
+    except ClaimError as error:
+        raise _Failed(f"The server's answer cannot be used: {error}.", whole=True)
+
+
+async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> LocalReply:
+    """Wait for the answer, or for the end of the process, whichever comes first."""
+    http = instance.blueprint.surroundings.local_http
+    call = asyncio.ensure_future(
+        http.ask(instance.host, instance.port, written, seconds=seconds, limit=ANSWER_LIMIT)
+    )
+    ended = instance.running.ended
+    either: set[asyncio.Future[Any]] = {call, ended}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not call.done():
+            await asyncio.wait({call}, timeout=DYING_SECONDS)
+        if not call.done():
+            raise _Failed("The server ended while it was asked.", whole=False)
+        return call.result()
+    except LocalHttpError as error:
+        if not error.late:
+            await asyncio.wait({ended}, timeout=DYING_SECONDS)
+        raise _Failed(f"The server {error.message}.", whole=False, late=error.late)
+    finally:
+        call.cancel()
+        await asyncio.wait({call})
+
+
+def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:
+    """What the gate saw at the model door wins over what the candidate claims."""
+    trace, usage = said.trace, said.usage
+    if recorded is not None:
+        trace, usage = recorded, recorded.usage
+    return Answer(output=said.output, trace=trace, usage=usage, seconds=seconds)
+
+
+def _detail(instance: Instance, before: tuple[int, int]) -> tuple[str, ...]:
+    """The command, and what was printed during the trial."""
+    printed, complained = instance.running.printed(before)
+    errors = last_lines(complained, DETAIL_LINES)
+    prints = last_lines(printed, DETAIL_LINES - len(errors))
+    return (command_line(instance.blueprint.argv), *errors, *prints)

@@ -1,0 +1,130 @@
+"""What a server is asked, and how its response is read. Pure.
+
+The same values as in `contract.py`, put where the manifest says.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote as percent_encode
+
+from pydantic import JsonValue
+
+from gateval.candidates.bounded import json_path, template
+from gateval.candidates.claims import ClaimError, read_steps, read_usage
+from gateval.candidates.contract import Said, question, read_answer, said_output
+from gateval.candidates.serving.options import Request, Response
+from gateval.domain.base import JsonObject
+from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.model_call import Usage
+from gateval.domain.quoting import quote
+from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.trace import Trace
+from gateval.ports import LocalReply, LocalRequest
+from gateval.wire.json_text import write_json
+
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+def write_request(written: Request, asked: FixtureInput) -> LocalRequest:
+    """Return the request of a trial.
+
+    Raises `TemplateError` when the fixture lacks what a template names.
+    """
+    values = question(asked)
+    budget = template.Budget()
+    headers = [
+        (name, _header(name, text, values, budget)) for name, text in written.headers.items()
+    ]
+    if written.method in _WITH_BODY and "content-type" not in {name.lower() for name, _ in headers}:
+        headers.append(("Content-Type", "application/json"))
+    return LocalRequest(
+        method=written.method,
+        target=_target(written.path, values, budget),
+        headers=tuple(headers),
+        body=_body(written, values, budget),
+    )
+
+
+def _target(path: str, values: JsonObject, budget: template.Budget) -> str:
+    """What stands in the manifest is kept, what comes from the fixture is percent-encoded."""
+    return "".join(
+        percent_encode(text, safe="/?&=%:@!$'()*+,;~-._" if literal else "", errors="replace")
+        for text, literal in template.render_text(path, values, budget)
+    )
+
+
+def _header(name: str, source: str, values: JsonObject, budget: template.Budget) -> str:
+    text = "".join(part for part, _ in template.render_text(source, values, budget))
+    if _CONTROL.search(text):
+        raise template.TemplateError(
+            f"the header `{name}` would hold a line break or another control character"
+        )
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _body(written: Request, values: JsonObject, budget: template.Budget) -> bytes | None:
+    if written.method not in _WITH_BODY:
+        return None
+    if written.body is None:
+        return write_json(values)
+    return write_json(_filled(written.body, values, budget))
+
+
+def _filled(body: JsonValue, values: JsonObject, budget: template.Budget) -> JsonValue:
+    if isinstance(body, str):
+        return template.render(body, values, budget)
+    if isinstance(body, dict):
+        return {key: _filled(value, values, budget) for key, value in body.items()}
+    if isinstance(body, list):
+        return [_filled(value, values, budget) for value in body]
+    return body
+
+
+def read_reply(paths: Response, reply: LocalReply) -> Said:
+    """Read what a server answered with a status of 2xx. Raises `ClaimError`."""
+    if paths.output is None:
+        return read_answer(reply.body)
+    document = _document(reply)
+    try:
+        output = json_path.find(paths.output, document)
+    except json_path.PathError as error:
+        raise ClaimError(f"{error}: {_shown(reply)}")
+    trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
+    claimed = Usage() if usage is None else read_usage(usage)
+    return Said(
+        output=said_output(output, f"the value at `{paths.output}`"),
+        trace=None
+        if trace is None
+        else Trace(steps=read_steps(trace).steps(), source="candidate", usage=claimed),
+        usage=claimed,
+    )
+
+
+def _document(reply: LocalReply) -> JsonValue:
+    text = reply.body.decode("utf-8", "replace").removeprefix("\ufeff")
+    kind = reply.content_type.partition(";")[0].strip().lower()
+    if kind == "text/event-stream":
+        raise ClaimError("it is a stream of events; ask the server for one whole JSON answer")
+    try:
+        return read_json(text)
+    except NotStrictJson as error:
+        declared = f"declared as {quote(kind)}" if kind else "without a Content-Type"
+        raise ClaimError(f"it is no JSON ({error}), {declared}: {_shown(reply)}")
+
+
+def _claim(path: str | None, document: JsonValue) -> JsonValue:
+    """Return what the server claims there; None if it claims nothing."""
+    if path is None:
+        return None
+    try:
+        return json_path.find(path, document)
+    except json_path.Nothing:
+        return None
+    except json_path.PathError as error:
+        raise ClaimError(str(error))
+
+
+def _shown(reply: LocalReply) -> str:
+    return quote(reply.body[:200].decode("utf-8", "replace"))

@@ -1,0 +1,105 @@
+"""HTTP to candidates that are servers: untrusted peers on loopback addresses.
+
+No proxy, no cookies, no redirects, no decompression, a connection for each request, and limits on
+time, on the size of the answer, and (aiohttp's own) on its headers.
+"""
+
+from __future__ import annotations
+
+import io
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+from yarl import URL
+
+from gateval.domain.quoting import quote
+from gateval.ports import LocalHttpError, LocalReply, LocalRequest
+
+LOOPBACK = frozenset({"127.0.0.1", "::1"})
+
+_HEADERS = {"Accept-Encoding": "identity", "User-Agent": "gateval"}
+
+
+class LoopbackClient:
+    """Fulfils `ports.LocalHttp`. Use it as an async context manager."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(force_close=True, limit=0, use_dns_cache=False),
+            trust_env=False,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=_HEADERS,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def ask(
+        self, host: str, port: int, request: LocalRequest, *, seconds: float, limit: int
+    ) -> LocalReply:
+        """See `ports.LocalHttp`."""
+        if self._session is None or host not in LOOPBACK:
+            raise RuntimeError("the client is not open, or the address is no loopback address")
+        path, _, query = request.target.partition("?")
+        url = URL.build(
+            scheme="http",
+            host=f"[{host}]" if ":" in host else host,
+            port=port,
+            path=path,
+            query_string=query,
+            encoded=True,
+        )
+        try:
+            async with self._session.request(
+                request.method,
+                url,
+                data=None if request.body is None else io.BytesIO(request.body),
+                headers=request.headers,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=seconds),
+            ) as response:
+                return await _reply(response, limit)
+        except TimeoutError:
+            raise LocalHttpError(f"did not answer within {seconds:g} s", late=True)
+        except aiohttp.ClientConnectorError as error:
+            why = error.os_error.strerror or type(error.os_error).__name__
+            raise LocalHttpError(f"cannot be reached ({why})", refused=True)
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
+            raise LocalHttpError("closed the connection before its answer was complete")
+        except aiohttp.ClientResponseError as error:
+            raise LocalHttpError(f"sent no usable HTTP ({quote(error.message)})")
+        except (aiohttp.ClientError, ValueError) as error:
+            raise LocalHttpError(f"sent no usable HTTP ({type(error).__name__})")
+
+
+async def _reply(response: aiohttp.ClientResponse, limit: int) -> LocalReply:
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding.lower() != "identity":
+        raise LocalHttpError(f"compressed its answer ({quote(encoding)}), which was not asked for")
+    too_long = LocalHttpError(f"answered with more than {limit:,} bytes")
+    if (response.content_length or 0) > limit:
+        raise too_long
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > limit:
+            raise too_long
+    return LocalReply(
+        status=response.status,
+        content_type=response.headers.get("Content-Type", ""),
+        body=bytes(body),
+        location=response.headers.get("Location", ""),
+    )

@@ -1,0 +1,441 @@
+"""Servers that mean well: what they are asked, how they are read, and who replaces them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gateval.candidates.team import Candidates
+from gateval.domain.base import JsonObject
+from gateval.domain.trial import Answer, Cause, NoAnswer
+from tests.helpers.candidates import Door, World, ask, no_survivors, open_files
+from tests.helpers.serving import ECHO, HTTP, answers, server, warnings
+
+
+def test_it_is_asked_and_read_as_the_manifest_says(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+class Mine(Handler):
+    def answer(self, body):
+        self.say(200, {"reply": {"path": self.path, "body": body, "seen": self.headers["X-Seen"]}})
+serve(Mine)
+""",
+    )
+    request: JsonObject = {
+        "path": "/orders/{{ input.payload.id }}?dry=1",
+        "headers": {"X-Seen": "{{ input.type }}"},
+        "body": {"count": "{{ input.payload.count }}", "text": "{{ prompt }}!", "list": ["{{ input.payload.tags }}", 1]},
+    }  # fmt: skip
+    asked = ask(payload={"prompt": "hi", "id": "a/b", "count": 3, "tags": ["x"]})
+    (found,) = answers(world, server(request=request), asked)
+    assert isinstance(found, Answer), found
+    assert found.output == (
+        '{"body":{"count":3,"list":[["x"],1],"text":"hi!"},"path":"/orders/a%2Fb?dry=1",'
+        '"seen":"prompt"}'
+    )
+    assert world.leftovers() == []
+    assert no_survivors(world.surroundings.run)
+
+
+def test_by_default_it_speaks_the_contract_of_command(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+class Mine(Handler):
+    def answer(self, body):
+        assert body == {"version": 1, "input": {"type": "prompt", "payload": {"prompt": "hi"}}, "prompt": "hi"}
+        steps = [{"type": "tool_call", "tool": "look"}, {"type": "assistant", "text": "done"}]
+        self.say(200, {"output": "done", "trace": steps, "usage": {"input_tokens": 3}})
+serve(Mine)
+""",
+    )
+    (found,) = answers(world, server(request={"path": "/"}, response={}), ask("hi"))
+    assert isinstance(found, Answer), found
+    assert found.trace is not None
+    assert (found.output, len(found.trace.steps), found.usage.input_tokens) == ("done", 2, 3)
+
+
+def test_trace_and_usage_stand_where_the_manifest_says(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+class Mine(Handler):
+    def answer(self, body):
+        self.say(200, {"out": [{"type": "note", "text": "no"}, {"type": "text", "text": "yes"}],
+                       "steps": [{"type": "assistant", "text": "yes"}], "cost": {"input_tokens": 7}})
+serve(Mine)
+""",
+    )
+    paths: JsonObject = {
+        "output": "$.out[?@.type=='text'].text", "trace": "$.steps", "usage": "$.cost"
+    }  # fmt: skip
+    (found,) = answers(world, server(response=paths), ask())
+    assert isinstance(found, Answer), found
+    assert found.trace is not None
+    assert (found.output, found.usage.input_tokens) == ("yes", 7)
+
+
+READINGS: list[tuple[str, object, str]] = [
+    ("$.reply", {"reply": 7}, "7"),
+    ("$.reply", {"reply": {"b": 1, "a": [None]}}, '{"a":[null],"b":1}'),
+    ("$", ["x"], '["x"]'),
+    ("$..text", {"a": [{"b": {"text": "deep"}}]}, "deep"),
+    ("$.reply", {"reply": None}, "the value at `$.reply` is empty"),
+    ("$.reply", {"reply": " "}, "the value at `$.reply` is empty"),
+    ("$.reply", {"replay": "x"}, "nothing stands at `$.reply`"),
+    ("$.a[*]", {"a": ["x", "y"]}, "`$.a[*]` names more than one value"),
+    ("$.reply", b"<html>", 'no JSON (expecting value at line 1, column 1), declared as "text/plain": "<html>"'),
+    ("$.reply", b"", "it is no JSON"),
+    ("$.reply", b'{"reply": "a", "reply": "b"}', 'the key "reply" stands there twice'),
+    ("$.reply", b"[" * 5000, "nested more than 100 levels deep"),
+    ("$..[?@.x==1]", b"[" + b"0," * 400_000 + b"0]", "`$..[?@.x==1]` would look at too many values"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "body", "expected"), READINGS)
+def test_the_final_message_is_found_or_the_reason_told(
+    path: str, body: object, expected: str, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    kind = "text/plain" if isinstance(body, bytes) else "application/json"
+    data = body if isinstance(body, bytes) and len(body) < 100 else None
+    said = repr(body) if data is not None or not isinstance(body, bytes) else _written(body)
+    world.write(
+        "agent.py",
+        HTTP
+        + f"class Mine(Handler):\n    def answer(self, body): self.say(200, {said}, {kind!r})\nserve(Mine)\n",
+    )
+    (found,) = answers(world, server(response={"output": path}), ask())
+    text = found.output if isinstance(found, Answer) else found.reason
+    assert (text == expected) if isinstance(found, Answer) else (expected in text), text
+    if isinstance(found, NoAnswer):
+        assert found.cause is Cause.CANDIDATE
+        assert found.reason.startswith("The server's answer cannot be used: ")
+
+
+def _written(body: bytes) -> str:
+    """A short expression for a long text of few different letters."""
+    return 'b"[" * 5000' if body[1:2] == b"[" else 'b"[" + b"0," * 400_000 + b"0]"'
+
+
+def test_instances_run_side_by_side_one_trial_at_a_time_each(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+busy = 0
+class Mine(Handler):
+    def answer(self, body):
+        global busy
+        busy += 1
+        seen, _ = busy, time.sleep(0.3)
+        busy -= 1
+        self.say(200, {"reply": f"{os.getpid()} {seen}"})
+serve(Mine)
+""",
+    )
+    found = answers(world, server(instances=3), *[ask() for _ in range(6)], side_by_side=True)
+    said = [one.output.split() for one in found if isinstance(one, Answer)]
+    assert len(said) == 6
+    assert {busy for _, busy in said} == {"1"}
+    assert 2 <= len({pid for pid, _ in said}) <= 3
+
+
+@pytest.mark.parametrize(
+    ("restart", "expected"), [("never", ["1", "2", "3"]), ("perTrial", ["1"] * 3)]
+)
+def test_restart_says_whether_trials_share_an_instance(
+    restart: str, expected: list[str], tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+count = 0
+class Mine(Handler):
+    def answer(self, body):
+        global count
+        count += 1
+        self.say(200, {"reply": str(count)})
+serve(Mine)
+""",
+    )
+    found = answers(world, server(restart=restart), ask(), ask(), ask())
+    assert [one.output for one in found if isinstance(one, Answer)] == expected
+    assert warnings(world) == []
+
+
+def test_port_in_command_and_environment(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+class Mine(Handler):
+    def answer(self, body):
+        self.say(200, {"reply": str(os.environ["PORT"] == sys.argv[1] and os.environ["ADDRESS"] == "here:" + sys.argv[1])})
+serve(Mine)
+""",
+    )
+    (found,) = answers(world, server(env={"ADDRESS": "here:{port}"}), ask())
+    assert isinstance(found, Answer)
+    assert found.output == "True"
+
+
+def test_readiness_is_waited_for_and_not_counted(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+began = time.monotonic()
+class Mine(Handler):
+    def do_GET(self): self.say(200 if time.monotonic() > began + 0.8 else 503, {})
+serve(Mine)
+""",
+    )
+    (found,) = answers(world, server(ready={"path": "/healthz"}), ask("hi", timeout=0.7))
+    assert isinstance(found, Answer), found
+    assert found.seconds < 0.5
+
+
+STARTS: list[tuple[str, str, str, str]] = [
+    ("import sys; print('no database', file=sys.stderr); sys.exit(3)", "The server ended with exit code 3 before it was ready.", "no database", ""),
+    ("pass", "The server ended with exit code 0 before it was ready.", "$ ", ""),
+    ("import time; print('thinking', flush=True); time.sleep(60)", "The server was not ready within 0.5 s: it did not begin to listen.", "thinking", ""),
+    (HTTP + "class Mine(Handler):\n    def do_GET(self): self.say(500, {})\nserve(Mine)\n", "it answered GET /up with status 500.", "$ ", "/up"),
+    (HTTP + "class Mine(Handler):\n    def do_GET(self): self.say(302, {}, Location='/')\nserve(Mine)\n", "it answered GET /up with status 302.", "$ ", "/up"),
+    (HTTP + "class Mine(Handler):\n    def do_GET(self): time.sleep(60)\nserve(Mine)\n", "The server was not ready within 0.5 s: it did not answer within", "$ ", "/up"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "reason", "last", "path"), STARTS)
+def test_a_server_that_does_not_start_is_tried_once(
+    program: str, reason: str, last: str, path: str, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    world.write("agent.py", program)
+    ready: JsonObject = {"timeoutSeconds": 0.5 if "sleep(60)" in program or path else 10}
+    agent = server(ready={**ready, "path": path} if path else ready)
+    began = time.monotonic()
+    one, other = answers(world, agent, ask(), ask())
+    assert isinstance(one, NoAnswer)
+    assert one == other
+    assert one.cause is Cause.CANDIDATE
+    assert not one.timed_out
+    assert reason in one.reason
+    assert last in "\n".join(one.detail)
+    assert "{port}" in one.detail[0]
+    assert time.monotonic() - began < 8
+    assert world.leftovers() == []
+    assert no_survivors(world.surroundings.run)
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    (found,) = answers(world, server(command=["no-such-server"]), ask())
+    assert isinstance(found, NoAnswer)
+    assert "`no-such-server` was not found" in found.reason
+
+
+def test_another_port_is_tried_when_one_is_taken(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+import pathlib, socket, subprocess
+tried = pathlib.Path("tried")
+if not tried.exists():
+    tried.write_text(sys.argv[1])
+    thief = "import socket, sys, time; s = socket.socket(); s.bind(('127.0.0.1', int(sys.argv[1]))); s.listen(); print('mine', flush=True); time.sleep(20)"
+    child = subprocess.Popen([sys.executable, "-c", thief, sys.argv[1]], stdout=subprocess.PIPE, start_new_session=True)
+    child.stdout.readline()
+    pathlib.Path("thief").write_text(str(child.pid))
+try:
+    serve()
+except OSError:
+    sys.exit("address already in use")
+""",
+    )
+    try:
+        (found,) = answers(world, server(ready={"path": "/", "timeoutSeconds": 10}), ask("hi"))
+    finally:
+        os.kill(int((world.export / "thief").read_text()), 9)
+    assert isinstance(found, Answer), found
+    assert found.output == "You said: hi"
+
+
+def test_a_dead_instance_is_replaced_and_the_loss_named(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+class Mine(Handler):
+    def answer(self, body):
+        if body["message"] == "die":
+            print("out of cheese", file=sys.stderr, flush=True)
+            os._exit(4)
+        self.say(200, {"reply": "fine"})
+serve(Mine)
+""",
+    )
+    first, lost, after = answers(world, server(), ask("a"), ask("die"), ask("b"))
+    assert isinstance(first, Answer)
+    assert isinstance(after, Answer)
+    assert isinstance(lost, NoAnswer)
+    assert lost.cause is Cause.CANDIDATE
+    assert lost.reason.startswith(
+        "The server closed the connection before its answer was complete."
+    )
+    assert lost.reason.endswith("It ended with exit code 4.")
+    assert lost.detail[-1] == "out of cheese"
+    assert warnings(world) == ["The server ended with exit code 4 in a trial; it is replaced."]
+
+
+def test_an_instance_that_dies_between_trials_costs_no_trial(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+import threading
+class Mine(Handler):
+    def answer(self, body):
+        self.say(200, {"reply": "fine"})
+        threading.Timer(0.05, lambda: os._exit(9)).start()
+serve(Mine)
+""",
+    )
+
+    async def main() -> list[Answer | NoAnswer]:
+        found = []
+        async with world.http, Candidates(world.surroundings) as candidates:
+            for _ in range(7):  # more often than a server may be lost in a row
+                found.append(await candidates.answer(server(), ask()))
+                await asyncio.sleep(0.25)
+        return found
+
+    found = asyncio.run(main())
+    assert all(isinstance(one, Answer) for one in found), found
+    assert (
+        warnings(world)
+        == ["The server ended with exit code 9 between two trials; it is replaced."] * 6
+    )
+
+
+def test_a_server_that_cannot_stay_up_is_not_started_for_ever(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+open("starts", "a").write("x")
+class Mine(Handler):
+    def answer(self, body): os._exit(5)
+serve(Mine)
+""",
+    )
+    found = answers(world, server(), *[ask() for _ in range(8)])
+    assert all(isinstance(one, NoAnswer) for one in found)
+    assert (world.export / "starts").read_text() == "xxxxx"
+    last = found[-1]
+    assert isinstance(last, NoAnswer)
+    assert last.reason == (
+        "The server was lost 5 times without an answer in between and is not started again. "
+        "The server ended with exit code 5 in a trial."
+    )
+
+
+def test_the_trial_goes_on_only_while_it_is_under_way_at_the_door(tmp_path: Path) -> None:
+    door = Door()
+    world = World(tmp_path, door=door)
+    world.write("agent.py", ECHO)
+    found = answers(world, server(models=("openai/m",)), ask("a"), ask("b"))
+    assert all(isinstance(one, Answer) for one in found)
+    assert len(door.opened) == 1
+    assert door.closed >= 1
+
+
+@pytest.mark.parametrize("moment", [0.05, 0.3, 0.8])
+def test_cancelled_at_any_moment_nothing_is_left(moment: float, tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        "import time\ntime.sleep(0.2)\n"
+        + HTTP
+        + "class Mine(Handler):\n    def answer(self, body): time.sleep(60)\nserve(Mine)\n",
+    )
+
+    async def main() -> None:
+        async with world.http, Candidates(world.surroundings) as candidates:
+            tasks = [
+                asyncio.ensure_future(candidates.answer(server(instances=2), ask()))
+                for _ in range(3)
+            ]
+            await asyncio.sleep(moment)
+            for task in tasks:
+                task.cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(one, asyncio.CancelledError) for one in results)
+
+    before = open_files()
+    asyncio.run(main())
+    assert no_survivors(world.surroundings.run)
+    assert world.leftovers() == []
+    assert open_files() == before
+
+
+def test_a_server_on_the_other_loopback_address(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+import socket
+class Six(ThreadingHTTPServer): address_family = socket.AF_INET6
+Six(("::1", int(sys.argv[1])), Handler).serve_forever()
+""",
+    )
+    (found,) = answers(world, server(), ask("hi"))
+    assert isinstance(found, Answer), found
+
+
+def test_it_sees_a_private_home_and_no_secret(tmp_path: Path) -> None:
+    world = World(
+        tmp_path,
+        environ={
+            "PATH": os.environ["PATH"],
+            "OPENAI_API_KEY": "sk-canary",
+            "http_proxy": "http://127.0.0.1:9",
+        },
+    )
+    world.write(
+        "agent.py",
+        HTTP
+        + """
+class Mine(Handler):
+    def answer(self, body): self.say(200, {"reply": json.dumps(dict(os.environ))})
+serve(Mine)
+""",
+    )
+    (found,) = answers(world, server(), ask())
+    assert isinstance(found, Answer), found
+    assert "sk-canary" not in found.output
+    assert str(world.surroundings.scratch) in found.output
+    assert sys.executable

@@ -1,0 +1,63 @@
+"""What `validate` says of a runtime `http` that is written wrongly: sentence, line and column."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.app.registries import registries
+from gateval.formats.manifests import read_manifests
+
+AGENT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata:
+  name: a
+spec:
+  runtime:
+    type: http
+    command: [serve, "{port}"]
+    ready: {path: /healthz, timeoutSeconds: 5}
+    request:
+      path: /chat
+      body: {message: "{{ prompt }}"}
+    response: {output: $.reply}
+    instances: 2
+"""
+
+CASES = [
+    ('    command: [serve, "{port}"]\n', "", "7:5: spec.runtime: A runtime of type http needs `command`: the program that is the agent, and its arguments."),
+    ("      path: /chat\n", "", '10:5: spec.runtime.request.path: The required key "path" is missing.'),
+    ('    request:\n      path: /chat\n      body: {message: "{{ prompt }}"}\n', "", '6:3: spec.runtime.request: The required key "request" is missing.'),
+    ("instances", "instance", 'spec.runtime.instance: Unknown key "instance". Did you mean "instances"?'),
+    ("timeoutSeconds", "timeoutSecond", '9:29: spec.runtime.ready.timeoutSecond: Unknown key "timeoutSecond". Did you mean "timeoutSeconds"?'),
+    ("body: {", "boddy: {", '12:7: spec.runtime.request.boddy: Unknown key "boddy". Did you mean "body"?'),
+    ("instances: 2", "instances: 0", "14:16: spec.runtime.instances: "),
+    ("instances: 2", "restart: always", '14:14: spec.runtime.restart: '),
+    ("{{ prompt }}", "{{ promt }}", "12:13: spec.runtime.request.body: `body.message`: a template does not know `promt`"),
+    ("{{ prompt }}", "{{ prompt", "12:13: spec.runtime.request.body: `body.message`: the template cannot be read"),
+    ("$.reply", "reply", "13:24: spec.runtime.response.output: no JSONPath of RFC 9535"),
+    ("{output: $.reply}", "{trace: $.t}", "spec.runtime.response: `trace` and `usage` need `output`"),
+    ("path: /chat", "path: chat", "11:13: spec.runtime.request.path: a path begins with one `/`"),
+    ("path: /chat", "path: //evil.example/x", "11:13: spec.runtime.request.path: a path begins with one `/`"),
+    ("path: /chat", "path: http://evil.example/x", "11:13: spec.runtime.request.path: a path begins with one `/`"),
+    ("path: /chat", "path: /chat\n      method: GET", "spec.runtime.request: a GET request has no body"),
+    ("path: /chat", "path: /chat\n      headers: {Host: evil.example}", "12:16: spec.runtime.request.headers: `Host` belongs to the connection"),
+    ("path: /chat", 'path: /chat\n      headers: {"X\\r\\nY": "1"}', "cannot name a header"),
+]  # fmt: skip
+
+
+def _problems(text: str) -> list[str]:
+    found = read_manifests("a.yaml", text.encode(), registries()).problems
+    return [str(problem).removeprefix("a.yaml:") for problem in found]
+
+
+def test_it_is_fine_as_it_stands() -> None:
+    assert _problems(AGENT) == []
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), CASES, ids=[case[2][:60] for case in CASES])
+def test_what_is_wrong_is_told_with_its_place(old: str, new: str, expected: str) -> None:
+    assert old in AGENT
+    told = _problems(AGENT.replace(old, new))
+    assert len(told) == 1, told
+    assert expected in told[0]
