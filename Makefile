@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint unit docs schemas image-check lock bench clean
 
-demo: $(VENV)/run.stamp
+demo: $(VENV)/run.stamp $(VENV)/agents.stamp
 	@$(BIN)/python -m examples.demo
 
 test: $(VENV)/dev.stamp
@@ -52,6 +52,14 @@ $(VENV)/dev.stamp: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 	@$(PIP) --require-hashes -r requirements/dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/run.stamp
+
+# What the agents of the examples need, apart from the gate: its own lock stays free of their SDKs.
+$(VENV)/agents.stamp: requirements/agents.lock | $(VENV)/bin/python
+	@echo "Setting up $(VENV)/agents from requirements/agents.lock ..."
+	@$(PYTHON) -m venv $(VENV)/agents
+	@$(VENV)/agents/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/agents.lock
+	@$(VENV)/agents/bin/python -m compileall -q $(VENV)/agents/lib || true
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -24,6 +24,9 @@ SECONDS = 120
 PASSED_ON = ("PATH", "LANG", "TMPDIR", "TERM", "COLUMNS", "NO_COLOR", "LD_LIBRARY_PATH")
 """What the gate gets of our environment; in particular no provider key."""
 
+AGENTS = EXAMPLES.parent / ".venv" / "agents" / "bin"
+"""Where the shop's agents find Python and their client, if `make demo` has set it up."""
+
 EXPECTED = {("regression", "refund-must-clarify"), ("no-answer", "shipping-light-parcel")}
 """Code and fixture of reasons that the decision must hold, or the demo shows something else."""
 
@@ -107,7 +110,17 @@ def environment(workspace: Path) -> dict[str, str]:
     """
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     users = {} if passable(sys.executable) else {"GATEVAL_CANDIDATE_USERS": "none"}
-    return passed_on | users | {"HOME": str(workspace), "GIT_CONFIG_NOSYSTEM": "1"}
+    return passed_on | users | {
+        "PATH": agents_path(),
+        "HOME": str(workspace),
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+
+
+def agents_path() -> str:
+    """Return a PATH on which the agents' Python comes first: theirs, else the one that runs us."""
+    first = AGENTS if AGENTS.is_dir() else Path(sys.executable).parent
+    return os.pathsep.join((str(first), os.environ.get("PATH", os.defpath)))
 
 
 def verdict(status: int, decision: dict[str, Any]) -> int:

@@ -7,5 +7,6 @@ compile() { "$uv" pip compile --universal --python-version 3.11 --generate-hashe
   --no-emit-index-url --no-header --quiet "$@"; }
 compile pyproject.toml -o requirements/run.lock
 compile --group dev pyproject.toml -o requirements/dev.lock
+compile requirements/agents.in -o requirements/agents.lock
 compile requirements/build.in -o requirements/build.lock
 compile requirements/image.in -o requirements/image.lock

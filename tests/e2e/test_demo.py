@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from examples.demo import build
+from examples.demo import agents_path, build
 from gateval.domain.comparison import Change
 from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report, make_report
@@ -56,7 +55,7 @@ class Shown(NamedTuple):
 
 
 def _ran(command: list[str], *, cwd: Path, tmp: Path) -> Shown:
-    env = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp), "HOME": str(tmp), **KEYS}
+    env = {"PATH": agents_path(), "TMPDIR": str(tmp), "HOME": str(tmp), **KEYS}
     if command[-1].endswith("demo"):
         env["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(

@@ -14,6 +14,10 @@ from gateval.judging.neutral import shorten
 NODES_LIMIT = 5_000
 """Objects and lists of a schema with its references written out."""
 
+_AGAIN = {"unevaluatedProperties", "unevaluatedItems"}
+_AGAIN_LIMIT = 3
+_EXACT_WEIGHT = 300
+
 _DIALECTS = {
     "https://json-schema.org/draft/2020-12/schema",
     "https://json-schema.org/draft/2019-09/schema",
@@ -25,6 +29,8 @@ _DIALECTS = {
 def count_nodes(schema: JsonObject) -> int:
     """Return how many objects and lists the schema has, each reference counted as what it names.
 
+    What is checked more than once, or at length, counts as often: see `_weight`.
+
     Raises ValueError with a sentence for a reference that is not `#/…` or that names nothing, for
     a circle of references, for more than `NODES_LIMIT`, and for what would make a reference mean
     something else (an `$id` inside, dynamic references, old or unknown dialects).
@@ -35,11 +41,12 @@ def count_nodes(schema: JsonObject) -> int:
             f"`$schema` is {shorten(str(dialect), 80)}; use JSON Schema 2020-12, 2019-09, "
             "draft-07 or draft-06"
         )
-    todo: list[tuple[JsonValue, frozenset[str]]] = [(schema, frozenset())]
+    todo: list[tuple[JsonValue, frozenset[str], int]] = [(schema, frozenset(), 0)]
     nodes = 0
     while todo:
-        node, path = todo.pop()
-        nodes += 1
+        node, path, again = todo.pop()
+        again += _looks_again(node)
+        nodes += _weight(node, again)
         if nodes > NODES_LIMIT:
             raise ValueError(
                 f"the schema has more than {NODES_LIMIT:,} parts when its references are written "
@@ -49,10 +56,29 @@ def count_nodes(schema: JsonObject) -> int:
             _refuse_other_bases(node, is_root=node is schema)
             reference = node.get("$ref")
             if isinstance(reference, str):
-                todo.append((_target(schema, reference, path), path | {reference}))
+                todo.append((_target(schema, reference, path), path | {reference}, again))
         parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-        todo.extend((part, path) for part in parts if isinstance(part, dict | list))
+        todo.extend((part, path, again) for part in parts if isinstance(part, dict | list))
     return nodes
+
+
+def _looks_again(node: JsonValue) -> bool:
+    return isinstance(node, dict) and not _AGAIN.isdisjoint(node)
+
+
+def _weight(node: JsonValue, again: int) -> int:
+    """Return what one object or list of a schema costs.
+
+    `unevaluatedProperties` has everything beside it checked again, and one inside another again and
+    again: 14 of them hold the gate for 8 seconds. `multipleOf` divides exactly, with big numbers.
+    """
+    if again > _AGAIN_LIMIT:
+        raise ValueError(
+            f"{' and '.join(f'`{key}`' for key in sorted(_AGAIN))} may be nested "
+            f"{_AGAIN_LIMIT} levels deep, as each checks everything inside it again"
+        )
+    exact = isinstance(node, dict) and "multipleOf" in node
+    return (1 << 2 * again) * (_EXACT_WEIGHT if exact else 1)
 
 
 def _refuse_other_bases(node: JsonObject, *, is_root: bool) -> None:

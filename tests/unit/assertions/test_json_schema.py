@@ -117,6 +117,7 @@ def test_a_property_called_like_a_keyword_is_no_reference() -> None:
 
 def test_references_are_counted_as_often_as_they_are_used() -> None:
     assert count_nodes({}) == 1
+    assert count_nodes({"multipleOf": 3}) == 300
     once = count_nodes(doubling(1))
     assert count_nodes(doubling(6)) > 2**6 > once
     escaped: dict[str, Any] = {

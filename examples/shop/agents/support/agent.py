@@ -1,58 +1,87 @@
-"""The customer-support agent: one question on standard input, one answer on standard output."""
+"""The agent itself: a loop of model calls and tools, on the official OpenAI client.
+
+The client reads OPENAI_BASE_URL and OPENAI_API_KEY; under the gate these are its local door and a
+key that is worth nothing elsewhere.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
-import sys
+import os
 from pathlib import Path
 from typing import Any
 
-from chat import ModelUnavailable, ask_model
-from desk import Desk, DeskError
+from desk import TOOLS, Desk, DeskError
+from openai import OpenAI, OpenAIError
 
 HERE = Path(__file__).parent
 TURNS = 12
 """Model calls for one question; an agent that needs more is going in circles."""
 
 
-def main() -> int:
-    """Answer the question, or say on standard error why there is no answer."""
-    question = json.load(sys.stdin)
-    desk = Desk(HERE / "orders.json", Path.home() / "support-desk.json")
-    try:
-        output = answer(question["prompt"], desk)
-    except ModelUnavailable as error:
-        print(f"support agent: {error}", file=sys.stderr)
-        return 1
-    print(json.dumps({"output": output}))
-    return 0
+class NoReply(Exception):
+    """There is no answer for the customer; the text says why."""
+
+
+@functools.cache
+def client() -> OpenAI:
+    """Return the client, made once: it keeps its connections."""
+    return OpenAI(timeout=60)
 
 
 def answer(prompt: str, desk: Desk) -> str:
     """Talk to the model until it has no more tools to call; return what it says last."""
-    messages: list[dict[str, Any]] = [
+    messages: list[Any] = [
         {"role": "system", "content": (HERE / "prompts" / "support.md").read_text("utf-8")},
         {"role": "user", "content": prompt},
     ]
     for _ in range(TURNS):
         reply = ask_model(messages)
-        messages.append(reply)
-        calls = reply.get("tool_calls") or []
-        if not calls:
-            return str(reply["content"])
-        messages += [carry_out(call, desk) for call in calls]
-    raise ModelUnavailable(f"the model still calls tools after {TURNS} turns")
+        messages.append(reply.to_dict())
+        if not reply.tool_calls:
+            return reply.content or ""
+        messages += [carry_out(call, desk) for call in reply.tool_calls]
+    raise NoReply(f"the model still calls tools after {TURNS} turns")
 
 
-def carry_out(call: dict[str, Any], desk: Desk) -> dict[str, Any]:
-    """Carry out one tool call; return the message with its result, which may be a refusal."""
-    function = call["function"]
+def ask_model(messages: list[Any]) -> Any:
+    """Send the conversation and return the assistant's message."""
     try:
-        result = desk.use(function["name"], json.loads(function["arguments"]))
+        completion = client().chat.completions.create(
+            model=os.environ["SUPPORT_MODEL"], messages=messages, tools=definitions()
+        )
+    except OpenAIError as error:
+        raise NoReply(f"the model did not answer: {error}") from error
+    return completion.choices[0].message
+
+
+def carry_out(call: Any, desk: Desk) -> dict[str, Any]:
+    """Carry out one tool call; return the message with its result, which may be a refusal."""
+    try:
+        result = desk.use(call.function.name, json.loads(call.function.arguments))
     except (DeskError, ValueError, TypeError) as error:
         result = {"error": str(error)}
-    return {"role": "tool", "tool_call_id": call["id"], "content": json.dumps(result)}
+    return {"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def definitions() -> list[Any]:
+    """Return the desk's tools as the model is told of them."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": description,
+                "parameters": {
+                    "type": "object",
+                    "properties": {
+                        argument: {"type": "string", "description": meaning}
+                        for argument, meaning in arguments.items()
+                    },
+                    "required": list(arguments),
+                },
+            },
+        }
+        for name, (description, arguments) in TOOLS.items()
+    ]
