@@ -46,7 +46,9 @@ HOSTILE: list[tuple[str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("what", "program", "expected"), HOSTILE, ids=[row[0] for row in HOSTILE])
+@pytest.mark.parametrize(
+    ("what", "program", "expected"), HOSTILE, ids=[row[0].replace(" ", "-") for row in HOSTILE]
+)
 def test_it_costs_one_trial_and_leaves_nothing(
     what: str, program: str, expected: str, tmp_path: Path
 ) -> None:

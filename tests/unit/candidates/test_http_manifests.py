@@ -55,7 +55,9 @@ def test_it_is_fine_as_it_stands() -> None:
     assert _problems(AGENT) == []
 
 
-@pytest.mark.parametrize(("old", "new", "expected"), CASES, ids=[case[2][:60] for case in CASES])
+@pytest.mark.parametrize(
+    ("old", "new", "expected"), CASES, ids=[f"{index}" for index in range(len(CASES))]
+)
 def test_what_is_wrong_is_told_with_its_place(old: str, new: str, expected: str) -> None:
     assert old in AGENT
     told = _problems(AGENT.replace(old, new))

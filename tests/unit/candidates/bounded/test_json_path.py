@@ -64,7 +64,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "expected"), REFUSED, ids=[row[0][:40] for row in REFUSED])
+@pytest.mark.parametrize(("expression", "expected"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_refused_when_the_manifest_is_read(expression: str, expected: str) -> None:
     began = time.process_time()
     if expected:

@@ -87,7 +87,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("source", "expected"), REFUSED, ids=[row[0][:40] for row in REFUSED])
+@pytest.mark.parametrize(("source", "expected"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_refused_when_the_manifest_is_read(source: str, expected: str) -> None:
     began = time.process_time()
     with pytest.raises(TemplateError) as refused:
