@@ -51,6 +51,24 @@ def agent_manifest(number: int) -> str:
     return head + shapes[number % len(shapes)]
 
 
+def served_agent_manifest(instances: int) -> str:
+    """The first Agent as a server of the runtime `http`."""
+    return textwrap.dedent(f"""\
+        apiVersion: gateval/v1
+        kind: Agent
+        metadata:
+          name: {agent_name(0)}
+        spec:
+          models: [openai/agent-model]
+          runtime:
+            type: http
+            command: [python3, -I, serve.py, "{{port}}"]
+            request: {{path: /chat, body: {{message: "{{{{ prompt }}}}"}}}}
+            response: {{output: $.reply}}
+            instances: {instances}
+        """)
+
+
 def system_prompt(number: int) -> str:
     """The system prompt of the nth Agent."""
     return (

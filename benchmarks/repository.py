@@ -66,6 +66,15 @@ def single_agent_files(fixtures: int, parallel: int) -> dict[str, str]:
     return texts
 
 
+def served_agent_files(fixtures: int, parallel: int) -> dict[str, str]:
+    """The same with an Agent that is a server, as many instances as trials side by side."""
+    server = Path(__file__).with_name("candidate_server.py").read_text("utf-8")
+    return single_agent_files(fixtures, parallel) | {
+        "agent/agent.yaml": manifests.served_agent_manifest(parallel),
+        "agent/serve.py": server,
+    }
+
+
 def repository(cache: Path, files: Files, change: Files) -> Path:
     """Return a repository with the commits `BASE` (`files`) and, checked out, `HEAD` (`change`).
 

@@ -17,11 +17,12 @@ from pathlib import Path
 from benchmarks.figures import Figure, median
 from benchmarks.manifests import agent_name
 from benchmarks.processes import GATEVAL, BenchmarkError, Sample, environment, sample
-from benchmarks.repository import repository, single_agent_files
+from benchmarks.repository import repository, served_agent_files, single_agent_files
 from benchmarks.scale import Scale
 
 NAME = "run_http"
 WALL_BAR = 1.25
+SERVED_WALL_BAR = 1.35
 CPU_MS_BAR = 5.0
 MEMORY_MB_BAR = 150.0
 CALLS_PER_FIXTURE = 2
@@ -34,7 +35,21 @@ def measure(scale: Scale) -> list[Figure]:
     with model_server(scale.latency) as address:
         for fixtures, parallel in scale.runs:
             figures += _measure_one(scale, fixtures, parallel, address)
+        figures.append(_measure_served(scale, *scale.runs[0], address))
     return figures
+
+
+def _measure_served(scale: Scale, fixtures: int, parallel: int, address: str) -> Figure:
+    """The same with a candidate that is a server, `parallel` processes of it on the same machine.
+
+    What they use of it, their start included, is in the figure: it is an upper bound.
+    """
+    folder = repository(scale.cache, served_agent_files(fixtures, parallel), {})
+    samples = [_run(folder, address, fixtures) for _ in range(scale.run_rounds + 1)][1:]
+    ideal = fixtures * CALLS_PER_FIXTURE * scale.latency / parallel
+    wall = median(one.wall for one in samples)
+    what = f"{fixtures} at {parallel}, http candidate: wall / ideal"
+    return Figure(NAME, what, wall / ideal, "×", SERVED_WALL_BAR)
 
 
 def _measure_one(scale: Scale, fixtures: int, parallel: int, address: str) -> list[Figure]:
