@@ -110,11 +110,15 @@ def environment(workspace: Path) -> dict[str, str]:
     """
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     users = {} if passable(sys.executable) else {"GATEVAL_CANDIDATE_USERS": "none"}
-    return passed_on | users | {
-        "PATH": agents_path(),
-        "HOME": str(workspace),
-        "GIT_CONFIG_NOSYSTEM": "1",
-    }
+    return (
+        passed_on
+        | users
+        | {
+            "PATH": agents_path(),
+            "HOME": str(workspace),
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
+    )
 
 
 def agents_path() -> str:

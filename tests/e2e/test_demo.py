@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from examples.demo import agents_path, build
+from examples.demo import build, environment
 from gateval.domain.comparison import Change
 from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report, make_report
@@ -55,7 +55,7 @@ class Shown(NamedTuple):
 
 
 def _ran(command: list[str], *, cwd: Path, tmp: Path) -> Shown:
-    env = {"PATH": agents_path(), "TMPDIR": str(tmp), "HOME": str(tmp), **KEYS}
+    env = environment(tmp) | {"TMPDIR": str(tmp), **KEYS}
     if command[-1].endswith("demo"):
         env["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(
