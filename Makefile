@@ -47,12 +47,6 @@ $(VENV)/run.stamp: requirements/run.lock requirements/build.lock pyproject.toml 
 	@$(BIN)/python -m compileall -q $(VENV)/lib src || true
 	@touch $@
 
-$(VENV)/dev.stamp: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
-	@echo "Setting up $(VENV) from requirements/dev.lock ..."
-	@$(PIP) --require-hashes -r requirements/dev.lock
-	@$(PIP) --no-deps --no-build-isolation --editable .
-	@touch $@ $(VENV)/run.stamp
-
 # What the agents of the examples need, apart from the gate: its own lock stays free of their SDKs.
 $(VENV)/agents.stamp: requirements/agents.lock | $(VENV)/bin/python
 	@echo "Setting up $(VENV)/agents from requirements/agents.lock ..."
@@ -60,6 +54,12 @@ $(VENV)/agents.stamp: requirements/agents.lock | $(VENV)/bin/python
 	@$(VENV)/agents/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/agents.lock
 	@$(VENV)/agents/bin/python -m compileall -q $(VENV)/agents/lib || true
 	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) from requirements/dev.lock ..."
+	@$(PIP) --require-hashes -r requirements/dev.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/run.stamp
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
