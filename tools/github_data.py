@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
+
 from tests.servers.github import routes
 from tests.servers.github.routing import ROUTES
 
@@ -27,6 +29,31 @@ OPENAPI = (
     "23.0.2",
     "sha512-pV8M7L9GY23AybNvTmo2nyjmpmnt6+2sRE/tqr0ZLQcPS4lnw7u5eZGNmwRNkBC3D7gZXbFx5AHzLUVRBXGDhg==",
 )
+EXAMPLES = (
+    "@octokit/webhooks-examples",
+    "7.6.1",
+    "sha512-De6U3XB6O3DtCa7bKgCMzTHdeopqqZ6SNivMYJnK65ierKL1AnNIA0tkRYCRS7lwGT792d+Ps1WbfHlso6MynQ==",
+)
+SCHEMAS = (
+    "@octokit/webhooks-schemas",
+    "7.6.1",
+    "sha512-qW0Bwtb76r4m2WzVhKDyfEeEnt1GEQoRjkCqmq2ZeB0nNVDJ+Z2LBDS9FDPyduuMXf/ZTWiCJp9PFFHgRfBe3A==",
+)
+EVENTS = {
+    "pull_request": (
+        "opened",
+        "synchronize",
+        "reopened",
+        "ready_for_review",
+        "labeled",
+        "unlabeled",
+        "closed",
+    ),
+    "merge_group": ("checks_requested",),
+    "issue_comment": ("created",),
+    "push": (None,),
+    "workflow_dispatch": (None,),
+}
 _PROSE = {
     "description",
     "summary",
@@ -48,6 +75,11 @@ def main() -> None:
     TARGET.mkdir(parents=True, exist_ok=True)
     described = json.loads(_fetch(OPENAPI, "package/generated/api.github.com.json"))
     _write("openapi.json", {"source": " ".join(OPENAPI), **trimmed(described, operations())})
+    schema = trimmed_schema(json.loads(_fetch(SCHEMAS, "package/schema.json")))
+    _write("webhook-schemas.json", {"source": " ".join(SCHEMAS), **schema})
+    index = json.loads(_fetch(EXAMPLES, "package/api.github.com/index.json"))
+    payloads = recorded(index, schema)
+    _write("webhook-payloads.json", {"source": " ".join(EXAMPLES), "payloads": payloads})
 
 
 def operations() -> set[tuple[str, str]]:
@@ -72,6 +104,50 @@ def trimmed(described: dict[str, Any], wanted: set[tuple[str, str]]) -> dict[str
             todo += _references(component)
     ordered = {kind: dict(sorted(named.items())) for kind, named in sorted(components.items())}
     return {"openapi": described["openapi"], "paths": paths, "components": ordered}
+
+
+def trimmed_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the definitions of our events and all that they stand on."""
+    found: dict[str, Any] = {}
+    todo = [f"#/definitions/{schema_name(event, action)}" for event, action in _events()]
+    while todo:
+        name = todo.pop().removeprefix("#/definitions/")
+        if name not in found:
+            found[name] = _without_prose(schema["definitions"][name])
+            todo += _references(found[name])
+    return {"$schema": schema["$schema"], "definitions": dict(sorted(found.items()))}
+
+
+def recorded(index: list[dict[str, Any]], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return for each event the smallest recorded payload that the schema allows."""
+    examples = {each["name"]: each["examples"] for each in index}
+    payloads: dict[str, Any] = {}
+    for event, action in _events():
+        reference = {"$ref": f"#/definitions/{schema_name(event, action)}"}
+        allowed = jsonschema_rs.Draft7Validator({**schema, **reference})
+        fitting = [
+            each
+            for each in examples[event]
+            if each.get("action") == action and allowed.is_valid(each)
+        ]
+        payloads[schema_name(event, action)] = min(fitting, key=_emptiness)
+    return payloads
+
+
+def _emptiness(payload: dict[str, Any]) -> tuple[int, int]:
+    """A payload that says more is better, and of those the shorter one."""
+    return list(payload.values()).count(None), len(json.dumps(payload))
+
+
+def schema_name(event: str, action: str | None) -> str:
+    """Return the name that the schemas give to an event with this action."""
+    return f"{event}${action or 'event'}"
+
+
+def _events() -> Iterator[tuple[str, str | None]]:
+    for event, actions in EVENTS.items():
+        for action in actions:
+            yield event, action
 
 
 def _without_prose(value: Any, *, names: bool = False) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.servers.github.state.commits import ChangedFile, Commit
 
 _STATUS = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "T": "changed"}
-_FORMAT = "%P%x00%T%x00%an%x00%ae%x00%aI%x00%B"
+_FORMAT = "%H%x00%P%x00%T%x00%an%x00%ae%x00%aI%x00%B"
 
 _CONFIG = """
 [uploadpack]
@@ -74,16 +74,16 @@ class GitStore:
         """Run git here and return what it prints, without the last line end."""
         return self._run(*arguments, check=True).stdout.removesuffix("\n")
 
-    def commit(self, sha: str) -> Commit | None:
-        """Return a commit by its full id."""
+    def history(self, sha: str) -> dict[str, Commit]:
+        """Return a commit by its full id with all that leads to it; empty if it is not here."""
         if len(sha) not in {40, 64}:
-            return None
-        shown = self._run("show", "--no-patch", f"--format={_FORMAT}", f"{sha}^{{commit}}")
+            return {}
+        shown = self._run("log", "-z", f"--format={_FORMAT}", f"{sha}^{{commit}}")
         if shown.returncode:
-            return None
-        parents, tree, author, email, date, message = shown.stdout.split("\0", 5)
-        day = date.replace("+00:00", "Z")
-        return Commit(sha, tuple(parents.split()), message.strip(), author, email, day, tree)
+            return {}
+        fields = iter(shown.stdout.split("\0"))
+        records = zip(*[fields] * (_FORMAT.count("%x00") + 1), strict=False)
+        return {record[0]: _commit(*record) for record in records}
 
     def refs(self) -> dict[str, str]:
         """Return every ref with its commit."""
@@ -129,6 +129,13 @@ class GitStore:
         if check and done.returncode:
             raise AssertionError(f"{' '.join(line)} exits with {done.returncode}: {done.stderr}")
         return done
+
+
+def _commit(
+    sha: str, parents: str, tree: str, author: str, email: str, date: str, message: str
+) -> Commit:
+    day = date.replace("+00:00", "Z")
+    return Commit(sha, tuple(parents.split()), message.strip(), author, email, day, tree)
 
 
 def _parsed(fields: list[str]) -> list[ChangedFile]:

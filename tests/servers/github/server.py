@@ -19,7 +19,7 @@ from typing import Self
 from aiohttp import web
 
 from tests.servers.github.api import Answer, Api
-from tests.servers.github.faults import Faults
+from tests.servers.github.faults import Fault, Faults
 from tests.servers.github.git_http import GitCall, allowed, is_git, run, take_note
 from tests.servers.github.graphql import PATHS as GRAPHQL
 from tests.servers.github.http import Reply, Request
@@ -51,6 +51,11 @@ class GitHubServer:
     def api_url(self) -> str:
         """What GITHUB_API_URL says."""
         return self.url + self._prefix
+
+    @property
+    def links(self) -> Links:
+        """The addresses in its answers; the helpers in `webhooks` ask for them."""
+        return self._api.links
 
     @property
     def log(self) -> Log:
@@ -87,8 +92,12 @@ class GitHubServer:
 
     def check(self) -> None:
         """Raise AssertionError if anything broke the contract, or a fault hit nothing."""
-        wrong = [*self.violations, *self.faults.unused()]
+        wrong = self.broken()
         assert not wrong, "\n".join(["the GitHub server was not used as GitHub is:", *wrong])
+
+    def broken(self) -> list[str]:
+        """Return a sentence for each breach of contract and each fault that hit nothing."""
+        return [*self.violations, *self.faults.unused()]
 
     def _run(self) -> None:
         try:
@@ -140,18 +149,22 @@ class GitHubServer:
         )
 
     async def _git(self, request: Request) -> Answer:
-        """Let git answer beside the loop; pushes one at a time, since each is told of at once."""
-        fault = self.faults.hit(request)
-        reply = None
-        if fault is None or fault.done or not (fault.drop or fault.reply):
+        """Let git answer beside the loop, unless a fault or a rule stands against it."""
+        fault = self.faults.hit(request) or Fault(request.method, request.path)
+        if fault.then is not None:
+            fault.then()
+        reply: Reply | None = fault.reply
+        if fault.done or not (fault.drop or fault.reply):
             call = allowed(self.world, request)
-            reply = call if isinstance(call, Reply) else await self._run_git(call)
+            true = call if isinstance(call, Reply) else await self._run_git(call)
+            reply = reply or true
+        if fault.drop:
+            reply = None
         self.git_log.add(request, reply.status if reply else 0, None)
-        if fault is None:
-            return Answer(reply)
-        return Answer(None if fault.drop else fault.reply or reply, fault.delay)
+        return Answer(reply, fault.delay)
 
     async def _run_git(self, call: GitCall) -> Reply:
+        """Run git; pushes one at a time, since the world is told of each."""
         async with self._pushing if call.moves_refs else contextlib.nullcontext():
             reply = await self._loop.run_in_executor(None, run, call)
             if call.moves_refs:

@@ -50,6 +50,7 @@ def test_check_runs_are_found_by_name_and_app(shop: Shop, connect: Connect) -> N
     assert [suite.app.slug for suite in commit.get_check_suites()] == ["github-actions", "acme-bot"]
     suite = commit.get_check_suites(app_id=other.id)[0]
     assert [run.id for run in suite.get_check_runs()] == [foreign.id]
+    assert suite.repository.get_check_suite(suite.id).head_sha == head
     assert (suite.status, suite.conclusion) == ("completed", "success")
 
 
@@ -125,12 +126,16 @@ def test_a_workflow_cannot_choose_where_its_check_leads(shop: Shop, connect: Con
 
 
 def test_statuses_add_up(shop: Shop, connect: Connect) -> None:
-    commit = connect(shop.token()).get_repo("acme/shop").get_commit(shop.pull.head_sha)
+    client = connect(shop.token())
+    commit = client.get_repo("acme/shop").get_commit(shop.pull.head_sha)
     assert commit.get_combined_status().state == "pending"
     commit.create_status("failure", context="gate", description="2 regressions")
     assert commit.get_combined_status().state == "failure"
     commit.create_status("success", context="gate")
     assert commit.get_combined_status().state == "success"
     assert [each.state for each in shop.repo.statuses] == ["failure", "success"]
+    every = f"/repos/acme/shop/commits/{shop.pull.head_sha}/statuses"
+    _, listed = client.requester.requestJsonAndCheck("GET", every)
+    assert [each["state"] for each in listed] == ["success", "failure"]
     with pytest.raises(github.GithubException, match="140 characters"):
         commit.create_status("success", description="x" * 141)

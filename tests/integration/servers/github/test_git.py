@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -209,3 +210,44 @@ def test_a_fork_lends_its_commits(remote: Remote, tmp_path: Path) -> None:
     )
     assert fetched.returncode == 0, fetched.stderr
     assert remote.git(tmp_path / "clone", "rev-parse", "FETCH_HEAD").stdout.strip() == sha
+
+
+def test_a_push_can_be_lost_after_the_deed(remote: Remote) -> None:
+    remote.server.faults.plant("POST", "*/git-receive-pack", drop=True, done=True)
+    remote.work.write("more.md", "more\n")
+    sha = remote.work.commit("More")
+    url = remote.url(remote.server.world.user_token(remote.ada))
+    assert remote.git(remote.work.path, "push", url, "better").returncode != 0
+    assert remote.pull.head_sha == sha
+    assert remote.server.git_log.of("POST", "*/git-receive-pack")[0].status == 0
+
+
+def test_of_writers_at_once_each_wins_or_is_told(remote: Remote, tmp_path: Path) -> None:
+    url = remote.url(remote.server.world.user_token(remote.ada))
+    writers = []
+    for number in range(6):
+        clone = Repo.clone(remote.work.path, tmp_path / f"writer{number}", "--branch=main")
+        clone.write(f"{number}.md", f"{number}\n")
+        writers.append((clone.path, clone.commit(f"Writer {number}")))
+
+    def push(writer: tuple[Path, str]) -> bool:
+        return remote.git(writer[0], "push", "--quiet", url, "main").returncode == 0
+
+    with ThreadPoolExecutor(len(writers)) as pool:
+        won = [sha for (_, sha), ok in zip(writers, pool.map(push, writers), strict=True) if ok]
+    assert [remote.repo.branches["main"]] == won
+    assert [
+        each.after for each in remote.repo.activity if each.after in dict(writers).values()
+    ] == won
+
+
+def test_a_long_history_is_read_at_once(remote: Remote) -> None:
+    remote.work.checkout("main")
+    for number in range(40):
+        remote.work.commit(f"Step {number}")
+    tip = remote.repo.push_from(remote.work.path, "main", "main", by=remote.ada)
+    assert remote.repo.git is not None
+    history = remote.repo.git.history(tip)
+    assert len(history) == 44
+    assert [commit.message for commit in history.values()][:2] == ["Step 39", "Step 38"]
+    assert remote.repo.git.history("main") == remote.repo.git.history("0" * 40) == {}

@@ -34,6 +34,18 @@ class Activity:
     actor: User
 
 
+@dataclass(frozen=True)
+class MergeGroup:
+    """What the merge queue tests: the base branch with these pull requests merged, in order."""
+
+    repo: Repository
+    pulls: tuple[Pull, ...]
+    head_sha: str
+    head_ref: str
+    base_sha: str
+    base_ref: str
+
+
 @dataclass
 class Repository:
     """A repository. Commits come from `commit`, or from `git` when it has a real store."""
@@ -100,9 +112,7 @@ class Repository:
     def look(self, sha: str) -> Commit | None:
         """Return a commit of this repository or of one it shares its network with."""
         if sha not in self.commits and self.git is not None:
-            found = self.git.commit(sha)
-            if found is not None:
-                self.commits[sha] = found
+            self.commits |= self.git.history(sha)
         if sha in self.commits:
             return self.commits[sha]
         heads = [pull.head_repo for pull in self.pulls.values() if pull.head_repo is not None]
@@ -214,6 +224,23 @@ class Repository:
         sha = hashlib.sha1(seed.encode(), usedforsecurity=False).hexdigest()
         self.commits[sha] = Commit(sha, (base, head), message)
         return sha
+
+    def queue(self, *pulls: Pull, on: MergeGroup | None = None) -> MergeGroup:
+        """Put pull requests into the merge queue together, behind another group if there is one."""
+        branch = pulls[-1].base_ref
+        base = on.head_sha if on else self.branches[branch]
+        name = f"gh-readonly-queue/{branch}/pr-{pulls[-1].number}-{base}"
+        ref, head = f"refs/heads/{name}", base
+        for pull in pulls:
+            owner = (pull.head_repo or self).owner.login
+            words = f"Merge pull request #{pull.number} from {owner}/{pull.head_ref}"
+            merged = self.merge(head, pull.head_sha, ref, f"{words}\n\n{pull.title}")
+            if merged is None:
+                raise ValueError(f"#{pull.number} conflicts with the queue before it")
+            head = merged
+        queue = self.world.user("github-merge-queue[bot]")
+        self.pushed(name, head, by=queue)
+        return MergeGroup(self, pulls, head, ref, base, f"refs/heads/{branch}")
 
     def merge_base(self, one: str, other: str) -> Commit | None:
         """Return where two commits of this repository part."""
