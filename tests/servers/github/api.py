@@ -87,6 +87,8 @@ class Api:
             raise ApiError(404, "Not Found")
         route, params = found
         self.contract.check_request(route.template, request)
+        if not request.headers.get("user-agent"):
+            raise ApiError(403, "Request forbidden by administrative rules: no User-Agent header.")
         if token is None and "authorization" in request.headers and route.template != "/app":
             raise ApiError(401, "Bad credentials")
         self.limits.take(token, request)

@@ -16,9 +16,10 @@ from typing import Any
 import jsonschema_rs
 
 from tests.servers.github.state.issues import Comment
+from tests.servers.github.state.merge_queue import MergeGroup
 from tests.servers.github.state.people import User
 from tests.servers.github.state.pull import Pull
-from tests.servers.github.state.repository import MergeGroup, Repository
+from tests.servers.github.state.repository import Repository
 from tests.servers.github.views.issues import comment as comment_view
 from tests.servers.github.views.issues import issue
 from tests.servers.github.views.issues import label as label_view

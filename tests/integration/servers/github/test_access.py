@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+
 import github
 import pytest
 
@@ -53,6 +55,14 @@ def test_an_expired_token_is_a_bad_credential(shop: Shop, connect: Connect) -> N
     shop.server.world.expire(token)
     with pytest.raises(github.BadCredentialsException):
         client.get_repo("acme/shop")
+
+
+def test_a_client_without_a_name_is_turned_away(shop: Shop) -> None:
+    connection = http.client.HTTPConnection(shop.server.url.removeprefix("http://"))
+    connection.request("GET", "/repos/acme/shop")
+    answer = connection.getresponse()
+    assert (answer.status, b"User-Agent" in answer.read()) == (403, True)
+    connection.close()
 
 
 def test_an_installation_has_no_account_of_its_own(shop: Shop, connect: Connect) -> None:

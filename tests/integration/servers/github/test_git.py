@@ -195,6 +195,14 @@ def test_two_that_conflict_have_no_test_merge(remote: Remote) -> None:
     assert "refs/pull/1/merge" not in remote.repo.refs()
 
 
+def test_what_is_merged_is_merged_in_git(remote: Remote) -> None:
+    sha = remote.pull.merge(by=remote.ada)
+    assert remote.repo.refs()["refs/heads/main"] == remote.repo.branches["main"] == sha
+    done = remote.git(remote.work.path, "fetch", "--quiet", remote.url(None), "main")
+    assert done.returncode == 0, done.stderr
+    assert remote.work.git("log", "-1", "--format=%s", sha).startswith(b"Merge pull request #1")
+
+
 def test_a_fork_lends_its_commits(remote: Remote, tmp_path: Path) -> None:
     world = remote.server.world
     eve = world.user("eve")

@@ -136,6 +136,16 @@ def test_the_timeline_has_events_and_comments(shop: Shop, connect: Connect) -> N
     ]
 
 
+def test_what_is_merged_moves_its_base(shop: Shop, connect: Connect) -> None:
+    sha = shop.pull.merge(by=shop.ada)
+    repo = connect(shop.token()).get_repo("acme/shop")
+    pull = repo.get_pull(1)
+    assert (pull.state, pull.merged, pull.merged_by.login) == ("closed", True, "ada")
+    assert pull.merge_commit_sha == repo.get_branch("main").commit.sha == sha
+    assert [each.event for each in pull.get_issue_events()] == ["merged", "closed"]
+    assert list(repo.get_pulls()) == []
+
+
 def test_a_comment_that_is_too_long_is_refused(shop: Shop, connect: Connect) -> None:
     pull = connect(shop.token()).get_repo("acme/shop").get_pull(1)
     pull.create_issue_comment("\U0001f600" * 65_536)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.servers.github.conftest import Connect, Shop
 from tests.servers.github import webhooks
+from tests.servers.github.state.merge_queue import queue
 from tests.servers.github.webhooks import Event
 
 Make = Callable[[Shop], Event]
@@ -33,7 +34,7 @@ def _only(told: Any, seen: Any) -> Any:
 
 
 def _group(shop: Shop) -> Event:
-    return webhooks.merge_group(shop.repo.queue(shop.pull), by=shop.ada, links=shop.server.links)
+    return webhooks.merge_group(queue(shop.pull), by=shop.ada, links=shop.server.links)
 
 
 EVENTS: dict[str, Make] = {
@@ -92,7 +93,7 @@ def test_a_conflict_starts_no_run(shop: Shop) -> None:
 def test_a_merge_group_holds_the_pull_requests_in_order(shop: Shop, connect: Connect) -> None:
     shop.repo.push("second", shop.repo.commit("Second", on="main"), by=shop.ada)
     other = shop.repo.open_pull("second", by=shop.ada)
-    group = shop.repo.queue(shop.pull, other)
+    group = queue(shop.pull, other)
     event = webhooks.merge_group(group, by=shop.ada, links=shop.server.links)
     base = shop.repo.branches["main"]
     assert event.ref == f"refs/heads/gh-readonly-queue/main/pr-2-{base}"
@@ -101,5 +102,5 @@ def test_a_merge_group_holds_the_pull_requests_in_order(shop: Shop, connect: Con
     commit = connect(shop.token()).get_repo("acme/shop").get_commit(event.sha)
     assert commit.commit.message.startswith("Merge pull request #2 from acme/second")
     assert commit.parents[1].sha == other.head_sha
-    behind = shop.repo.queue(shop.pull, on=group)
+    behind = queue(shop.pull, behind=group)
     assert behind.base_sha == group.head_sha

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from tests.servers.github.access import Needs
 from tests.servers.github.http import Call, Reply
 from tests.servers.github.routing import route
-from tests.servers.github.state.repository import Activity
+from tests.servers.github.state.activity import Activity
 from tests.servers.github.views.commits import activity
 
 

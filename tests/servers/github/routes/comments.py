@@ -42,8 +42,7 @@ def update_comment(call: Call) -> Reply:
     """Reword a comment. Its author stays the author, whoever edits."""
     pull, found = _find(call)
     _may_change(call, found)
-    found.body = _body(call)
-    found.updated_at = call.world.clock.tick()
+    pull.edit(found, _body(call))
     return Reply(200, comment(found, pull, call.links))
 
 

@@ -36,6 +36,7 @@ class Pull:
     draft: bool = False
     state: str = "open"
     merge_commit_sha: str | None = None
+    merged_by: User | None = None
     updated_at: str = ""
     labels: list[Label] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
@@ -67,6 +68,10 @@ class Pull:
         self.updated_at = now
         return comment
 
+    def edit(self, comment: Comment, body: str) -> None:
+        """Reword a comment. Nothing tells who did; its author stays the author."""
+        comment.body, comment.updated_at = body, self.repo.world.clock.tick()
+
     def push(self, sha: str, *, by: User | None = None, force: bool = False) -> str:
         """Push a commit to its branch and return it; a merge request follows its branch."""
         target = self.head_repo or self.repo
@@ -96,6 +101,27 @@ class Pull:
         """End the draft."""
         self.draft = False
         self._happened("ready_for_review", by, None, None)
+
+    def merge(self, *, by: User) -> str:
+        """Merge it with a merge commit; return that commit."""
+        tip = self.repo.branches[self.base_ref]
+        ref = f"refs/heads/{self.base_ref}"
+        sha = self.repo.merge(tip, self.head_sha, ref, self.merge_message)
+        if sha is None:
+            raise ValueError(f"#{self.number} conflicts with {self.base_ref}")
+        self.state = "closed"
+        self.merge_commit_sha, self.merged_by = sha, by
+        self.repo.pushed(self.base_ref, sha, by=by)
+        self._happened("merged", by, None, None, commit_id=sha)
+        self._happened("closed", by, None, None)
+        return sha
+
+    @property
+    def merge_message(self) -> str:
+        """What the commit says that merges it."""
+        owner = (self.head_repo or self.repo).owner.login
+        words = f"Merge pull request #{self.number} from {owner}/{self.head_ref}"
+        return f"{words}\n\n{self.title}"
 
     @property
     def from_fork(self) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.github.git_store import GitStore
+from tests.servers.github.state.activity import NO_COMMIT, Activity
 from tests.servers.github.state.checks import CheckRun, CheckSuite, Status
 from tests.servers.github.state.commits import ChangedFile, Commit, ancestors, merge_base
 from tests.servers.github.state.issues import Label
@@ -17,33 +18,6 @@ from tests.servers.github.state.pull import Pull
 
 if TYPE_CHECKING:
     from tests.servers.github.state.world import World
-
-NO_COMMIT = "0" * 40
-
-
-@dataclass(frozen=True)
-class Activity:
-    """A push as the repository activity API tells it: the one trustworthy time of a push."""
-
-    id: int
-    before: str
-    after: str
-    ref: str
-    timestamp: str
-    type: str
-    actor: User
-
-
-@dataclass(frozen=True)
-class MergeGroup:
-    """What the merge queue tests: the base branch with these pull requests merged, in order."""
-
-    repo: Repository
-    pulls: tuple[Pull, ...]
-    head_sha: str
-    head_ref: str
-    base_sha: str
-    base_ref: str
 
 
 @dataclass
@@ -224,23 +198,6 @@ class Repository:
         sha = hashlib.sha1(seed.encode(), usedforsecurity=False).hexdigest()
         self.commits[sha] = Commit(sha, (base, head), message)
         return sha
-
-    def queue(self, *pulls: Pull, on: MergeGroup | None = None) -> MergeGroup:
-        """Put pull requests into the merge queue together, behind another group if there is one."""
-        branch = pulls[-1].base_ref
-        base = on.head_sha if on else self.branches[branch]
-        name = f"gh-readonly-queue/{branch}/pr-{pulls[-1].number}-{base}"
-        ref, head = f"refs/heads/{name}", base
-        for pull in pulls:
-            owner = (pull.head_repo or self).owner.login
-            words = f"Merge pull request #{pull.number} from {owner}/{pull.head_ref}"
-            merged = self.merge(head, pull.head_sha, ref, f"{words}\n\n{pull.title}")
-            if merged is None:
-                raise ValueError(f"#{pull.number} conflicts with the queue before it")
-            head = merged
-        queue = self.world.user("github-merge-queue[bot]")
-        self.pushed(name, head, by=queue)
-        return MergeGroup(self, pulls, head, ref, base, f"refs/heads/{branch}")
 
     def merge_base(self, one: str, other: str) -> Commit | None:
         """Return where two commits of this repository part."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.servers.github.state.activity import Activity
 from tests.servers.github.state.commits import Commit
-from tests.servers.github.state.repository import Activity, Repository
+from tests.servers.github.state.repository import Repository
 from tests.servers.github.views.links import Links, node_id
 from tests.servers.github.views.people import simple_user
 

@@ -83,7 +83,7 @@ def simple_pull(pull: Pull, links: Links) -> dict[str, Any]:
         "created_at": pull.created_at,
         "updated_at": pull.updated_at,
         "closed_at": pull.updated_at if pull.state == "closed" else None,
-        "merged_at": None,
+        "merged_at": pull.updated_at if pull.merged_by else None,
         "merge_commit_sha": pull.merge_commit_sha,
         "head": _end(pull.head_repo, pull.head_ref, pull.head_sha, pull, links),
         "base": _end(pull.repo, pull.base_ref, pull.base_sha, pull, links),
@@ -99,11 +99,11 @@ def full_pull(pull: Pull, links: Links) -> dict[str, Any]:
     files = files_of(pull)
     return {
         **simple_pull(pull, links),
-        "merged": False,
+        "merged": pull.merged_by is not None,
         "mergeable": pull.merge_commit_sha is not None,
         "rebaseable": None,
         "mergeable_state": "clean" if pull.merge_commit_sha else "dirty",
-        "merged_by": None,
+        "merged_by": simple_user(pull.merged_by, links) if pull.merged_by else None,
         "comments": len(pull.comments),
         "review_comments": 0,
         "maintainer_can_modify": False,
