@@ -11,6 +11,7 @@ from gateval.domain.check_run import CheckReport, CheckRun
 from gateval.domain.forge import Comment, PullRequest
 from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.plan import Revision
+from gateval.domain.trace import NO_CALL
 from gateval.domain.tree import Entry
 from gateval.domain.trial import Cause, Side, Trial
 
@@ -87,6 +88,8 @@ class ModelCallFault(StrEnum):
 class ModelCallError(Exception):
     """A model call failed for good. `message` is a sentence without secrets; `status` is HTTP's.
 
+    `cost` is what the attempts took together.
+
     Not part of the tree in `errors.py`: it ends one trial, never the run.
     """
 
@@ -95,6 +98,7 @@ class ModelCallError(Exception):
         self.fault = fault
         self.message = message
         self.status = status
+        self.cost = NO_CALL
 
     @property
     def cause(self) -> Cause:

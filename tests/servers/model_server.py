@@ -1,4 +1,4 @@
-"""A model provider on loopback that speaks both wire formats, and fails on request.
+"""A model provider on loopback that speaks three wire formats, streamed too, and fails on request.
 
 Written against the providers' documentation, not against `gateval.wire`, and on a bare
 `asyncio.Protocol`, so that in a benchmark its own CPU stays small (about 0.1 ms per call).
@@ -19,11 +19,15 @@ import argparse
 import asyncio
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Self
 
 STATUS_TEXT = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized"}
+
+_NUMBERS = count(1)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,14 @@ class Call:
     def is_anthropic(self) -> bool:
         return self.path.endswith("/messages")
 
+    @property
+    def is_responses(self) -> bool:
+        return self.path.endswith("/responses")
+
+    @property
+    def streams(self) -> bool:
+        return self.body.get("stream") is True
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -50,6 +62,8 @@ class Answer:
 
     It waits `delay` seconds and sends status, headers and body, of which `cut` sends only the
     first bytes and closes. `drop` closes without a byte, `raw` sends bytes that are no HTTP.
+    `pieces` are sent one by one instead of the body, `pause` seconds apart, as a stream that ends
+    with the connection; `drop` then closes it without the end that HTTP wants.
     """
 
     status: int = 200
@@ -59,6 +73,8 @@ class Answer:
     cut: int | None = None
     drop: bool = False
     raw: bytes | None = None
+    pieces: tuple[bytes, ...] = ()
+    pause: float = 0
 
 
 Responder = Callable[[Call], Answer]
@@ -72,10 +88,33 @@ def reply(
     usage: tuple[int, int] | None = (10, 5),
     delay: float = 0,
 ) -> Answer:
-    """A reply in the format of the call; `tools` are (id, name, arguments)."""
-    shape = _anthropic if call.is_anthropic else _openai
+    """A reply in the format of the call; `tools` are (id, name, arguments). Streamed if asked."""
+    if b'"stream":true' in call.raw.replace(b" ", b""):
+        return streamed(call, text, tools=tools, usage=usage, delay=delay)
+    shape = _anthropic if call.is_anthropic else _responses if call.is_responses else _openai
     body = shape(text, list(tools), usage)
     return Answer(body=json.dumps(body).encode(), delay=delay)
+
+
+def streamed(
+    call: Call,
+    text: str = "",
+    *,
+    tools: Iterable[tuple[str, str, dict[str, Any]]] = (),
+    usage: tuple[int, int] | None = (10, 5),
+    delay: float = 0,
+    pause: float = 0,
+    size: int | None = None,
+) -> Answer:
+    """A reply as a stream: an event for each word, or all of it in pieces of `size` bytes."""
+    write = _anthropic_events if call.is_anthropic else _openai_events
+    if call.is_responses:
+        write = _responses_events
+    pieces = [event.encode() for event in write(call, text, list(tools), usage)]
+    if size is not None:
+        whole = b"".join(pieces)
+        pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+    return Answer(pieces=tuple(pieces), delay=delay, pause=pause)
 
 
 def failure(call: Call, status: int, message: str, **headers: str) -> Answer:
@@ -202,6 +241,9 @@ class _Connection(asyncio.Protocol):
     def _send(self, answer: Answer) -> None:
         if self._transport is None:
             return
+        if answer.pieces:
+            self._send_pieces(answer, list(answer.pieces), begins=True)
+            return
         if answer.drop:
             self._transport.abort()
             return
@@ -216,6 +258,193 @@ class _Connection(asyncio.Protocol):
         self._transport.write(head.encode("latin-1") + answer.body[: answer.cut])
         if answer.cut is not None:
             self._transport.close()
+
+    def _send_pieces(self, answer: Answer, rest: list[bytes], *, begins: bool = False) -> None:
+        if self._transport is None:
+            return
+        if begins:
+            self._transport.write(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
+                b"Transfer-Encoding: chunked\r\n\r\n"
+            )
+        now = [rest.pop(0)] if answer.pause else list(rest)
+        for piece in now:
+            self._transport.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if answer.pause and rest:
+            loop = asyncio.get_running_loop()
+            loop.call_later(answer.pause, lambda: self._send_pieces(answer, rest))
+        elif answer.drop:
+            self._transport.close()
+        else:
+            self._transport.write(b"0\r\n\r\n")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\s*\S+\s*$|\s*\S+|\s+", text)
+
+
+def _openai_events(
+    call: Call, text: str, tools: list[Any], usage: tuple[int, int] | None
+) -> Iterator[str]:
+    def chunk(choices: list[Any], **more: Any) -> str:
+        body = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "served-model",
+            "choices": choices,
+        }
+        return f"data: {json.dumps({**body, **more})}\n\n"
+
+    def delta(finish: str | None = None, **fields: Any) -> str:
+        return chunk([{"index": 0, "delta": fields, "finish_reason": finish}])
+
+    yield delta(role="assistant", content="")
+    for word in _words(text):
+        yield delta(content=word)
+    for index, (call_id, name, _) in enumerate(tools):
+        function = {"name": name, "arguments": ""}
+        yield delta(
+            tool_calls=[{"index": index, "id": call_id, "type": "function", "function": function}]
+        )
+    # Parallel calls grow side by side.
+    written = [json.dumps(arguments) for _, _, arguments in tools]
+    for at in range(0, max(map(len, written), default=0), 5):
+        for index, arguments in enumerate(written):
+            if arguments[at : at + 5]:
+                piece = {"index": index, "function": {"arguments": arguments[at : at + 5]}}
+                yield delta(tool_calls=[piece])
+    yield delta("tool_calls" if tools else "stop")
+    if usage and (call.body.get("stream_options") or {}).get("include_usage"):
+        given, taken = usage
+        counts = {"prompt_tokens": given, "completion_tokens": taken, "total_tokens": given + taken}
+        yield chunk([], usage=counts)
+    yield "data: [DONE]\n\n"
+
+
+def _anthropic_events(
+    call: Call, text: str, tools: list[Any], usage: tuple[int, int] | None
+) -> Iterator[str]:
+    def event(kind: str, **fields: Any) -> str:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
+
+    given, taken = usage or (None, None)
+    message = {**_anthropic("", [], usage), "content": [], "stop_reason": None}
+    yield event(
+        "message_start", message={**message, "usage": {"input_tokens": given, "output_tokens": 1}}
+    )
+    yield event("ping")
+    index = 0
+    if text:
+        yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+        for word in _words(text):
+            yield event("content_block_delta", index=0, delta={"type": "text_delta", "text": word})
+        yield event("content_block_stop", index=0)
+        index = 1
+    for position, (call_id, name, arguments) in enumerate(tools, start=index):
+        block = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
+        yield event("content_block_start", index=position, content_block=block)
+        written = json.dumps(arguments)
+        for at in range(0, len(written), 5):
+            piece = {"type": "input_json_delta", "partial_json": written[at : at + 5]}
+            yield event("content_block_delta", index=position, delta=piece)
+        yield event("content_block_stop", index=position)
+    end = {"stop_reason": "tool_use" if tools else "end_turn", "stop_sequence": None}
+    yield event("message_delta", delta=end, usage={"output_tokens": taken})
+    yield event("message_stop")
+
+
+def _responses_events(
+    call: Call, text: str, tools: list[Any], usage: tuple[int, int] | None
+) -> Iterator[str]:
+    whole = _responses(text, tools, usage)
+    number = 0
+
+    def event(kind: str, **fields: Any) -> str:
+        nonlocal number
+        number += 1
+        body = {"type": kind, "sequence_number": number, **fields}
+        return f"event: {kind}\ndata: {json.dumps(body)}\n\n"
+
+    yield event("response.created", response={**whole, "status": "in_progress", "output": []})
+    for index, item in enumerate(whole["output"]):
+        place = {"item_id": item["id"], "output_index": index}
+        if item["type"] == "reasoning":
+            yield event("response.output_item.added", output_index=index, item=item)
+            yield event("response.output_item.done", output_index=index, item=item)
+            continue
+        if item["type"] == "message":
+            part = item["content"][0]
+            place["content_index"] = 0
+            yield event(
+                "response.output_item.added", output_index=index, item={**item, "content": []}
+            )
+            yield event("response.content_part.added", **place, part={**part, "text": ""})
+            for word in _words(text):
+                yield event("response.output_text.delta", **place, delta=word, logprobs=[])
+            yield event("response.output_text.done", **place, text=text, logprobs=[])
+            yield event("response.content_part.done", **place, part=part)
+        else:
+            yield event(
+                "response.output_item.added", output_index=index, item={**item, "arguments": ""}
+            )
+            yield event("response.function_call_arguments.delta", **place, delta=item["arguments"])
+            yield event(
+                "response.function_call_arguments.done",
+                **place,
+                arguments=item["arguments"],
+                name=item["name"],
+            )
+        yield event("response.output_item.done", output_index=index, item=item)
+    yield event("response.completed", response=whole)
+
+
+def _responses(text: str, tools: list[Any], usage: tuple[int, int] | None) -> dict[str, Any]:
+    number = next(_NUMBERS)
+    output: list[dict[str, Any]] = [{"type": "reasoning", "id": f"rs_{number}", "summary": []}]
+    if text:
+        part = {"type": "output_text", "text": text, "annotations": []}
+        output.append(
+            {
+                "type": "message",
+                "id": f"msg_{number}",
+                "role": "assistant",
+                "status": "completed",
+                "content": [part],
+            }
+        )
+    output += [
+        {
+            "type": "function_call",
+            "id": f"fc_{number}_{call_id}",
+            "call_id": call_id,
+            "name": name,
+            "arguments": json.dumps(arguments),
+            "status": "completed",
+        }
+        for call_id, name, arguments in tools
+    ]
+    body: dict[str, Any] = {
+        "id": f"resp_provider_{number}",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "model": "served-model",
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+    if usage:
+        given, taken = usage
+        body["usage"] = {
+            "input_tokens": given,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": taken,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": given + taken,
+        }
+    return body
 
 
 def _openai(text: str, tools: list[Any], usage: tuple[int, int] | None) -> dict[str, Any]:

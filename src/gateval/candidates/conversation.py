@@ -21,7 +21,7 @@ from gateval.domain.model_call import (
 )
 from gateval.domain.plan import AgentDefinition
 from gateval.domain.strict_json import DEPTH_LIMIT
-from gateval.domain.trace import StepKind, Trace, TraceBuilder, add_usage
+from gateval.domain.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 
 
 class Conversation:
@@ -55,8 +55,9 @@ class Conversation:
         """Take a reply of `model`, answer its tool calls, and say whether it made any."""
         self._usages.append(reply.usage)
         self._models[model] = None
+        cost = CallCost(reply.seconds, reply.retries)
         if reply.text:
-            self._builder.add(StepKind.ASSISTANT, reply.text)
+            self._builder.add(StepKind.ASSISTANT, reply.text, cost=cost)
         if reply.stop is StopReason.LENGTH:
             self.note(f"{model} stopped at its token limit.")
         self._messages.append(
@@ -65,15 +66,20 @@ class Conversation:
         calls = [(call, *_usable(call)) for call in reply.tool_calls]
         for call, arguments, raw in calls:
             self._builder.add(
-                StepKind.TOOL_CALL, raw, tool=call.name, arguments=arguments, call_id=call.id
+                StepKind.TOOL_CALL,
+                raw,
+                tool=call.name,
+                arguments=arguments,
+                call_id=call.id,
+                cost=cost,
             )
         for call, arguments, raw in calls:
             self._give(call, self._result(call.name, arguments, raw))
         return bool(calls)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, cost: CallCost = NO_CALL) -> None:
         """Record something that went wrong on the way as an error step."""
-        self._builder.add(StepKind.ERROR, text)
+        self._builder.add(StepKind.ERROR, text, cost=cost)
 
     def trace(self) -> Trace:
         """The trace so far."""

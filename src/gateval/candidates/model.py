@@ -94,7 +94,7 @@ class ModelRuntime(Runtime):
                     model, talk.request(model), side=self.agent.side
                 )
             except ModelCallError as error:
-                talk.note(error.message)
+                talk.note(error.message, error.cost)
                 if error.fault is not ModelCallFault.OUTAGE or len(models) == 1:
                     raise
                 models.pop(0)

@@ -46,9 +46,13 @@ class Message(Value):
 
 
 class ModelRequest(Value):
-    """One generation request. `model` is the bare model id, without the provider's name."""
+    """One generation request. `model` is the bare model id, without the provider's name.
+
+    `continues` is the id of a stored reply whose conversation goes on with these messages.
+    """
 
     model: str
+    continues: str = ""
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()
     temperature: float | None = None
@@ -80,10 +84,17 @@ class StopReason(StrEnum):
 
 
 class ModelReply(Value):
-    """The model's answer. `model` is what the provider says answered, or the requested id."""
+    """The model's answer. `model` is what the provider says answered, or the requested id.
+
+    `id` is set where a later request can name the reply. `seconds` is how long the call took, its
+    waits and its `retries` included; None and 0 before anybody measured.
+    """
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     stop: StopReason = StopReason.END
     usage: Usage = Usage()
     model: str = ""
+    id: str = ""
+    seconds: float | None = None
+    retries: int = 0

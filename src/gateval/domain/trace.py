@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -33,7 +33,8 @@ class Step(Value):
 
     `text` is what was said, or the tool's result, or the error; empty for a tool call. `tool` and
     `arguments` are set for a tool call, `tool` also for its result. `call_id` ties the two.
-    `truncated` says that `text` was cut at `STEP_LIMIT`.
+    `truncated` says that `text` was cut at `STEP_LIMIT`. What a model call gave or how it failed
+    carries the `seconds` that the call took and its `retries`; steps of one reply share them.
     """
 
     number: int = Field(ge=1)
@@ -43,6 +44,19 @@ class Step(Value):
     arguments: JsonObject | None = None
     call_id: str | None = None
     truncated: bool = False
+    seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
+    retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})
+
+
+class CallCost(NamedTuple):
+    """What a model call took: seconds, and how often it was made again."""
+
+    seconds: float | None = None
+    retries: int = 0
+
+
+NO_CALL = CallCost()
+"""What a step took that no model call gave."""
 
 
 class Trace(Value):
@@ -82,6 +96,7 @@ class TraceBuilder:
         tool: str | None = None,
         arguments: JsonObject | None = None,
         call_id: str | None = None,
+        cost: CallCost = NO_CALL,
     ) -> int:
         """Append a step and return its number; past `STEPS_LIMIT` steps are dropped (returns 0)."""
         if len(self._steps) >= STEPS_LIMIT:
@@ -96,6 +111,8 @@ class TraceBuilder:
                 arguments=arguments,
                 call_id=call_id,
                 truncated=len(text) > STEP_LIMIT,
+                seconds=None if cost.seconds is None else round(cost.seconds, 3),
+                retries=cost.retries,
             )
         )
         return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
 
@@ -16,17 +16,12 @@ from gateval.domain.manifests.scripted import (
 from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.quoting import quote
 from gateval.domain.trial import Side
-from gateval.gateway.faults import sentence, status_error, status_text, unreadable
-from gateval.gateway.http_client import Answer, HttpClient, Timeouts, Unanswerable
-from gateval.gateway.retry import (
-    Persistence,
-    RetryPolicy,
-    Transient,
-    asked_wait,
-    is_transient,
-)
+from gateval.gateway.faults import sentence, status_error, unreadable
+from gateval.gateway.http_client import Timeouts
+from gateval.gateway.retry import Persistence, RetryPolicy, Tries
 from gateval.gateway.scripted import answer
 from gateval.gateway.scrub import scrubber_for
+from gateval.gateway.sender import Sender
 from gateval.gateway.upstream import Upstream, missing_keys
 from gateval.ports import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError
@@ -39,7 +34,9 @@ Scripts = Mapping[Side, Mapping[str, ScriptedModel]]
 class Gateway:
     """Fulfils `ports.ModelCalls`. Use it as an async context manager; calls may run side by side.
 
-    `wall_clock` gives Unix time, for `Retry-After` as a date.
+    The gate's own calls, the judge's above all, have a pool of connections of their own, which no
+    candidate can fill: those send by `for_candidates`. `scrubber` knows all keys. `wall_clock`
+    gives Unix time, for `Retry-After` as a date.
     """
 
     def __init__(
@@ -53,14 +50,18 @@ class Gateway:
     ) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
+        self._stack = AsyncExitStack()
+        self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
-        self._persist = {name: Persistence(policy) for name in upstreams}
-        self._client = HttpClient(timeouts or Timeouts())
-        self._scrubber = scrubber_for(upstreams)
-        self._wall_clock = wall_clock
+        persist = {name: Persistence(policy) for name in upstreams}
+        self._own, self.for_candidates = (
+            Sender(self.scrubber, persist, timeouts or Timeouts(), wall_clock=wall_clock)
+            for _ in range(2)
+        )
 
     async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
+        await self._stack.enter_async_context(self._own)
+        await self._stack.enter_async_context(self.for_candidates)
         return self
 
     async def __aexit__(
@@ -69,28 +70,24 @@ class Gateway:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._client.__aexit__(kind, error, traceback)
+        await self._stack.aclose()
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
         """Ask `model`; see `ports.ModelCalls`."""
-        provider, _, model_id = model.partition("/")
-        if provider == SCRIPTED_PROVIDER:
-            return await self._ask_script(model_id, request, side)
-        upstream = self.upstream(model)
-        wire = WIRE_FORMATS[upstream.wire]
+        return await self.ask(model, request, side=side, sender=self._own)
+
+    async def ask(
+        self, model: str, request: ModelRequest, *, side: Side, sender: Sender
+    ) -> ModelReply:
+        """Ask `model` over the connections of `sender`; else like `call`."""
+        tries = Tries()
         try:
-            body = wire.encode_request(request.model_copy(update={"model": model_id}))
-        except WireError as error:
-            message = sentence(f"The request cannot be sent to {provider}: {error}")
-            raise ModelCallError(ModelCallFault.REJECTED, message)
-        got = await self.exchange(upstream, body)
-        if got.status >= 400:
-            raise status_error(provider, got.status, wire.decode_error(got.body))
-        try:
-            reply = wire.decode_reply(got.body)
-        except WireError as error:
-            raise unreadable(provider, str(error))
-        return reply if reply.model else reply.model_copy(update={"model": model_id})
+            reply = await self._ask(model, request, side, sender, tries)
+        except ModelCallError as error:
+            error.cost = tries.cost
+            raise
+        seconds, retries = tries.cost
+        return reply.model_copy(update={"seconds": seconds, "retries": retries})
 
     def upstream(self, model: str) -> Upstream:
         """Return where `model` is asked. Raises `ModelCallError` if nothing is set up for it."""
@@ -99,41 +96,27 @@ class Gateway:
             raise ModelCallError(ModelCallFault.UNCONFIGURED, missing[0])
         return self._upstreams[model.partition("/")[0]]
 
-    async def exchange(self, upstream: Upstream, body: bytes) -> Answer:
-        """Send bytes in the upstream's wire format and return the answer, without any key in it.
-
-        Its status is 2xx, 4xx, or a 5xx that the provider does not want tried again; of its
-        headers none is to be passed on. Retries are made inside. Raises `ModelCallError` for an
-        outage, a redirect, or what is no HTTP.
-        """
+    async def _ask(
+        self, model: str, request: ModelRequest, side: Side, sender: Sender, tries: Tries
+    ) -> ModelReply:
+        provider, _, model_id = model.partition("/")
+        if provider == SCRIPTED_PROVIDER:
+            return await self._ask_script(model_id, request, side)
+        upstream = self.upstream(model)
+        wire = WIRE_FORMATS[upstream.wires[0]]
         try:
-            persist = self._persist[upstream.provider]
-            got = await persist(partial(self._attempt, upstream, body))
-        except Transient as error:
-            message = sentence(f"{upstream.provider} {error}")
-            raise ModelCallError(ModelCallFault.OUTAGE, message, status=error.status)
-        except Unanswerable as error:
-            message = sentence(f"{upstream.provider} {error}")
-            raise ModelCallError(ModelCallFault.UNREADABLE, message)
-        if 300 <= got.status < 400:
-            raise status_error(upstream.provider, got.status, "")
-        return got
-
-    async def _attempt(self, upstream: Upstream, body: bytes) -> Answer:
-        wire = WIRE_FORMATS[upstream.wire]
-        key = upstream.key.get_secret_value() if upstream.key else None
-        got = await self._client.post(
-            upstream.base_url + wire.path,
-            headers=wire.headers(key),
-            body=body,
-            proxy=upstream.proxy.get_secret_value() if upstream.proxy else None,
-        )
-        got = got._replace(body=self._scrubber.body(got.body))
-        if is_transient(got.status, got.headers):
-            text = status_text(got.status, wire.decode_error(got.body))
-            asked = asked_wait(got.headers, now=self._wall_clock())
-            raise Transient(text, asked=asked, status=got.status)
-        return got
+            body = wire.encode_request(request.model_copy(update={"model": model_id}))
+        except WireError as error:
+            message = sentence(f"The request cannot be sent to {provider}: {error}")
+            raise ModelCallError(ModelCallFault.REJECTED, message)
+        got = await sender.exchange(upstream, upstream.wires[0], body, tries)
+        if got.status >= 400:
+            raise status_error(provider, got.status, wire.decode_error(got.body))
+        try:
+            reply = wire.decode_reply(got.body)
+        except WireError as error:
+            raise unreadable(provider, str(error))
+        return reply if reply.model else reply.model_copy(update={"model": model_id})
 
     async def _ask_script(self, name: str, request: ModelRequest, side: Side) -> ModelReply:
         script = self._scripts.get(side, {}).get(name)

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -23,12 +24,18 @@ ANSWER_LIMIT = 20 * 1024 * 1024
 SENT_AT_ONCE = 1024 * 1024
 """Bytes of a body that are handed to the socket in one piece."""
 
+READ_AHEAD = 16 * 1024
+"""Bytes of an answer that wait in memory while nobody takes them (the library doubles it)."""
+
 CONNECTIONS = 512
 """Connections open at once; the engine's own limits are far below."""
 
 
 class Timeouts(Value):
-    """Seconds: `connect` for a connection, `answer` for a whole attempt, connection included."""
+    """Seconds: `connect` for a connection, `answer` for a whole attempt, connection included.
+
+    Of a stream, `answer` is the longest wait for its next piece.
+    """
 
     connect: float = Field(default=10, gt=0)
     answer: float = Field(default=300, gt=0)
@@ -52,14 +59,18 @@ class HttpClient:
     def __init__(self, timeouts: Timeouts) -> None:
         self._timeouts = timeouts
         self._session: aiohttp.ClientSession | None = None
+        self._whole = aiohttp.ClientTimeout(
+            total=timeouts.answer, connect=None, sock_connect=timeouts.connect
+        )
+        self._by_pieces = aiohttp.ClientTimeout(
+            total=None, sock_connect=timeouts.connect, sock_read=timeouts.answer
+        )
 
     async def __aenter__(self) -> Self:
-        limits = aiohttp.ClientTimeout(
-            total=self._timeouts.answer, connect=None, sock_connect=self._timeouts.connect
-        )
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=CONNECTIONS),
-            timeout=limits,
+            timeout=self._whole,
+            read_bufsize=READ_AHEAD,
             trust_env=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Content-Type": "application/json", "User-Agent": "gateval"},
@@ -84,25 +95,86 @@ class HttpClient:
         Raises `Transient` for what may pass (drops, time-outs) and `Unanswerable` for what will
         not (a bad certificate, an answer that is no HTTP or beyond `ANSWER_LIMIT`).
         """
-        if self._session is None:
-            raise RuntimeError("the HTTP client is not open")
-        try:
-            async with self._session.post(
+        with _in_sentences(self._timeouts):
+            async with self._opened().post(
                 url, data=_payload(body), headers=headers, proxy=proxy, allow_redirects=False
             ) as response:
-                return Answer(response.status, await _read(response), response.headers)
-        except aiohttp.ConnectionTimeoutError:
-            raise Transient(f"cannot be reached within {self._timeouts.connect:g} s")
-        except TimeoutError:
-            raise Transient(f"did not answer within {self._timeouts.answer:g} s")
-        except aiohttp.ClientSSLError as error:
-            raise Unanswerable(f"has no certificate that we trust ({_reason(error)})")
-        except aiohttp.ClientConnectorError as error:
-            raise Transient(f"cannot be reached ({_reason(error)})")
-        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
-            raise Transient("closed the connection before its answer was complete")
-        except aiohttp.ClientError as error:
-            raise Unanswerable(f"sent no HTTP answer ({type(error).__name__})")
+                return await _whole(response)
+
+    async def open(
+        self, url: str, *, headers: Mapping[str, str], body: bytes, proxy: str | None
+    ) -> Answer | OpenStream:
+        """Send `body` and return a stream that has begun, or the answer if it is none.
+
+        Raises like `post`. Whoever gets the stream closes it.
+        """
+        with _in_sentences(self._timeouts):
+            response = await self._opened().post(
+                url, data=_payload(body), headers=headers, proxy=proxy, allow_redirects=False,
+                timeout=self._by_pieces,
+            )  # fmt: skip
+            first = b""
+            try:
+                if response.status != 200 or response.content_type != "text/event-stream":
+                    return await _whole(response)
+                first = await response.content.readany()
+                if first:
+                    return OpenStream(response, first, self._timeouts)
+            finally:
+                if not first:
+                    response.close()
+        raise Transient("closed the connection before its answer began")
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("the HTTP client is not open")
+        return self._session
+
+
+class OpenStream:
+    """An answer that comes in pieces; its first piece is here."""
+
+    def __init__(self, response: aiohttp.ClientResponse, first: bytes, timeouts: Timeouts) -> None:
+        self._response = response
+        self._first = first
+        self._timeouts = timeouts
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Give the decompressed pieces as they come. Raises like `HttpClient.post`."""
+        with _in_sentences(self._timeouts):
+            yield self._first
+            size = len(self._first)
+            async for piece in self._response.content.iter_any():
+                size += len(piece)
+                if size > ANSWER_LIMIT:
+                    raise _too_long()
+                yield piece
+
+    def close(self) -> None:
+        """End it. The connection is kept for other calls if all of it was read."""
+        if self._response.content.at_eof():
+            self._response.release()
+        else:
+            self._response.close()
+
+
+@contextmanager
+def _in_sentences(timeouts: Timeouts) -> Iterator[None]:
+    """Turn what goes wrong in a request into `Transient` or `Unanswerable`."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError:
+        raise Transient(f"cannot be reached within {timeouts.connect:g} s")
+    except TimeoutError:
+        raise Transient(f"did not answer within {timeouts.answer:g} s")
+    except aiohttp.ClientSSLError as error:
+        raise Unanswerable(f"has no certificate that we trust ({_reason(error)})")
+    except aiohttp.ClientConnectorError as error:
+        raise Transient(f"cannot be reached ({_reason(error)})")
+    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
+        raise Transient("closed the connection before its answer was complete")
+    except aiohttp.ClientError as error:
+        raise Unanswerable(f"sent no HTTP answer ({type(error).__name__})")
 
 
 def _payload(body: bytes) -> bytes | io.BytesIO:
@@ -110,13 +182,17 @@ def _payload(body: bytes) -> bytes | io.BytesIO:
     return body if len(body) <= SENT_AT_ONCE else io.BytesIO(body)
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
+async def _whole(response: aiohttp.ClientResponse) -> Answer:
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > ANSWER_LIMIT:
-            raise Unanswerable(f"sent more than {ANSWER_LIMIT // 1024 // 1024} MB")
-    return bytes(body)
+            raise _too_long()
+    return Answer(response.status, bytes(body), response.headers)
+
+
+def _too_long() -> Unanswerable:
+    return Unanswerable(f"sent more than {ANSWER_LIMIT // 1024 // 1024} MB")
 
 
 def _reason(error: aiohttp.ClientConnectorError) -> str:

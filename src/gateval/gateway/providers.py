@@ -16,12 +16,13 @@ GOOGLE_URL = "https://generativelanguage.googleapis.com/v1beta/openai"
 class Provider(NamedTuple):
     """Where a provider is and how it is spoken to.
 
-    `wire` names the wire format, `prefix` begins the names of the environment variables.
+    `wires` names the wire formats; the gate's own calls use the first. `prefix` begins the names
+    of the environment variables.
     `default_url` is empty when only the person who runs the server can know it.
     """
 
     name: str
-    wire: str
+    wires: tuple[str, ...]
     prefix: str
     default_url: str
     key_optional: bool = False
@@ -38,13 +39,13 @@ class Provider(NamedTuple):
 
 
 _ALL = (
-    Provider("openai", "openai-chat", "OPENAI", "https://api.openai.com/v1"),
-    Provider("anthropic", "anthropic-messages", "ANTHROPIC", "https://api.anthropic.com"),
-    Provider("openrouter", "openai-chat", "OPENROUTER", "https://openrouter.ai/api/v1"),
-    Provider("gemini", "openai-chat", "GEMINI", GOOGLE_URL),
-    Provider("google", "openai-chat", "GEMINI", GOOGLE_URL),
-    Provider("vllm", "openai-chat", "VLLM", "", key_optional=True),
-    Provider("ollama", "openai-chat", "OLLAMA", "http://127.0.0.1:11434/v1", key_optional=True),
+    Provider("openai", ("openai-chat", "openai-responses"), "OPENAI", "https://api.openai.com/v1"),
+    Provider("anthropic", ("anthropic-messages",), "ANTHROPIC", "https://api.anthropic.com"),
+    Provider("openrouter", ("openai-chat",), "OPENROUTER", "https://openrouter.ai/api/v1"),
+    Provider("gemini", ("openai-chat",), "GEMINI", GOOGLE_URL),
+    Provider("google", ("openai-chat",), "GEMINI", GOOGLE_URL),
+    Provider("vllm", ("openai-chat",), "VLLM", "", key_optional=True),
+    Provider("ollama", ("openai-chat",), "OLLAMA", "http://127.0.0.1:11434/v1", key_optional=True),
 )
 
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _ALL}
@@ -52,4 +53,4 @@ PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _AL
 
 def home_provider(wire: str) -> str:
     """Return the provider that a wire format belongs to: the first that speaks it."""
-    return next(provider.name for provider in _ALL if provider.wire == wire)
+    return next(provider.name for provider in _ALL if wire in provider.wires)

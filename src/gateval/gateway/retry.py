@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
@@ -14,6 +15,7 @@ from tenacity.stop import stop_after_attempt, stop_before_delay
 from tenacity.wait import wait_random_exponential
 
 from gateval.domain.base import Value
+from gateval.domain.trace import CallCost
 from gateval.gateway.pulse import Pulse
 
 Result = TypeVar("Result")
@@ -51,6 +53,19 @@ class Transient(Exception):
         super().__init__(message)
         self.asked = asked
         self.status = status
+
+
+class Tries:
+    """How often a call was made, and since when (seconds of the monotonic clock)."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._began = time.monotonic()
+
+    @property
+    def cost(self) -> CallCost:
+        """What the call has taken until now."""
+        return CallCost(time.monotonic() - self._began, max(self.count - 1, 0))
 
 
 def is_transient(status: int, headers: Mapping[str, str]) -> bool:
@@ -112,27 +127,29 @@ class Persistence:
         self._pulse = Pulse(policy.outage_seconds)
         self._retrying = retrying(policy, self._pulse)
 
-    async def __call__(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+    async def __call__(self, attempt: Callable[[], Awaitable[Result]], tries: Tries) -> Result:
         """Return what `attempt` gives; raise its last `Transient` when that was in vain.
 
-        The first attempt is made beforehand and only handed to tenacity if it failed: most calls
-        need no retry, and its bookkeeping takes a third of the gate's own time for a call.
+        Each attempt is counted in `tries`. The first is made beforehand and only handed to
+        tenacity if it failed: most calls need no retry, and its bookkeeping takes a third of the
+        gate's own time for a call.
         """
         failures: list[Transient] = []
         try:
-            return await self._felt(attempt)
+            return await self._felt(attempt, tries)
         except Transient as error:
             failures.append(error)
 
         async def again() -> Result:
             if failures:
                 raise failures.pop()
-            return await self._felt(attempt)
+            return await self._felt(attempt, tries)
 
         result: Result = await self._retrying.copy()(again)
         return result
 
-    async def _felt(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+    async def _felt(self, attempt: Callable[[], Awaitable[Result]], tries: Tries) -> Result:
+        tries.count += 1
         try:
             result = await attempt()
         except Transient:

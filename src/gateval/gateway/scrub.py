@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from gateval.domain.secret_forms import secret_forms
 from gateval.gateway.upstream import Upstream
 
 MARK = "[key removed]"
+
+HEAD = 4
+"""So many characters of a key may get out before a stream is held back: no more than its prefix."""
 
 
 class Scrubber:
@@ -21,12 +25,29 @@ class Scrubber:
     def __init__(self, secrets: Iterable[str]) -> None:
         self._forms = secret_forms(secrets)
         self._byte_forms = [form.encode() for form in self._forms]
+        heads = sorted({re.escape(form[:HEAD]) for form in self._forms})
+        self._heads = re.compile("|".join(heads)) if heads else None
+        self.longest = max(map(len, self._forms), default=0)
 
     def text(self, text: str) -> str:
         """Return `text` without secrets."""
         for form in self._forms:
             text = text.replace(form, MARK)
         return text
+
+    def holds(self, text: str) -> bool:
+        """Whether a whole secret stands in `text`."""
+        return any(form in text for form in self._forms)
+
+    def may_grow(self, text: str) -> bool:
+        """Whether `text` ends in the beginning of a secret, which what follows may complete."""
+        if self._heads is None or self._heads.search(text) is None:
+            return False
+        return any(
+            text.endswith(form[:length])
+            for form in self._forms
+            for length in range(HEAD, min(len(form), len(text) + 1))
+        )
 
     def body(self, body: bytes) -> bytes:
         """Return `body` without secrets."""

@@ -6,17 +6,23 @@ Only POST on the generation endpoints of our wire formats is answered; everythin
 
 from __future__ import annotations
 
-import logging
+import asyncio
+from contextlib import aclosing
 from types import TracebackType
 from typing import Self
 
 from aiohttp import web
 
+from gateval.domain.base import JsonObject
 from gateval.domain.trial import Side
-from gateval.gateway.candidate_call import Reply, answer_call, error_reply
+from gateval.gateway.candidate_call import CandidateCall, Reply, Stream, error_reply
+from gateval.gateway.connections import Connections, connection_limit
 from gateval.gateway.door import Gateway
-from gateval.gateway.session import Session
+from gateval.gateway.http_server import HttpServer
+from gateval.gateway.limits import CallLimits, Pace
+from gateval.gateway.session import GEMINI_PATH, Session
 from gateval.wire.base import WireFormat
+from gateval.wire.json_text import write_json
 from gateval.wire.registry import WIRE_FORMATS
 
 HOST = "127.0.0.1"
@@ -26,12 +32,17 @@ BODY_LIMIT = 20 * 1024 * 1024
 SHUTDOWN_SECONDS = 1
 """Time that connections get to end once the server closes."""
 
-# What a candidate sends must not reach the log of the job, where it could be a command to the
-# runner; aiohttp would log the bytes of a malformed request.
-_LOGGER = logging.getLogger(__name__)
-_LOGGER.setLevel(logging.CRITICAL + 1)
+REFUSALS_PER_SECOND = 200
+"""Requests refused at once, of all candidates together; the others wait for it."""
+
+LONGEST_REFUSAL = 2.0
+"""Seconds that a refusal takes at most."""
 
 _ENDPOINTS = {wire.base_path + wire.path: name for name, wire in WIRE_FORMATS.items()}
+_NO_GEMINI = (
+    "This gateway does not speak Gemini's own format. Ask for gemini/MODEL with an OpenAI client, "
+    "which finds the gateway by its environment variables."
+)
 
 
 class GatewayServer:
@@ -40,25 +51,20 @@ class GatewayServer:
     The gateway must be open for as long as the server is.
     """
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, limits: CallLimits | None = None) -> None:
         self._gateway = gateway
+        self._limits = limits or CallLimits()
         self._sessions: dict[str, Session] = {}
-        self._runner: web.AppRunner | None = None
+        self._connections = Connections(connection_limit())
+        self._refusals = Pace(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
+        self._runner: web.ServerRunner | None = None
         self._address = ""
 
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=BODY_LIMIT)
-        app.router.add_route("*", "/{path:.*}", self._handle)
-        # A candidate that is gone must not go on costing tokens: its calls end with it.
-        self._runner = web.AppRunner(
-            app,
-            access_log=None,
-            logger=_LOGGER,
-            handler_cancellation=True,
-            shutdown_timeout=SHUTDOWN_SECONDS,
-        )
+        server = HttpServer(self._handle, self._connections, body_limit=BODY_LIMIT)
+        self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, HOST, 0)
+        site = web.TCPSite(self._runner, HOST, 0, backlog=512)
         await site.start()
         self._address = f"http://{HOST}:{self._runner.addresses[0][1]}"
         return self
@@ -77,45 +83,103 @@ class GatewayServer:
 
     def open(self, side: Side, models: tuple[str, ...]) -> Session:
         """Return a new session; `models` is the Agent's list as `provider/model-id`."""
-        session = Session(side, models, address=self._address, on_close=self._forget)
+        session = Session(
+            side, models, address=self._address, limits=self._limits, on_close=self._forget
+        )
         self._sessions[session.key] = session
         return session
 
     def _forget(self, session: Session) -> None:
         self._sessions.pop(session.key, None)
 
-    async def _handle(self, request: web.Request) -> web.Response:
-        return _response(await self._reply(request))
-
-    async def _reply(self, request: web.Request) -> Reply:
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         name = _ENDPOINTS.get(request.path) if request.method == "POST" else None
         if name is None:
-            message = f"This gateway has no {request.method} {request.path[:200]}."
-            return error_reply(_shape(request), 404, message)
+            return await self._refuse(_not_found(request))
         wire = WIRE_FORMATS[name]
         session = self._sessions.get(_presented_key(request))
         if session is None:
-            return error_reply(wire, 401, "This key is unknown here, or its candidate has ended.")
-        trial = session.trial
-        if trial is None:
+            message = "This key is unknown here, or its candidate has ended."
+            return await self._refuse(error_reply(wire, 401, message))
+        if session.trial is None:
             session.went_astray()
-            return error_reply(wire, 403, "No trial is under way, so no model may be called.")
-        with trial.under_way():
-            try:
-                body = await request.read()
-            except web.HTTPRequestEntityTooLarge:
-                return error_reply(wire, 413, f"A request may have {BODY_LIMIT} bytes.")
-            return await answer_call(self._gateway, session, trial, name, body)
+            message = "No trial is under way, so no model may be called."
+            return await self._refuse(error_reply(wire, 403, message))
+        self._connections.claimed(request.protocol, session)
+        try:
+            return await self._admit(request, session, name)
+        finally:
+            self._connections.rests(request.protocol)
+
+    async def _refuse(self, reply: Reply) -> web.Response:
+        """Return a refusal, the later the more of them there are."""
+        wait = min(self._refusals.wait(), LONGEST_REFUSAL)
+        if wait:
+            await asyncio.sleep(wait)
+        return _response(reply)
+
+    async def _admit(
+        self, request: web.BaseRequest, session: Session, name: str
+    ) -> web.StreamResponse:
+        wire, trial = WIRE_FORMATS[name], session.trial
+        if trial is None:
+            raise RuntimeError("a call is admitted within a trial")
+        with trial.under_way() as patience:
+            refusal = trial.refusal()
+            if session.turns.is_full:
+                refusal = refusal or "Too many calls of this candidate wait for their turn."
+            if refusal:
+                trial.refused(refusal)
+                return await self._refuse(error_reply(wire, 429, refusal))
+            async with session.turns.turn(request.content_length):
+                try:
+                    async with asyncio.timeout(self._limits.body_seconds):
+                        body = await request.read()
+                except web.HTTPRequestEntityTooLarge:
+                    message = f"A request may have {BODY_LIMIT} bytes."
+                    return _response(error_reply(wire, 413, message))
+                except TimeoutError:
+                    message = f"The request was not here in {self._limits.body_seconds:g} s."
+                    return _response(error_reply(wire, 408, message))
+                call = CandidateCall(self._gateway, session, trial, name, patience)
+                reply = await call.answer(body)
+                if isinstance(reply, Reply):
+                    return _response(reply)
+                return await _send(request, reply)
 
 
-def _presented_key(request: web.Request) -> str:
+async def _send(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
+    """Send a stream as it comes; a candidate that does not read it holds up only itself."""
+    headers = {
+        "Server": "gateval",
+        "Content-Type": "text/event-stream; charset=utf-8",
+        "Cache-Control": "no-cache",
+    }
+    response = web.StreamResponse(headers=headers)
+    async with aclosing(stream.pieces) as pieces:
+        await response.prepare(request)
+        async for piece in pieces:
+            await response.write(piece)
+        await response.write_eof()
+    return response
+
+
+def _presented_key(request: web.BaseRequest) -> str:
     """Return the key by either SDK's header; the empty string for none."""
     bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
     return request.headers.get("x-api-key") or bearer
 
 
-def _shape(request: web.Request) -> WireFormat:
-    """Return the format in which whoever asks for an unknown path expects its error."""
+def _not_found(request: web.BaseRequest) -> Reply:
+    """Return the error for a path that is not served, in the shape that its asker expects."""
+    if request.path.startswith(GEMINI_PATH):
+        error: JsonObject = {"code": 404, "message": _NO_GEMINI, "status": "NOT_FOUND"}
+        return Reply(404, write_json({"error": error}))
+    message = f"This gateway has no {request.method} {request.path[:200]}."
+    return error_reply(_shape(request), 404, message)
+
+
+def _shape(request: web.BaseRequest) -> WireFormat:
     is_anthropic = "anthropic-version" in request.headers
     return WIRE_FORMATS["anthropic-messages" if is_anthropic else "openai-chat"]
 

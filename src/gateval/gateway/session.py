@@ -7,17 +7,21 @@ from collections.abc import Callable
 
 from gateval.domain.trace import Trace
 from gateval.domain.trial import Side
+from gateval.gateway.limits import CallLimits, Turns
 from gateval.gateway.trial_calls import TrialCalls
 from gateval.ports import ModelTrouble
 from gateval.wire.registry import WIRE_FORMATS
+
+GEMINI_PATH = "/gemini"
+"""Below this address every request gets an error of our own in Google's shape."""
 
 
 class Session:
     """Made by `GatewayServer.open`; see `candidates.base.ModelSession`.
 
     Attributes: `side` says whose scripted models answer, `models` is the Agent's list
-    (`provider/model-id`), `key` is the throw-away key, `trial` the calls of the trial under way,
-    None between trials.
+    (`provider/model-id`), `key` is the throw-away key, `turns` bounds what the instance does at
+    once, `trial` holds the calls of the trial under way and is None between trials.
     """
 
     def __init__(
@@ -26,30 +30,40 @@ class Session:
         models: tuple[str, ...],
         *,
         address: str,
+        limits: CallLimits,
         on_close: Callable[[Session], None],
     ) -> None:
         self.side = side
         self.models = models
         self.key = f"gateval-{secrets.token_urlsafe(32)}"
+        self.turns = Turns(limits)
         self.trial: TrialCalls | None = None
+        self._limits = limits
         self._address = address
         self._on_close = on_close
         self._stray = 0
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables that make the official SDKs come to us."""
+        """Return the environment variables that make the official SDKs come to us.
+
+        Google's too, though its own format is not spoken here: its SDK is told so, and does not
+        take a throw-away key to Google.
+        """
         openai, anthropic = (WIRE_FORMATS[name] for name in ("openai-chat", "anthropic-messages"))
         return {
             "OPENAI_BASE_URL": self._address + openai.base_path,
             "OPENAI_API_KEY": self.key,
             "ANTHROPIC_BASE_URL": self._address + anthropic.base_path,
             "ANTHROPIC_API_KEY": self.key,
+            "GOOGLE_GEMINI_BASE_URL": self._address + GEMINI_PATH,
+            "GEMINI_API_KEY": self.key,
+            "GOOGLE_API_KEY": self.key,
         }
 
     def begin(self) -> None:
         """Admit calls from now on, into a fresh trace. A trial still under way is ended."""
         self.end()
-        self.trial = TrialCalls()
+        self.trial = TrialCalls(self._limits)
 
     def trouble(self, limit: float) -> ModelTrouble | None:
         """Return why the models were out of reach in the trial under way, which took `limit`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
-from gateval.domain.trace import StepKind, Trace, TraceBuilder, add_usage
+from gateval.domain.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 from gateval.gateway.conversations import Conversations
 from gateval.gateway.marks import Marks, marks_of
 
@@ -34,17 +34,18 @@ class TraceRecorder:
         said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
         self._add_history(request, [marks_of(said)])
         self._made.update(call.id for call in reply.tool_calls)
+        cost = CallCost(reply.seconds, reply.retries)
         if said.text or not said.tool_calls:
-            self._builder.add(StepKind.ASSISTANT, said.text)
-        self._add_calls(said.tool_calls)
+            self._builder.add(StepKind.ASSISTANT, said.text, cost=cost)
+        self._add_calls(said.tool_calls, cost)
         self._usages.append(reply.usage)
         self._models[model] = None
 
-    def error(self, request: ModelRequest | None, message: str) -> None:
+    def error(self, request: ModelRequest | None, message: str, cost: CallCost = NO_CALL) -> None:
         """Record that a call failed; `request` is None if it could not even be read."""
         if request is not None:
             self._add_history(request, [])
-        self._builder.add(StepKind.ERROR, message)
+        self._builder.add(StepKind.ERROR, message, cost=cost)
         self._empty = False
 
     def trace(self) -> Trace | None:
@@ -83,13 +84,13 @@ class TraceRecorder:
         elif message.role == "assistant":
             if message.text:
                 self._builder.add(StepKind.ASSISTANT, message.text)
-            self._add_calls(message.tool_calls if acted else ())
+            self._add_calls(message.tool_calls if acted else (), NO_CALL)
         elif acted:
             call_id = message.tool_call_id or None
             tool = self._tools.get(call_id or "")
             self._builder.add(StepKind.TOOL_RESULT, message.text, tool=tool, call_id=call_id)
 
-    def _add_calls(self, calls: tuple[ToolCall, ...]) -> None:
+    def _add_calls(self, calls: tuple[ToolCall, ...], cost: CallCost) -> None:
         for call in calls:
             self._tools[call.id] = call.name
             self._builder.add(
@@ -98,4 +99,5 @@ class TraceRecorder:
                 tool=call.name,
                 arguments=call.arguments,
                 call_id=call.id or None,
+                cost=cost,
             )

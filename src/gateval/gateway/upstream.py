@@ -20,12 +20,14 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 class Upstream(Value):
     """A provider as this environment reaches it. `base_url` has no trailing slash.
 
+    `wires` are the formats it speaks; the gate's own calls use the first.
+
     `key` is None when the environment has none. `proxy` is the URL of a forward proxy for this
     base URL; it may hold a password and so is kept like a key.
     """
 
     provider: str
-    wire: str
+    wires: tuple[str, ...]
     base_url: str
     key: SecretStr | None = None
     proxy: SecretStr | None = None
@@ -43,7 +45,7 @@ def read_upstreams(environ: Mapping[str, str]) -> Mapping[str, Upstream]:
         if url:
             upstreams[provider.name] = Upstream(
                 provider=provider.name,
-                wire=provider.wire,
+                wires=provider.wires,
                 base_url=url,
                 key=_key(provider, environ),
                 proxy=_proxy(url, environ),

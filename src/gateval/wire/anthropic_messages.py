@@ -109,23 +109,26 @@ def decode_request(body: bytes) -> ModelRequest:
 
 def encode_reply(reply: ModelReply, request: ModelRequest) -> bytes:
     """Write a reply; see `WireFormat`. Unknown usage is null, as the field itself is required."""
+    return write_json(reply_out(reply, request))
+
+
+def reply_out(reply: ModelReply, request: ModelRequest) -> JsonObject:
+    """Return a reply as the fields of its body."""
     content: list[JsonValue] = [text_block(reply.text)] if reply.text else []
     content += [call_out(call) for call in reply.tool_calls]
-    return write_json(
-        {
-            "id": "msg_gateval",
-            "type": "message",
-            "role": "assistant",
-            "model": reply.model or request.model,
-            "content": content,
-            "stop_reason": _REASONS[reply.stop],
-            "stop_sequence": None,
-            "usage": {
-                "input_tokens": reply.usage.input_tokens,
-                "output_tokens": reply.usage.output_tokens,
-            },
-        }
-    )
+    return {
+        "id": "msg_gateval",
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model or request.model,
+        "content": content,
+        "stop_reason": _REASONS[reply.stop],
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": reply.usage.input_tokens,
+            "output_tokens": reply.usage.output_tokens,
+        },
+    }
 
 
 @decoder("reply")
@@ -134,6 +137,11 @@ def decode_reply(body: bytes) -> ModelReply:
     fields = read_object(body)
     if fields.get("type") == "error":
         raise WireError(f"an error instead of a reply: {error_text(body)}")
+    return reply_in(fields)
+
+
+def reply_in(fields: JsonObject) -> ModelReply:
+    """Read a reply from its fields. Raises `WireError`."""
     if not isinstance(fields.get("content"), list):
         raise WireError("a reply without content")
     text, calls = assistant_in(fields["content"])

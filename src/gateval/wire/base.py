@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import ParamSpec, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
 from pydantic import ValidationError
 
+from gateval.domain.base import JsonObject
 from gateval.domain.model_call import ModelReply, ModelRequest
+from gateval.wire.sse import SseEvent
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,6 +25,8 @@ class WireError(ValueError):
 
 class WireFormat(Protocol):
     """One wire format, both ways, not streamed. A module with these names fulfils it.
+
+    Its stream is a `StreamFormat`.
 
     Attributes: `base_path` is what a base URL of this format ends with by convention (the official
     SDKs expect it in OPENAI_BASE_URL and not in ANTHROPIC_BASE_URL), `path` is the generation
@@ -52,6 +56,54 @@ class WireFormat(Protocol):
 
     def decode_error(self, body: bytes) -> str:
         """Read what an error body says, at most 300 characters, empty for nothing. Never raises."""
+
+
+class Heard(NamedTuple):
+    """What an event of a stream is, beyond a part of the reply.
+
+    `ends` says that nothing follows it. `hidden` says that it came only because the gateway asked
+    for it, and that who asked the gateway did not. `error` is what a failed stream says.
+    """
+
+    ends: bool = False
+    hidden: bool = False
+    error: str = ""
+
+
+class StreamReader(Protocol):
+    """Reads one streamed reply, event by event."""
+
+    def read(self, event: SseEvent) -> Heard:
+        """Take the next event. Raises `WireError` for what the format does not know."""
+
+    def reply(self) -> ModelReply:
+        """The reply, the same as if it had not been streamed. Raises `WireError` if it broke off
+        before it was complete.
+        """
+
+    def so_far(self) -> ModelReply:
+        """What was said until now, for a reader who has heard enough. Never raises."""
+
+
+class StreamFormat(Protocol):
+    """How a wire format streams. A module with these names fulfils it.
+
+    `fields` is the body of the request, as whoever asked the gateway sent it.
+    """
+
+    def stream_body(self, fields: JsonObject) -> JsonObject:
+        """The body to send to a provider, so that the stream tells its usage."""
+
+    def stream_reader(self, fields: JsonObject) -> StreamReader:
+        """A reader for the answer to `fields`."""
+
+    def encode_stream(
+        self, reply: ModelReply, request: ModelRequest, fields: JsonObject
+    ) -> Iterator[SseEvent]:
+        """Write a reply as events."""
+
+    def encode_stream_error(self, message: str) -> SseEvent:
+        """Write an error that ends a stream which has begun."""
 
 
 def decoder(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

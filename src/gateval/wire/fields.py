@@ -18,6 +18,9 @@ ERROR_LIMIT = 300
 FLOAT_LIMIT = 1e300
 """Whole numbers beyond this are no numbers of ours: JSON's integers know no end, floats do."""
 
+PIECE = 512
+"""Characters of a text that go into one event of a stream of ours."""
+
 PLACEHOLDERS = {
     "image_url": "[image]",
     "input_audio": "[audio]",
@@ -77,6 +80,17 @@ def content_text(content: JsonValue, where: str, *, separator: str = "\n") -> st
     return separator.join(part_text(part, where) for part in parts)
 
 
+def pieces_of(content: JsonValue) -> list[str]:
+    """Return the pieces in which a text goes into a stream, or comes out of one.
+
+    A text is cut at `PIECE` characters; a list of parts gives the texts of those that have one.
+    """
+    if isinstance(content, str):
+        return [content[at : at + PIECE] for at in range(0, len(content), PIECE)]
+    parts = content if isinstance(content, list) else []
+    return [text_or_empty(part.get("text")) for part in parts if isinstance(part, dict)]
+
+
 def part_text(part: JsonValue, where: str) -> str:
     """Return the text of one part of a message, or a placeholder for what is no text."""
     if isinstance(part, str):
@@ -87,7 +101,18 @@ def part_text(part: JsonValue, where: str) -> str:
         return as_text(fields.get("text"), f"the text of {where}")
     if kind == "refusal":
         return text_or_empty(fields.get("refusal"))
+    _refuse_stored_file(fields)
     return PLACEHOLDERS.get(kind, f"[{kind}]")
+
+
+def _refuse_stored_file(part: JsonObject) -> None:
+    """Raise `WireError` for a part that names a file in the provider's account."""
+    inner = (part.get("file"), part.get("source"))
+    if any(isinstance(each, dict) and each.get("file_id") for each in (part, *inner)):
+        raise WireError(
+            "`file_id` names a file stored in the provider's account, which this gateway keeps "
+            "closed; send the content itself"
+        )
 
 
 def tool_call(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> ToolCall:

@@ -100,27 +100,27 @@ def encode_reply(reply: ModelReply, request: ModelRequest) -> bytes:
     }
     if reply.tool_calls:
         message["tool_calls"] = [call_out(call) for call in reply.tool_calls]
-    finish = ("stop" if reply.text else "content_filter") if refused else _FINISHES[reply.stop]
+    choice: JsonObject = {"index": 0, "message": message, "finish_reason": finish_out(reply)}
     body: JsonObject = {
         "id": "chatcmpl-gateval",
         "object": "chat.completion",
         "created": 0,
         "model": reply.model or request.model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+        "choices": [{**choice, "logprobs": None}],
     }
     if reply.usage != Usage():
-        body["usage"] = {
-            "prompt_tokens": reply.usage.input_tokens,
-            "completion_tokens": reply.usage.output_tokens,
-            "total_tokens": reply.usage.total,
-        }
+        body["usage"] = usage_out(reply.usage)
     return write_json(body)
 
 
 @decoder("reply")
 def decode_reply(body: bytes) -> ModelReply:
     """Read a reply; see `WireFormat`. Of several choices the first counts."""
-    fields = read_object(body)
+    return reply_in(read_object(body))
+
+
+def reply_in(fields: JsonObject) -> ModelReply:
+    """Read a reply from its fields. Raises `WireError`."""
     choices = as_list(fields.get("choices"), "`choices`")
     if not choices:
         said = error_text(write_json(fields.get("error")))
@@ -138,6 +138,22 @@ def decode_reply(body: bytes) -> ModelReply:
         usage=_usage_in(fields.get("usage")),
         model=text_or_empty(fields.get("model")),
     )
+
+
+def finish_out(reply: ModelReply) -> str:
+    """Return the reason for which a reply ended."""
+    if reply.stop is StopReason.REFUSAL:
+        return "stop" if reply.text else "content_filter"
+    return _FINISHES[reply.stop]
+
+
+def usage_out(usage: Usage) -> JsonObject:
+    """Return the usage; what is unknown is null."""
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total,
+    }
 
 
 def encode_error(status: int, message: str) -> bytes:

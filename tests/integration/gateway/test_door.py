@@ -106,12 +106,15 @@ def test_a_tool_round_trip(model: str) -> None:
         model=model,
         request=request,
     )
+    assert isinstance(got, ModelReply)
+    assert got.seconds is not None
     assert got == ModelReply(
         text="One moment",
         tool_calls=(ToolCall(id="c2", name="look", arguments={"order": 8}),),
         stop=StopReason.TOOL_CALLS,
         usage=Usage(input_tokens=10, output_tokens=5),
         model="served-model",
+        seconds=got.seconds,
     )
     assert sent.body["model"] == "gpt/x"
     assert sent.body["tools"]

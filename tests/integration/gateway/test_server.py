@@ -5,103 +5,30 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Awaitable, Callable
-from typing import Any
 
 import aiohttp
 import anthropic
 import openai
 import pytest
 
-from gateval.domain.trace import StepKind, Trace
+from gateval.domain.trace import Trace
 from gateval.domain.trial import Side
-from gateval.gateway.door import Gateway
-from gateval.gateway.retry import RetryPolicy
 from gateval.gateway.server import BODY_LIMIT, GatewayServer
-from gateval.gateway.session import Session
-from gateval.gateway.upstream import read_upstreams
-from tests.servers.model_server import Answer, Call, ModelServer, Responder, failure, reply
-
-CANARY = "sk-canary-0123456789abcdef"
-QUICK = RetryPolicy(attempts=2, first_wait=0.01, longest_wait=0.02)
-CHAT = "/v1/chat/completions"
-MESSAGES = "/v1/messages"
-ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-
-Use = Callable[[GatewayServer, ModelServer], Awaitable[None]]
-
-
-def hello(call: Call) -> Answer:
-    return reply(call, "hi")
-
-
-def serve(use: Use, respond: Responder = hello, policy: RetryPolicy = QUICK) -> None:
-    """Let `use` work with a gateway server in front of a provider that answers by `respond`."""
-
-    async def run() -> None:
-        async with ModelServer(respond) as provider:
-            environ = {
-                "OPENAI_BASE_URL": provider.openai_url,
-                "OPENAI_API_KEY": CANARY,
-                "ANTHROPIC_BASE_URL": provider.url,
-                "ANTHROPIC_API_KEY": CANARY,
-            }
-            async with (
-                Gateway(read_upstreams(environ), {}, policy=policy) as gateway,
-                GatewayServer(gateway) as server,
-            ):
-                await use(server, provider)
-
-    asyncio.run(run())
-
-
-def begun(server: GatewayServer, *models: str, side: Side = Side.HEAD) -> Session:
-    """A session with a trial under way."""
-    session = server.open(side, models)
-    session.begin()
-    return session
-
-
-def address(session: Session) -> str:
-    return session.environment()["ANTHROPIC_BASE_URL"]
-
-
-async def send(
-    session: Session, path: str = CHAT, *, method: str = "POST", key: str | None = None, **more: Any
-) -> tuple[int, bytes, dict[str, str]]:
-    headers = {"Authorization": f"Bearer {session.key if key is None else key}"}
-    async with aiohttp.request(
-        method, address(session) + path, headers=headers, **more
-    ) as response:
-        return response.status, await response.read(), dict(response.headers)
-
-
-async def ask_openai(session: Session, **more: Any) -> None:
-    environment = session.environment()
-    async with openai.AsyncOpenAI(
-        base_url=environment["OPENAI_BASE_URL"], api_key=environment["OPENAI_API_KEY"]
-    ) as client:
-        await client.chat.completions.create(**{**ASKED, **more})
-
-
-async def ask_anthropic(session: Session, **more: Any) -> None:
-    environment = session.environment()
-    async with anthropic.AsyncAnthropic(
-        base_url=environment["ANTHROPIC_BASE_URL"], api_key=environment["ANTHROPIC_API_KEY"]
-    ) as client:
-        await client.messages.create(max_tokens=9, **{**ASKED, **more})
-
-
-async def called(provider: ModelServer) -> None:
-    """Wait until a call has reached the provider."""
-    async with asyncio.timeout(10):
-        while not provider.calls:  # noqa: ASYNC110 - another party's state, nothing to wait on
-            await asyncio.sleep(0.01)
-
-
-def errors(trace: Trace | None) -> list[str]:
-    assert trace is not None
-    return [step.text for step in trace.steps if step.kind is StepKind.ERROR]
+from tests.helpers.gateway import (
+    ASKED,
+    CANARY,
+    CHAT,
+    MESSAGES,
+    address,
+    ask_anthropic,
+    ask_openai,
+    begun,
+    called,
+    errors,
+    send,
+    serve,
+)
+from tests.servers.model_server import Answer, Call, ModelServer, failure, reply
 
 
 @pytest.mark.parametrize(
@@ -113,7 +40,9 @@ def errors(trace: Trace | None) -> list[str]:
         ("GET", "/v1/files"),
         ("POST", "/v1/files"),
         ("DELETE", "/v1/files/file-1"),
-        ("POST", "/v1/responses"),
+        ("GET", "/v1/responses/resp_1"),
+        ("DELETE", "/v1/responses/resp_1"),
+        ("POST", "/v1/responses/resp_1/cancel"),
         ("POST", "/v1/embeddings"),
         ("POST", "/chat/completions"),
         ("POST", "/v1/messages/batches"),
@@ -150,19 +79,6 @@ def test_unknown_keys_are_refused_and_so_are_those_of_ended_candidates() -> None
         assert provider.calls == []
         status, _, _ = await send(other, json=ASKED)
         assert status == 200
-
-    serve(use)
-
-
-def test_streams_are_refused_with_a_sentence() -> None:
-    async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = begun(server)
-        with pytest.raises(openai.BadRequestError, match="does not stream yet"):
-            await ask_openai(session, stream=True)
-        with pytest.raises(anthropic.BadRequestError, match="does not stream yet"):
-            await ask_anthropic(session, stream=True)
-        assert provider.calls == []
-        assert len(errors(session.end())) == 2
 
     serve(use)
 
@@ -440,6 +356,9 @@ def test_the_environment_of_a_candidate_holds_no_key_of_a_provider() -> None:
         assert sorted(environment) == [
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_BASE_URL",
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+            "GOOGLE_GEMINI_BASE_URL",
             "OPENAI_API_KEY",
             "OPENAI_BASE_URL",
         ]

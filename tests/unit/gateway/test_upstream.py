@@ -16,8 +16,12 @@ CANARY = "sk-canary-0123456789"
 
 
 def test_every_provider_speaks_a_known_format() -> None:
-    assert {provider.wire for provider in PROVIDERS.values()} <= set(WIRE_FORMATS)
-    assert [home_provider(wire) for wire in WIRE_FORMATS] == ["openai", "anthropic"]
+    assert {wire for provider in PROVIDERS.values() for wire in provider.wires} <= set(WIRE_FORMATS)
+    assert [home_provider(wire) for wire in WIRE_FORMATS] == [
+        "openai",
+        "openai",
+        "anthropic",
+    ]
 
 
 def test_defaults() -> None:

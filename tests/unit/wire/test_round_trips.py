@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gateval.domain.base import JsonObject
 from gateval.domain.model_call import (
     Message,
     ModelReply,
@@ -22,12 +23,14 @@ from gateval.domain.model_call import (
     Usage,
 )
 from gateval.wire.base import WireError
-from gateval.wire.registry import WIRE_FORMATS
+from gateval.wire.registry import STREAM_FORMATS, WIRE_FORMATS
+from gateval.wire.sse import SseEvent, SseReader, write_event
 
 # A loaded machine is slow, which says nothing about the code.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 
 OPENAI = WIRE_FORMATS["openai-chat"]
+RESPONSES = WIRE_FORMATS["openai-responses"]
 ANTHROPIC = WIRE_FORMATS["anthropic-messages"]
 
 # Text with NUL, controls and astral characters, but without lone surrogates, which no UTF-8 has.
@@ -167,6 +170,107 @@ def test_any_request_can_be_said_in_anthropics_format(request: ModelRequest) -> 
     assert all(one != other for one, other in itertools.pairwise(roles))
 
 
+@unhurried
+@given(openai_requests)
+def test_any_request_can_be_said_in_the_responses_format(request: ModelRequest) -> None:
+    """What one reply says in several items becomes one message; said once more, it stays so."""
+    once = RESPONSES.decode_request(RESPONSES.encode_request(request))
+    assert RESPONSES.decode_request(RESPONSES.encode_request(once)) == once
+    assert (once.tools, once.temperature) == (request.tools, request.temperature)
+    spoken = [one for one in request.messages if one.role != "assistant"]
+    assert [one for one in once.messages if one.role != "assistant"] == spoken
+
+
+@unhurried
+@given(replies(may_break=True))
+def test_responses_come_back(reply: ModelReply) -> None:
+    whole = reply.model_copy(update={"stop": possible(reply), "id": "resp_7"})
+    assert RESPONSES.decode_reply(RESPONSES.encode_reply(whole, asked)) == whole
+
+
+def possible(reply: ModelReply) -> StopReason:
+    """A stop that the Responses format can express for this reply."""
+    if reply.stop is StopReason.LENGTH:
+        return StopReason.LENGTH
+    if reply.stop is StopReason.REFUSAL and (reply.text or not reply.tool_calls):
+        return StopReason.REFUSAL
+    return StopReason.TOOL_CALLS if reply.tool_calls else StopReason.END
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    """The data in pieces."""
+    borders = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
+    return [data[start:end] for start, end in itertools.pairwise(borders)]
+
+
+@pytest.mark.parametrize("name", WIRE_FORMATS)
+@unhurried
+@given(
+    reply=replies(may_break=False),
+    places=st.lists(st.integers(0, 10**6), max_size=30),
+    line_end=st.sampled_from([b"\n", b"\r\n", b"\r"]),
+)
+def test_a_stream_says_what_the_whole_reply_says(
+    name: str, reply: ModelReply, places: list[int], line_end: bytes
+) -> None:
+    wire, stream = WIRE_FORMATS[name], STREAM_FORMATS[name]
+    asks: JsonObject = {"stream_options": {"include_usage": True}}
+    events = list(stream.encode_stream(reply, asked, asks))
+    sent = b": hello\n\n" + b"".join(map(write_event, events))
+    source, reader = SseReader(), stream.stream_reader(asks)
+    for piece in cut(sent.replace(b"\n", line_end), places):
+        for event in source.feed(piece):
+            heard = reader.read(event)
+            assert not heard.error
+            assert not heard.hidden
+    assert reader.reply() == wire.decode_reply(wire.encode_reply(reply, asked))
+
+
+@pytest.mark.parametrize("name", WIRE_FORMATS)
+@unhurried
+@given(reply=replies(may_break=False), lost=st.integers(1, 1000))
+def test_a_stream_that_breaks_off_is_no_reply(name: str, reply: ModelReply, lost: int) -> None:
+    stream = STREAM_FORMATS[name]
+    events = list(stream.encode_stream(reply, asked, {}))
+    # A finish without the closing word is whole enough for OpenAI's older format.
+    last = 2 if name == "openai-chat" else 1
+    kept = events[: max(len(events) - last - lost % len(events), 0)]
+    reader = stream.stream_reader({})
+    for event in kept:
+        reader.read(event)
+    reader.so_far()
+    with pytest.raises(WireError, match="broke off"):
+        reader.reply()
+
+
+@pytest.mark.parametrize("name", WIRE_FORMATS)
+@unhurried
+@given(draws=st.data())
+def test_reading_any_event_ends_in_a_value_or_a_wire_error(name: str, draws: st.DataObject) -> None:
+    stream = STREAM_FORMATS[name]
+    events = list(stream.encode_stream(draws.draw(replies(may_break=False)), asked, {}))
+    reader = stream.stream_reader({})
+    for event in events:
+        data = (event.data or "").encode()
+        if data.startswith(b"{") and draws.draw(st.booleans()):
+            data = draws.draw(spoilt(st.just(data)))
+        with contextlib.suppress(WireError):
+            reader.read(SseEvent(event.name, data.decode()))
+    reader.so_far()
+    with contextlib.suppress(WireError):
+        reader.reply()
+
+
+@pytest.mark.parametrize("name", WIRE_FORMATS)
+@unhurried
+@given(message=words)
+def test_an_error_in_a_stream_comes_back(name: str, message: str) -> None:
+    stream = STREAM_FORMATS[name]
+    (event,) = SseReader().feed(write_event(stream.encode_stream_error(message)))
+    heard = stream.stream_reader({}).read(event)
+    assert (heard.ends, heard.error) == (True, " ".join(message.split()) or heard.error)
+
+
 def paths(value: object) -> list[list[Any]]:
     """The way to each node of a JSON value."""
     inner: Any = ()
@@ -197,6 +301,8 @@ def spoilt(draw: st.DrawFn, bodies: st.SearchStrategy[bytes]) -> bytes:
 bodies = {
     "openai-chat": openai_requests.map(OPENAI.encode_request)
     | replies(may_break=True).map(lambda reply: OPENAI.encode_reply(reply, asked)),
+    "openai-responses": openai_requests.map(RESPONSES.encode_request)
+    | replies(may_break=True).map(lambda reply: RESPONSES.encode_reply(reply, asked)),
     "anthropic-messages": anthropic_requests().map(ANTHROPIC.encode_request)
     | replies(may_break=False).map(lambda reply: ANTHROPIC.encode_reply(reply, asked)),
 }
