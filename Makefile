@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint unit docs schemas image-check lock bench clean
+.PHONY: demo test frameworks lint unit docs schemas image-check lock bench clean
 
 demo: $(VENV)/run.stamp $(VENV)/agents.stamp
 	@$(BIN)/python -m examples.demo
 
-test: $(VENV)/dev.stamp
+test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n auto
 
@@ -60,6 +60,17 @@ $(VENV)/dev.stamp: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 	@$(PIP) --require-hashes -r requirements/dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/run.stamp
+
+# What the agents in examples/frameworks need, apart from what Gateval needs. It is large: uv keeps
+# one copy for all clones on a machine.
+frameworks: $(VENV)/frameworks.stamp
+
+$(VENV)/frameworks.stamp: requirements/frameworks.lock $(VENV)/dev.stamp
+	@echo "Setting up $(VENV)/frameworks from requirements/frameworks.lock ..."
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/frameworks
+	@$(BIN)/uv pip install --quiet --python $(VENV)/frameworks/bin/python \
+	  --require-hashes -r requirements/frameworks.lock
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

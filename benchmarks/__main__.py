@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import plan_unchanged, run_http, validate_all
+from benchmarks import gateway, plan_unchanged, run_http, validate_all
 from benchmarks.figures import table
 from benchmarks.processes import BenchmarkError
 from benchmarks.repository import default_cache
@@ -18,6 +18,7 @@ BENCHMARKS = {
     plan_unchanged.NAME: plan_unchanged.measure,
     validate_all.NAME: validate_all.measure,
     run_http.NAME: run_http.measure,
+    gateway.NAME: gateway.measure,
 }
 
 

@@ -1,5 +1,7 @@
 """A model server for the benchmarks: OpenAI chat completions after a fixed time, cheaply.
 
+Asked for a stream, it sends as many chunks as the last message says (`Say 2000 words.`).
+
 Run as its own process, `python -m benchmarks.model_server --latency SECONDS`. It prints its port,
 answers on 127.0.0.1, and ends when its standard input is closed. `GET /calls` says how many calls
 it has answered, so that a benchmark can tell that no call was left out.
@@ -41,11 +43,14 @@ class ModelServer:
         """Answer one HTTP request."""
         if request.method == "GET":
             return web.Response(text=str(self._calls))
-        model = json.loads(await request.read())["model"]
+        asked = json.loads(await request.read())
+        model = asked["model"]
         if not request.path.endswith("/chat/completions") or model not in TEXTS:
             return web.Response(status=404, text=f"no {model} at {request.path}")
         await asyncio.sleep(self._latency)
         self._calls += 1
+        if asked.get("stream"):
+            return await _stream(request, model, int(asked["messages"][-1]["content"].split()[1]))
         body = reply(next(self._numbers), model, TEXTS[model])
         return web.Response(body=body, content_type="application/json")
 
@@ -65,6 +70,22 @@ def reply(number: int, model: str, text: str) -> bytes:
             "usage": usage,
         }
     ).encode()
+
+
+async def _stream(request: web.BaseRequest, model: str, chunks: int) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    for number in range(chunks):
+        await response.write(_chunk(model, {"content": f"word {number} "}))
+    await response.write(_chunk(model, {}, "stop") + b"data: [DONE]\n\n")
+    await response.write_eof()
+    return response
+
+
+def _chunk(model: str, delta: dict[str, str], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+    fields = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1767225600}
+    return f"data: {json.dumps({**fields, 'model': model, 'choices': [choice]})}\n\n".encode()
 
 
 async def serve(latency: float) -> None:

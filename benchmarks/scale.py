@@ -22,6 +22,9 @@ class Scale:
     runs: tuple[tuple[int, int], ...] = ((200, 20), (1_000, 100))
     run_rounds: int = 3
     latency: float = 0.2
+    gateway_calls: int = 4_000
+    gateway_streams: int = 100
+    stream_chunks: int = 2_000
 
 
 def tiny(cache: Path) -> Scale:
@@ -35,4 +38,7 @@ def tiny(cache: Path) -> Scale:
         runs=((4, 2),),
         run_rounds=1,
         latency=0.01,
+        gateway_calls=40,
+        gateway_streams=4,
+        stream_chunks=20,
     )

@@ -10,3 +10,4 @@ compile --group dev pyproject.toml -o requirements/dev.lock
 compile requirements/agents.in -o requirements/agents.lock
 compile requirements/build.in -o requirements/build.lock
 compile requirements/image.in -o requirements/image.lock
+compile requirements/frameworks.in -o requirements/frameworks.lock

@@ -28,6 +28,7 @@ COVERED = {
     "demo.py": DEMO,
     "assertions/README.md": DOCS,
     "runtimes/README.md": DOCS,
+    "frameworks/README.md": DOCS,
     "shop/README.md": DOCS,
     "shop/.github/gateval.yml": VALID,
     "shop/.gateval/scripted/judge.yaml": DEMO,
@@ -62,6 +63,7 @@ SAMPLES = {
     "images": "docs/test_workflows.py",
     "assertions": "unit/assertions/test_samples.py",
     "runtimes": "integration/candidates/test_samples.py",
+    "frameworks": "integration/candidates/test_frameworks.py",
 }
 """Folders of samples, each a file or a folder, and the test that must name every one of them."""
 

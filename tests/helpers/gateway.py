@@ -10,6 +10,7 @@ import aiohttp
 import anthropic
 import openai
 
+from gateval.domain.model_call import Message, ModelRequest
 from gateval.domain.trace import StepKind, Trace
 from gateval.domain.trial import Side
 from gateval.gateway.door import Gateway, Scripts
@@ -27,6 +28,8 @@ MESSAGES = "/v1/messages"
 RESPONSES = "/v1/responses"
 ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
+HELLO = ModelRequest(model="", messages=(Message(role="user", text="hello"),))
+
 Use = Callable[[GatewayServer, ModelServer], Awaitable[None]]
 
 
@@ -41,6 +44,7 @@ def serve(
     *,
     scripts: Scripts | None = None,
     limits: CallLimits | None = None,
+    connections: int | None = None,
 ) -> None:
     """Let `use` work with a gateway server in front of a provider that answers by `respond`."""
 
@@ -54,7 +58,7 @@ def serve(
             }
             async with (
                 Gateway(read_upstreams(environ), scripts or {}, policy=policy) as gateway,
-                GatewayServer(gateway, limits) as server,
+                GatewayServer(gateway, limits, connections=connections) as server,
             ):
                 await use(server, provider)
 

@@ -48,20 +48,29 @@ _NO_GEMINI = (
 class GatewayServer:
     """Serves a `Gateway` on a free port of the loopback address. An async context manager.
 
-    The gateway must be open for as long as the server is.
+    The `gateway` must be open for as long as the server is. `connections` are those open now, of
+    which there may be as many as the argument says, or as suits the process. `refused` counts the
+    requests refused because of their path, their key, or for want of a trial.
     """
 
-    def __init__(self, gateway: Gateway, limits: CallLimits | None = None) -> None:
-        self._gateway = gateway
+    def __init__(
+        self,
+        gateway: Gateway,
+        limits: CallLimits | None = None,
+        *,
+        connections: int | None = None,
+    ) -> None:
+        self.gateway = gateway
+        self.connections = Connections(connections or connection_limit())
+        self.refused = 0
         self._limits = limits or CallLimits()
         self._sessions: dict[str, Session] = {}
-        self._connections = Connections(connection_limit())
         self._refusals = Pace(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
         self._runner: web.ServerRunner | None = None
         self._address = ""
 
     async def __aenter__(self) -> Self:
-        server = HttpServer(self._handle, self._connections, body_limit=BODY_LIMIT)
+        server = HttpServer(self._handle, self.connections, body_limit=BODY_LIMIT)
         self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
         site = web.TCPSite(self._runner, HOST, 0, backlog=512)
@@ -105,14 +114,15 @@ class GatewayServer:
             session.went_astray()
             message = "No trial is under way, so no model may be called."
             return await self._refuse(error_reply(wire, 403, message))
-        self._connections.claimed(request.protocol, session)
+        self.connections.claimed(request.protocol, session)
         try:
             return await self._admit(request, session, name)
         finally:
-            self._connections.rests(request.protocol)
+            self.connections.rests(request.protocol)
 
     async def _refuse(self, reply: Reply) -> web.Response:
         """Return a refusal, the later the more of them there are."""
+        self.refused += 1
         wait = min(self._refusals.wait(), LONGEST_REFUSAL)
         if wait:
             await asyncio.sleep(wait)
@@ -141,7 +151,7 @@ class GatewayServer:
                 except TimeoutError:
                     message = f"The request was not here in {self._limits.body_seconds:g} s."
                     return _response(error_reply(wire, 408, message))
-                call = CandidateCall(self._gateway, session, trial, name, patience)
+                call = CandidateCall(self.gateway, session, trial, name, patience)
                 reply = await call.answer(body)
                 if isinstance(reply, Reply):
                     return _response(reply)

@@ -409,13 +409,14 @@ def test_a_stream_that_goes_on_is_no_late_model() -> None:
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        await read_chat(session)
         reading = asyncio.create_task(read_chat(session))
-        await asyncio.sleep(0.5)
-        assert session.trouble(0.6) is None
+        await called(provider)
+        await asyncio.sleep(1.2)
+        assert not reading.done()
+        assert session.trouble(2) is None
         reading.cancel()
 
-    serve(use, lambda call: streamed(call, "word " * 8, pause=0.05))
+    serve(use, lambda call: streamed(call, "word " * 30, pause=0.1))
 
 
 def test_a_stream_that_stands_still_is_a_late_model() -> None:

@@ -1,0 +1,107 @@
+"""Agents in frameworks of others, unchanged, as the gate starts them: `examples/frameworks/`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gateval.candidates.team import Candidates
+from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.trial import Answer, NoAnswer, Side
+from gateval.gateway.door import Gateway
+from gateval.gateway.server import GatewayServer
+from gateval.gateway.upstream import read_upstreams
+from tests.helpers.candidates import World, agent_from, ask
+from tests.servers.model_server import Answer as Served
+from tests.servers.model_server import Call, ModelServer, reply
+
+ROOT = Path(__file__).parents[3]
+FRAMEWORKS = ROOT / "examples" / "frameworks"
+PROGRAMS = ROOT / ".venv" / "frameworks" / "bin"
+CANARY = "sk-canary-0123456789abcdef"
+QUESTION = ask("Where are my orders 7 and 8?", timeout=120)
+ANSWER = "Order 7 is in transit, order 8 is delivered."
+
+
+@pytest.fixture(autouse=True, scope="module")
+def installed() -> None:
+    if not (PROGRAMS / "node").exists():
+        if os.environ.get("GATEVAL_TEST_ALL") == "1":
+            pytest.fail("the frameworks are not installed: run `make frameworks`")
+        pytest.skip("the frameworks are not installed: run `make frameworks`")
+
+
+def script() -> ScriptedModel:
+    path = FRAMEWORKS / ".gateval" / "scripted" / "desk.yaml"
+    spec = ScriptedSpec.model_validate(yaml.safe_load(path.read_text()))
+    return ScriptedModel(name="desk", spec=spec, path=path.name, digest="0")
+
+
+def serve(call: Call) -> Served:
+    """What the scripted model says, from a provider that streams if asked."""
+    if b"delivered" in call.raw:
+        return reply(call, ANSWER)
+    return reply(
+        call, tools=[("c7", "order_status", {"order": 7}), ("c8", "order_status", {"order": 8})]
+    )
+
+
+def started(tmp_path: Path, name: str, *, real: bool) -> tuple[Answer | NoAnswer, list[Call]]:
+    """Have one of the agents answer, with the scripted model or a provider behind the gateway."""
+
+    async def run() -> tuple[Answer | NoAnswer, list[Call]]:
+        async with ModelServer(serve) as provider:
+            environ = {
+                "OPENAI_BASE_URL": provider.openai_url,
+                "OPENAI_API_KEY": CANARY,
+                "ANTHROPIC_BASE_URL": provider.url,
+                "ANTHROPIC_API_KEY": CANARY,
+            }
+            scripts = {Side.HEAD: {"desk": script()}}
+            async with (
+                Gateway(read_upstreams(environ), scripts) as gateway,
+                GatewayServer(gateway) as door,
+            ):
+                path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
+                world = World(tmp_path, calls=gateway, door=door, environ={"PATH": path})
+                shutil.copytree(FRAMEWORKS / name, world.export, dirs_exist_ok=True)
+                agent = agent_from(FRAMEWORKS / name / "agent.yaml")
+                if real:
+                    agent = agent.model_copy(update={"models": ()})
+                async with Candidates(world.surroundings) as candidates:
+                    return await candidates.answer(agent, QUESTION), provider.calls
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("name", "real"),
+    [("openai-agents", False), ("pydantic-ai", True), ("node", False), ("node", True)],
+)
+def test_an_agent_of_a_framework_has_a_full_trace(tmp_path: Path, name: str, real: bool) -> None:
+    given, calls = started(tmp_path, name, real=real)
+    assert isinstance(given, Answer), given
+    assert given.output.strip() == ANSWER
+    trace = given.trace
+    assert trace is not None
+    assert trace.source == "gateway"
+    assert [(step.kind.value, step.tool, step.arguments, step.text) for step in trace.steps] == [
+        ("user", None, None, "Where are my orders 7 and 8?"),
+        ("tool_call", "order_status", {"order": 7}, ""),
+        ("tool_call", "order_status", {"order": 8}, ""),
+        ("tool_result", "order_status", None, "in transit"),
+        ("tool_result", "order_status", None, "delivered"),
+        ("assistant", None, None, ANSWER),
+    ]
+    assert [step.call_id for step in trace.steps[1:3]] == [
+        step.call_id for step in trace.steps[3:5]
+    ]
+    assert (trace.model_calls, trace.usage.total is not None) == (2, True)
+    assert len(calls) == (2 if real else 0)
+    assert all(call.streams == (name == "pydantic-ai") for call in calls)
+    assert CANARY not in repr(given)
