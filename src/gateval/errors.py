@@ -5,6 +5,7 @@
     ├── InvalidManifests         2  manifests or gate config break the rules; carries all problems
     ├── StageFileError           2  plan, results or decision file that cannot be trusted
     ├── RepositoryError          3  git could not answer
+    ├── RecordsError             3  records in git could not be read, trusted or written
     ├── MissingKey               3  a provider key is needed and absent
     ├── EvaluationError          3  the run as a whole could not go on
     ├── ForgeError               3  GitHub did not do what it was asked for
@@ -72,6 +73,17 @@ class StageFileError(GatevalError):
 
 class RepositoryError(GatevalError):
     """git is missing, the folder is no repository, a revision is unknown, an object is absent."""
+
+
+class RecordsError(GatevalError):
+    """Records in git could not be read, trusted or written. The message holds no secret.
+
+    `permission` is what the token lacks, as in a workflow (`contents: write`); empty otherwise.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", permission: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.permission = permission
 
 
 class MissingKey(GatevalError):

@@ -35,6 +35,16 @@ class Repo:
         repo.git("clone", "--quiet", "--template=", *options, source.as_uri(), ".")
         return repo
 
+    @classmethod
+    def bare(cls, path: Path, *, object_format: str = "sha1") -> Self:
+        """Return an empty bare repository, to be a remote. Only `git` and `id` work on it."""
+        repo = cls.__new__(cls)
+        repo._at(path)
+        path.mkdir(parents=True)
+        kind = f"--object-format={object_format}"
+        repo.git("init", "--quiet", "--bare", "--initial-branch=main", "--template=", kind)
+        return repo
+
     def _at(self, path: Path) -> None:
         self.path = path
         self._commits = 0

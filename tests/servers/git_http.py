@@ -26,13 +26,18 @@ _HEADERS = {
 class GitServer:
     """Serves the repositories below `root` at `url`. Use it as a context.
 
-    With `token`, only requests that carry it get an answer other than 401.
+    With `token`, only requests that carry it get an answer other than 401. `refuse` maps a part of
+    the path to the status that such a request gets, with `location` as its header.
     """
 
     def __init__(self, root: Path, *, token: str = "") -> None:
         self.token = token
         self.seen: list[str] = []
         """The Authorization header of each request, "" for none."""
+        self.command_lines: list[bytes] = []
+        """Per request, what everybody on this machine can read of the processes that run."""
+        self.refuse: dict[str, int] = {}
+        self.location = ""
         server = self
 
         class Handler(_Handler):
@@ -76,6 +81,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: bytes) -> None:
         given = ", ".join(self.headers.get_all("Authorization", []))
         self.owner.seen.append(given)
+        self.owner.command_lines.append(_command_lines())
+        for part, refusal in self.owner.refuse.items():
+            if part in self.path:
+                self.send_response(refusal)
+                self.send_header("Location", self.owner.location)
+                self.send_header("WWW-Authenticate", 'Basic realm="GitHub"')
+                self.end_headers()
+                return
         if self.owner.token:
             plain = f"x-access-token:{self.owner.token}".encode()
             if given != f"Basic {base64.b64encode(plain).decode()}":
@@ -117,3 +130,14 @@ class _Handler(BaseHTTPRequestHandler):
             ["git", "http-backend"], input=body, env=environ, capture_output=True, check=True
         )
         return done.stdout
+
+
+def _command_lines() -> bytes:
+    lines = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                lines.append((process / "cmdline").read_bytes())
+            except OSError:
+                continue
+    return b"\n".join(lines)

@@ -43,6 +43,14 @@ def canonical_json(value: JsonValue) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+def ascii_json(value: JsonValue) -> str:
+    """Return `value` as canonical JSON in printable ASCII: a line that does nothing to a terminal.
+
+    Python's `json.dumps` with sorted keys, no white space and `ensure_ascii`.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
 def digest(value: JsonValue) -> str:
     """Return the SHA-256 of the canonical JSON of `value`, in hex (64 characters)."""
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -8,7 +8,7 @@ clone's own configuration says can lead it elsewhere: it is bound to the reposit
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 PASSED_ON = (
@@ -60,12 +60,18 @@ class Remote:
             key = f"http.{self.url}.extraHeader"
             settings += [(key, ""), (key, header)]  # the empty one drops what checkout left there
         variables = {name: self.environ[name] for name in PASSED_ON if name in self.environ}
-        for number, (key, value) in enumerate(settings):
-            variables[f"GIT_CONFIG_KEY_{number}"] = key
-            variables[f"GIT_CONFIG_VALUE_{number}"] = value
         return variables | {
-            "GIT_CONFIG_COUNT": str(len(settings)),
+            **as_variables(settings),
             "GIT_ALLOW_PROTOCOL": "http:https",
             "GIT_ASKPASS": "false",
             "SSH_ASKPASS": "false",
         }
+
+
+def as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the variables that give git these settings; they win over configuration files."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings):
+        variables[f"GIT_CONFIG_KEY_{number}"] = key
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables

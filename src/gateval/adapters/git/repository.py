@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from gateval.adapters.git import export, lfs, objects, revisions, snapshot, trees
 from gateval.adapters.git.run import Git
+from gateval.adapters.git.stored import stored_at
 from gateval.domain.tree import Entry
 
 if TYPE_CHECKING:
     from gateval.adapters.git.facts import CloneFacts
     from gateval.adapters.git.fetch import Fetcher
+    from gateval.adapters.git.records import GitRecords
     from gateval.adapters.git.remote import Remote
     from gateval.domain.plan import Revision
+    from gateval.ports import RecordFile, Stored
 
 
 class GitRepository:
@@ -88,3 +91,18 @@ class GitRepository:
         from gateval.adapters.git.facts import clone_facts
 
         return clone_facts(self._git)
+
+    def records(
+        self, environ: Mapping[str, str], *, remote: str = "origin", token: str = ""
+    ) -> GitRecords:
+        """The records of a remote, as `open_records` has them."""
+        from gateval.adapters.git.record_remotes import open_records
+
+        return open_records(self._git, environ, remote=remote, token=token)
+
+    def stored(self, ref: str, file: RecordFile) -> Stored | None:
+        """What a ref of this clone holds of a file of records, or None when there is no such ref.
+
+        Raises `RecordsError` for a file that is too large or none.
+        """
+        return stored_at(self._git, ref, file)
