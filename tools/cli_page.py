@@ -14,6 +14,12 @@ def page() -> str:
     parts = ["# Command line\n", _help(gateval, "gateval")]
     for name, command in gateval.commands.items():
         parts += [f"## gateval {name}\n", _help(command, f"gateval {name}")]
+        if isinstance(command, click.Group):
+            for inner, part in command.commands.items():
+                parts += [
+                    f"### gateval {name} {inner}\n",
+                    _help(part, f"gateval {name} {inner}"),
+                ]
     return "\n".join(parts)
 
 

@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 
 from gateval.app.registries import registries
+from gateval.domain.audit import AuditEntry
 from gateval.domain.base import JsonObject, Value
 from gateval.domain.decision import Decision
+from gateval.domain.history import HistoryRecord
 from gateval.domain.place import nearest
 from gateval.domain.plan import Plan
 from gateval.domain.results import Results
@@ -18,6 +20,8 @@ STAGES: Mapping[str, type[Value]] = {
     "plan.v1": Plan,
     "results.v1": Results,
     "decision.v1": Decision,
+    "audit.v1": AuditEntry,
+    "history.v1": HistoryRecord,
 }
 ALL_KINDS = (*KINDS, *STAGES)
 

@@ -96,6 +96,11 @@ class GitRecords:
         self._stack = contextlib.ExitStack()
         self._private: Git | None = None
 
+    @property
+    def where(self) -> str:
+        """The remote as people may see it, without a secret."""
+        return show_path(self._remote.url)
+
     def __enter__(self) -> Self:
         return self
 
@@ -176,7 +181,7 @@ class GitRecords:
         return without_secrets(text, self._remote)
 
     def _refusal(self, action: str, file: RecordFile, answer: Answer) -> Refusal:
-        return refusal(action, file.ref, show_path(self._remote.url), self._said(answer))
+        return refusal(action, file.ref, self.where, self._said(answer))
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome and state.outcome.exception()
@@ -203,13 +208,13 @@ class GitRecords:
             wait=self._wait,
             reraise=True,
         )
-        where = f"{file.ref} at {show_path(self._remote.url)}"
+        where = f"{file.ref} at {self.where}"
         try:
             return retrying(attempt)
         except _Refused as refused:
             raise refused.refusal.error from None
         except RepositoryError as error:
-            raise refusal(action, file.ref, show_path(self._remote.url), error.message).error
+            raise refusal(action, file.ref, self.where, error.message).error
         except OSError as error:
             raise RecordsError(f"Gateval cannot {action} {where}: {error.strerror}.") from error
 

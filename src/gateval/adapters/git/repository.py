@@ -105,4 +105,5 @@ class GitRepository:
 
         Raises `RecordsError` for a file that is too large or none.
         """
+        revisions.check_name(ref)
         return stored_at(self._git, ref, file)
