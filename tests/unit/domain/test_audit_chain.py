@@ -39,6 +39,33 @@ def test_a_whole_log_is_whole() -> None:
     assert not shows(WHOLE)
 
 
+def long_log(length: int) -> bytes:
+    """A whole log, without reading all of it again for each entry."""
+    body = json.loads(LINES[0])
+    lines, previous = [], GENESIS
+    for number in range(1, length + 1):
+        body |= {"number": number, "previous": previous, "reason": f"Reason {number}"}
+        body["hash"] = previous = hash_of(body)
+        lines.append(ascii_json(body))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+LONG = long_log(1_000)
+
+
+def test_a_thousand_entries_are_read() -> None:
+    assert len(read_log(LONG).entries) == 1_000
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, len(LONG) - 1), st.integers(1, 255))
+def test_one_byte_in_a_thousand_entries_is_named_by_its_entry(place: int, mask: int) -> None:
+    changed = LONG[:place] + bytes([LONG[place] ^ mask]) + LONG[place + 1 :]
+    broken = read_log(changed).broken
+    assert broken is not None
+    assert broken.line == LONG.count(b"\n", 0, place) + 1
+
+
 def test_an_empty_log_is_whole_and_holds_no_anchor() -> None:
     assert read_log(b"") == ((), 0, None)
     assert read_log(b"").newest == GENESIS

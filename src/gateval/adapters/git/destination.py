@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from gateval.adapters.git.remote import PASSED_ON, as_variables
 from gateval.domain.paths import show_path
+from gateval.domain.secret_forms import secret_forms
 from gateval.errors import UsageError
 
 REMOTE = "records"
@@ -42,13 +43,6 @@ class Destination:
     url: str
     basic: str = field(default="", repr=False)
     username: str = field(default="", repr=False)
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """Texts that must not be shown."""
-        password = self.basic.partition(":")[2]
-        encoded = base64.b64encode(self.basic.encode()).decode()
-        return tuple(text for text in (password, self.username, encoded) if text)
 
 
 def destination_at(url: str, *, token: str = "", root: Path | None = None) -> Destination:
@@ -81,38 +75,39 @@ def destination_at(url: str, *, token: str = "", root: Path | None = None) -> De
     return Destination(bare, basic=basic)
 
 
-def environment(remote: Destination, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what git's processes that speak to `remote` get besides the clean environment."""
-    settings = [(f"remote.{REMOTE}.url", remote.url)]
-    if remote.basic:
-        header = base64.b64encode(remote.basic.encode()).decode()
+def environment(destination: Destination, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what git's processes that speak to it get besides the clean environment."""
+    settings = [(f"remote.{REMOTE}.url", destination.url)]
+    if destination.basic:
+        header = base64.b64encode(destination.basic.encode()).decode()
         settings += [
             # A redirect would take the header along to another host.
             ("http.followRedirects", "false"),
             ("credential.helper", ""),
-            (f"http.{remote.url}.extraHeader", ""),
-            (f"http.{remote.url}.extraHeader", f"Authorization: Basic {header}"),
+            (f"http.{destination.url}.extraHeader", ""),
+            (f"http.{destination.url}.extraHeader", f"Authorization: Basic {header}"),
         ]
-    elif remote.username:
-        settings.append(("credential.username", remote.username))
+    elif destination.username:
+        settings.append(("credential.username", destination.username))
     passed_on = {name: environ[name] for name in (*PASSED_ON, *_SSH) if name in environ}
     return passed_on | as_variables(settings) | {"GIT_ALLOW_PROTOCOL": _PROTOCOLS}
 
 
-def without_secrets(text: str, remote: Destination) -> str:
+def without_secrets(text: str, destination: Destination) -> str:
     """Return what git or the remote said without any secret we know, or that a URL could hold."""
-    for secret in remote.secrets:
-        text = text.replace(secret, "***")
+    password = destination.basic.partition(":")[2]
+    for form in secret_forms((password, destination.username)):
+        text = text.replace(form, "***")
     return re.sub(r"(\w://)[^/\s'\"]*@", r"\1", text)
 
 
-def _without_token(remote: Destination, token: str) -> Destination:
+def _without_token(destination: Destination, token: str) -> Destination:
     if token:
         raise UsageError(
-            f"A token cannot be used for {show_path(remote.url)}.",
+            f"A token cannot be used for {show_path(destination.url)}.",
             hint="Tokens go to https:// only; for ssh and paths leave the token out.",
         )
-    return remote
+    return destination
 
 
 def _refuse_open_road(url: str, scheme: str) -> None:
