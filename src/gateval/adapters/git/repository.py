@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gateval.adapters.git import export, lfs, objects, revisions, snapshot, trees
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.stored import stored_at
 from gateval.domain.tree import Entry
 
 if TYPE_CHECKING:
@@ -105,5 +104,7 @@ class GitRepository:
 
         Raises `RecordsError` for a file that is too large or none.
         """
+        from gateval.adapters.git.stored import stored_at
+
         revisions.check_name(ref)
         return stored_at(self._git, ref, file)
