@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -36,6 +36,12 @@ class Repository(Protocol):
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The best common ancestor of two commits, or None when they share no history."""
+
+    def subjects(self, old: str, new: str) -> tuple[str, ...]:
+        """The first lines of the commits that `new` adds to `old` along first parents, oldest last.
+
+        At most a hundred. Whoever made the commits wrote them.
+        """
 
     def tree(self, revision: Revision) -> Mapping[str, Entry]:
         """All entries of a revision, recursively."""
@@ -93,6 +99,22 @@ class Records(Protocol):
         it has to be repeatable. When it answers None nothing is written, and None returned. What it
         raises is raised here.
         """
+
+
+class History(Protocol):
+    """The repository on the server, to complete a clone from. Adds objects, no refs.
+
+    Every method raises `RepositoryError` when the server or git does not give what is asked for.
+    """
+
+    def tip(self, branch: str) -> str:
+        """The commit that a branch is at now, on the server."""
+
+    def bring(self, commits: Sequence[str], *, instead: str = "") -> None:
+        """Fetch those of these commits that are not here; `instead` is a ref that leads to them."""
+
+    def join(self, one: str, other: str) -> None:
+        """Fetch history until the merge-base of two commits is known for certain."""
 
 
 class Clock(Protocol):

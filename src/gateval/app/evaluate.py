@@ -15,6 +15,7 @@ from gateval.adapters.git import GitRepository
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.isolate import isolation, scratch_folder, walls_of
+from gateval.app.keys import refuse_missing_keys
 from gateval.app.names import TRIALS_FILE
 from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import ModelDoor, Surroundings
@@ -27,12 +28,10 @@ from gateval.domain.plan import Plan
 from gateval.domain.results import Results, RunInfo
 from gateval.domain.trial import Trial
 from gateval.engine.run import Workshop
-from gateval.errors import MissingKey
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.retry import RetryPolicy
-from gateval.gateway.upstream import missing_keys
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import RevisionExports
 from gateval.pipeline.run import results_of, run_a_plan
@@ -54,9 +53,12 @@ def evaluate(
     settings: Settings,
     folder: ResultsFolder,
     listen: Listener,
+    *,
+    at_once: int | None = None,
 ) -> Evaluation:
     """Run a plan to its end or to the first SIGINT, SIGTERM or SIGHUP.
 
+    At most `at_once` trials run side by side; without it, as many as the Evals say.
     Raises `MissingKey` before anything runs when a model of the plan has no key.
     """
     refuse_missing_keys(plan, settings)
@@ -67,7 +69,7 @@ def evaluate(
     interrupted = False
     walls = _walls(plan, settings, listen)
     with TrialLogFile(trials_file) as log:
-        run = _Run(folder.run, plan, repository, settings, log, listen, walls, folder.path)
+        run = _Run(folder.run, plan, repository, settings, log, listen, walls, folder.path, at_once)
         try:
             trials = asyncio.run(_until_signalled(run))
         except asyncio.CancelledError:
@@ -85,21 +87,6 @@ def evaluate(
     return Evaluation(results, interrupted)
 
 
-def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
-    """Raise `MissingKey`, naming every model of the plan that cannot be asked."""
-    models = {model for agent in plan.agents for model in agent.models}
-    for planned in plan.evals:
-        judged = any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
-        if judged and planned.judge.model:
-            models.add(planned.judge.model)
-    missing = missing_keys(sorted(models), settings.upstreams)
-    if missing:
-        raise MissingKey(
-            " ".join(missing),
-            hint="Keys belong in the environment of gateval; candidates never see them.",
-        )
-
-
 @dataclass(frozen=True)
 class _Run:
     """What the parts of one run share. `walls` is None when no process is started."""
@@ -112,6 +99,7 @@ class _Run:
     listen: Listener
     walls: Walls | None
     results: Path
+    at_once: int | None
 
 
 def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
@@ -185,4 +173,5 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
             log=run.log,
             tell=run.listen,
             redact=_redacting(settings),
+            at_once=run.at_once,
         )

@@ -2,3 +2,4 @@
 
 PLAN_FILE = "plan.v1.json"
 TRIALS_FILE = "trials.jsonl"
+TRIGGER_FILE = "trigger.v1.json"

@@ -13,10 +13,12 @@ from gateval.domain.history import HistoryRecord
 from gateval.domain.place import nearest
 from gateval.domain.plan import Plan
 from gateval.domain.results import Results
+from gateval.domain.trigger import Trigger
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.schemas import KINDS, manifest_schema
 
 STAGES: Mapping[str, type[Value]] = {
+    "trigger.v1": Trigger,
     "plan.v1": Plan,
     "results.v1": Results,
     "decision.v1": Decision,

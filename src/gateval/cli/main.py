@@ -9,6 +9,7 @@ import click
 
 from gateval import __version__
 from gateval.app.guard import guarded
+from gateval.cli.action import action
 from gateval.cli.audit import audit
 from gateval.cli.check import check
 from gateval.cli.doctor import doctor
@@ -31,7 +32,18 @@ def gateval() -> None:
     """A CI gate for AI agents that live in git."""
 
 
-for command in (check, plan, run_command, report, validate, init, doctor, audit, schema):
+for command in (
+    action,
+    check,
+    plan,
+    run_command,
+    report,
+    validate,
+    init,
+    doctor,
+    audit,
+    schema,
+):
     gateval.add_command(command)
 
 

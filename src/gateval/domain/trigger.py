@@ -6,6 +6,8 @@ of the base branch may have changed since (a re-run gets the old event), so thos
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -100,6 +102,22 @@ class ClaimSubject(Value):
     head_sha: Sha
     head_repository: Repository | None
     run: int = Field(ge=1)
+
+
+_IN_QUEUE = re.compile(
+    r"Merge pull request #([1-9]\d{0,8}) from |.*\(#([1-9]\d{0,8})\)\Z", re.DOTALL
+)
+
+
+def group_members(last: int, subjects: Iterable[str]) -> tuple[int, ...]:
+    """Return the pull requests of a merge group, in their order.
+
+    `last` is known from the group's ref. `subjects` are the first lines of its commits, of which
+    GitHub ends those of squashed ones with the number and begins those of merges with it. Those of
+    rebased commits are their authors' words: all but `last` is good for showing only.
+    """
+    found = (_IN_QUEUE.match(subject) for subject in subjects)
+    return tuple(sorted({last, *(int(one[1] or one[2]) for one in found if one)}))
 
 
 Subject = Annotated[

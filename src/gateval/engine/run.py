@@ -33,7 +33,8 @@ all their answers come at once, and each waits until all the others are dealt wi
 class Workshop:
     """What trials are run with: the candidates, the judge, where trials go, who listens.
 
-    `redact` takes secrets out of a finished trial, before anybody sees it.
+    `redact` takes secrets out of a finished trial, before anybody sees it. `at_once` is how many
+    trials may run side by side over all Evals; None for no such limit.
     """
 
     candidates: Candidates
@@ -41,6 +42,7 @@ class Workshop:
     log: TrialLog
     tell: Callable[[Event], None]
     redact: Callable[[Trial], Trial] = lambda trial: trial
+    at_once: int | None = None
 
 
 class Task(NamedTuple):
@@ -77,6 +79,7 @@ async def _run_batch(
     workshop: Workshop,
     trials: dict[TrialKey, Trial],
 ) -> None:
+    places = asyncio.Semaphore(workshop.at_once or len(keys))
     async with asyncio.TaskGroup() as group:
         for planned in plan.evals:
             fixtures = {fixture.name: fixture for fixture in planned.fixtures}
@@ -87,17 +90,24 @@ async def _run_batch(
             )
             for number in range(min(planned.execution.parallel, len(queue))):
                 delay = number * STAGGER_SECONDS
-                group.create_task(_work(queue, workshop, trials, delay))
+                group.create_task(_work(queue, workshop, trials, places, delay))
 
 
 async def _work(
-    queue: deque[Task], workshop: Workshop, trials: dict[TrialKey, Trial], delay: float
+    queue: deque[Task],
+    workshop: Workshop,
+    trials: dict[TrialKey, Trial],
+    places: asyncio.Semaphore,
+    delay: float,
 ) -> None:
     await asyncio.sleep(delay)
     while queue:
-        task = queue.popleft()
-        workshop.tell(TrialStarted(key=task.key))
-        trial = workshop.redact(await run_trial(task, workshop))
+        async with places:
+            if not queue:
+                return
+            task = queue.popleft()
+            workshop.tell(TrialStarted(key=task.key))
+            trial = workshop.redact(await run_trial(task, workshop))
         workshop.log.append(trial)
         trials[task.key] = trial
         workshop.tell(TrialFinished(trial=trial))

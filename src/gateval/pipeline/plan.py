@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from gateval.domain.closure import closure_of, closure_paths
 from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
 from gateval.domain.paths import show_path
 from gateval.domain.place import Problem, nearest
 from gateval.domain.plan import Plan, Revision
@@ -18,16 +20,28 @@ from gateval.pipeline.revisions import Revisions
 from gateval.ports import Repository
 
 
-def plan_a_change(repository: Repository, registries: Registries, revisions: Revisions) -> Plan:
-    """Read both sides of a change and plan what it calls for. Raises `InvalidManifests`."""
+def plan_a_change(
+    repository: Repository,
+    registries: Registries,
+    revisions: Revisions,
+    config_path: str = GATE_CONFIG_PATH,
+    narrowing: Narrowing = EVERYTHING,
+) -> Plan:
+    """Read both sides of a change and plan what it calls for, as far as it is looked at.
+
+    Raises `InvalidManifests`, and `UsageError` when there is no such gate config, Agent or
+    Eval.
+    """
     change = read_change(
         repository,
         registries,
         head=revisions.head,
         base=revisions.base,
         base_tip=revisions.base_tip,
+        config_path=config_path,
     )
-    plan = plan_change(change.head, change.base, change.rules)
+    refuse_unknown(narrowing, change.head.catalogue)
+    plan = narrow(plan_change(change.head, change.base, change.rules), narrowing)
     refuse_pointers(repository, plan, change.head)
     return plan
 

@@ -13,13 +13,13 @@ from gateval.domain.closure import closure_of
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
-from gateval.domain.paths import resolve_path
+from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.place import Place, Problem, sort_problems
 from gateval.domain.plan import Revision
 from gateval.domain.planning import Rules
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import Tree, changed_paths
-from gateval.errors import InvalidManifests
+from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.gate_config import read_gate_config
 from gateval.formats.registries import Registries
 from gateval.pipeline.library import Library
@@ -43,14 +43,24 @@ def read_change(
     head: Revision,
     base: Revision,
     base_tip: Revision,
+    config_path: str = GATE_CONFIG_PATH,
 ) -> Change:
-    """Read both sides of a change.
+    """Read both sides of a change, under the gate config of the base tip.
 
-    Raises `InvalidManifests` with everything that is wrong on head. What is wrong on base is kept
-    in its snapshot: a change that mends it must be able to pass.
+    Raises `UsageError` when a gate config of another name is on neither side, `InvalidManifests`
+    with everything that is wrong on head. What is wrong on base is kept in its snapshot: a change
+    that mends it must be able to pass.
     """
     trees = {revision.tree: repository.tree(revision) for revision in (head, base)}
-    rules, config = read_rules(repository, base_tip)
+    rules, config = read_rules(repository, base_tip, config_path)
+    if config_path != GATE_CONFIG_PATH and config_path not in {
+        *repository.tree(base_tip),
+        *trees[head.tree],
+    }:
+        raise UsageError(
+            f"There is no gate config {show_path(config_path)}.",
+            hint="Paths count from the repository's root.",
+        )
     library = Library(repository, registries, config)
     library.load(trees[head.tree])
     changed = changed_paths(trees[head.tree], trees[base.tree])
@@ -95,27 +105,29 @@ def _survey(
     return snapshot_of(revision, tree, library)
 
 
-def read_rules(repository: Repository, base_tip: Revision) -> tuple[Rules, GateConfig]:
+def read_rules(
+    repository: Repository, base_tip: Revision, path: str = GATE_CONFIG_PATH
+) -> tuple[Rules, GateConfig]:
     """Read the gate config from the base tip; its absence means the defaults.
 
     Raises `InvalidManifests` when it is there but wrong: a broken rule is not a missing one.
     """
     tree = repository.tree(base_tip)
-    entry = tree.get(GATE_CONFIG_PATH)
+    entry = tree.get(path)
     if entry is None:
-        source = f"defaults ({GATE_CONFIG_PATH} is absent at {base_tip.short})"
+        source = f"defaults ({show_path(path)} is absent at {base_tip.short})"
         return Rules(GateConfig().policy, source, base_tip), GateConfig()
     data = repository.blobs([entry.oid], limit=Library.FILE_LIMIT)[entry.oid]
-    config, problems = read_gate_config(GATE_CONFIG_PATH, data or b"")
-    problems = (*problems, *_refused_variables(config))
+    config, problems = read_gate_config(path, data or b"")
+    problems = (*problems, *_refused_variables(config, path))
     if config is None or problems:
         raise InvalidManifests(problems, hint="The gate config of the base applies; mend it there.")
-    return Rules(config.policy, f"{GATE_CONFIG_PATH} at {base_tip.short}", base_tip), config
+    return Rules(config.policy, f"{show_path(path)} at {base_tip.short}", base_tip), config
 
 
-def _refused_variables(config: GateConfig | None) -> tuple[Problem, ...]:
+def _refused_variables(config: GateConfig | None, path: str) -> tuple[Problem, ...]:
     names = config.policy.candidate_env if config else ()
-    place = Place(file=GATE_CONFIG_PATH)
+    place = Place(file=show_path(path))
     return tuple(
         Problem(place=place, path="policy.candidateEnv", message=sentence)
         for sentence in refusals(names)

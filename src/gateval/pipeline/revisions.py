@@ -55,7 +55,7 @@ def find_revisions(repository: Repository, *, base: str | None, head: str | None
         commit = repository.resolve("HEAD" if head in {None, WORKTREE} else str(head))
         tip = find_base_tip(repository, base)
         repository.tree(commit)
-        ancestor = _common(repository, tip, commit)
+        ancestor = common_ancestor(repository, tip, commit)
         changed = looking.result() if looking else head == WORKTREE
     ours = repository.worktree() if changed else commit
     return Revisions(ours, ancestor, tip)
@@ -78,7 +78,8 @@ def confirm_revisions(repository: Repository, plan: Plan) -> None:
             )
 
 
-def _common(repository: Repository, tip: Revision, head: Revision) -> Revision:
+def common_ancestor(repository: Repository, tip: Revision, head: Revision) -> Revision:
+    """Return the merge-base of two revisions. Raises `RepositoryError` when they share none."""
     if tip.commit is None or head.commit is None or tip.commit == head.commit:
         return tip
     found = repository.merge_base(tip.commit, head.commit)

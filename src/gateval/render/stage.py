@@ -17,11 +17,15 @@ from gateval.domain.base import Value
 from gateval.domain.plan import Plan
 from gateval.domain.results import Results
 from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
+from gateval.domain.trigger import Trigger
 from gateval.errors import StageFileError
 from gateval.render.sanitize import plain_line
 
 PLAN_LIMIT = 64 * 1024 * 1024
 """Bytes of a plan."""
+
+TRIGGER_LIMIT = 64 * 1024
+"""Bytes of a trigger."""
 
 RESULTS_LIMIT = 512 * 1024 * 1024
 """Bytes of results: as much as the log of their trials may have."""
@@ -58,6 +62,11 @@ def load_plan(data: bytes) -> Plan:
 def load_results(data: bytes) -> Results:
     """Read results; raise `StageFileError`."""
     return _load(data, Results, "results.v1", RESULTS_LIMIT)
+
+
+def load_trigger(data: bytes) -> Trigger:
+    """Read a trigger; raise `StageFileError`."""
+    return _load(data, Trigger, "trigger.v1", TRIGGER_LIMIT)
 
 
 def _load(data: bytes, kind: type[V], version: str, limit: int) -> V:

@@ -70,6 +70,8 @@ def run(
     log: TrialLog,
     scratch: Path,
     finished: tuple[Trial, ...] = (),
+    *,
+    at_once: int | None = None,
 ) -> tuple[tuple[Trial, ...], list[Event]]:
     """Run a plan and return its trials and what was told on the way."""
     events: list[Event] = []
@@ -88,7 +90,7 @@ def run(
 
     async def go() -> tuple[Trial, ...]:
         async with Candidates(surroundings) as candidates:
-            workshop = Workshop(candidates, Judge(model), log, events.append)
+            workshop = Workshop(candidates, Judge(model), log, events.append, at_once=at_once)
             return await run_trials(plan, workshop, finished)
 
     return asyncio.run(go()), events
@@ -104,6 +106,14 @@ def test_no_more_than_parallel_trials_at_once(plan: Plan, tmp_path: Path) -> Non
         trials, _ = run(plan, model, log, tmp_path)
     assert len(trials) == len(plan.trial_keys()) == 24
     assert model.most == 3
+
+
+def test_no_more_trials_at_once_than_the_whole_run_may_have(plan: Plan, tmp_path: Path) -> None:
+    model = SlowModel(greet)
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(plan, model, log, tmp_path, at_once=2)
+    assert len(trials) == 24
+    assert model.most == 2
 
 
 def test_base_and_head_are_started_side_by_side(plan: Plan, tmp_path: Path) -> None:

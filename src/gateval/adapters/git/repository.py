@@ -56,6 +56,10 @@ class GitRepository:
         """The best common ancestor, or None when the two commits share no history."""
         return revisions.merge_base(self._git, one, other)
 
+    def subjects(self, old: str, new: str) -> tuple[str, ...]:
+        """The first lines of the commits between two, along first parents, newest first."""
+        return revisions.subjects(self._git, old, new)
+
     def tree(self, revision: Revision) -> Mapping[str, Entry]:
         """All entries of a revision, in git's order. Asked for once per tree, then remembered."""
         if revision.tree not in self._trees:

@@ -67,6 +67,15 @@ def merge_base(git: Git, one: str, other: str) -> str | None:
     return None
 
 
+def subjects(git: Git, old: str, new: str) -> tuple[str, ...]:
+    """Return the first lines of the newest hundred commits of `old..new` along first parents."""
+    check_name(old)
+    check_name(new)
+    options = ("--first-parent", "--max-count=100", "--no-show-signature", "--format=%s", "-z")
+    answer = git.run("log", *options, "--end-of-options", f"{old}..{new}", "--")
+    return tuple(os.fsdecode(answer.out).removesuffix("\0").split("\0")) if answer.out else ()
+
+
 def default_branch(git: Git) -> str | None:
     """Return the name of the default branch, as short as it is unambiguous, or None.
 

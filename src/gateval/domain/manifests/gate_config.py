@@ -29,6 +29,13 @@ class InconclusivePolicy(StrEnum):
     WARN = "warn"
 
 
+class DraftPolicy(StrEnum):
+    """What happens on a draft: it is evaluated, or waits, unpassed, until it is ready."""
+
+    EVALUATE = "evaluate"
+    WAIT = "wait"
+
+
 class Policy(Spec):
     """How the decision is made."""
 
@@ -40,6 +47,10 @@ class Policy(Spec):
     )
     candidate_env: tuple[str, ...] = Field(
         default=(), description="Names of the gate's variables that candidates may see."
+    )
+    drafts: DraftPolicy = Field(
+        default=DraftPolicy.EVALUATE,
+        description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",
     )
 
 

@@ -1,0 +1,232 @@
+"""One run of the action, top to bottom: event, read, plan, run, decide, publish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.ownership import hand_over
+from gateval.adapters.results_folder import ResultsFolder, create_results_folder
+from gateval.app.action.claims import confirmed_trigger, stored_results
+from gateval.app.action.ending import Ending, publication_outputs
+from gateval.app.action.scene import Scene
+from gateval.app.keys import part_with_keys, refuse_missing_keys
+from gateval.app.names import PLAN_FILE, TRIGGER_FILE
+from gateval.app.registries import registries
+from gateval.domain.announcement import Announcement
+from gateval.domain.manifests.gate_config import DraftPolicy
+from gateval.domain.plan import Plan
+from gateval.domain.results import Results, RunInfo
+from gateval.domain.standing import exit_code, unverified
+from gateval.domain.trigger import PullRequestSubject
+from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, GatevalError
+from gateval.formats.action_inputs import Step
+from gateval.pipeline.occasion import Occasion, find_occasion
+from gateval.pipeline.plan import plan_a_change
+from gateval.publish.github import abandon, open_check, publish
+from gateval.publish.outcome import Publication
+from gateval.publish.target import Target
+from gateval.render.stage import dump
+
+if TYPE_CHECKING:
+    from gateval.app.measure import Measured
+
+
+class Story:
+    """Carries a scene to its ending.
+
+    `remember` is told of the target before a check run is left in progress on it. `target` is what
+    is reported on, as far as is known; `opened` says that a check run may stand in progress there.
+    """
+
+    def __init__(self, scene: Scene, remember: Callable[[Target], None]) -> None:
+        self.scene = scene
+        self._remember = remember
+        self.target = _first_target(scene)
+        self.opened = False
+        self._trigger = scene.trigger
+
+    def tell(self) -> Ending:
+        """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
+        scene, step = self.scene, self.scene.inputs.step
+        if step is Step.PUBLISH:
+            self._trigger = confirmed_trigger(scene)
+        occasion = find_occasion(self._trigger, scene.repository, scene.history, scene.forge)
+        self.target = self._target(occasion, None)
+        plan = self._plan(occasion)
+        self.target = self._target(occasion, plan)
+        if step is Step.PLAN:
+            return self._store_plan(plan)
+        if occasion.draft and plan.evals and plan.policy.drafts is DraftPolicy.WAIT:
+            return self._wait()
+        if step is Step.PUBLISH:
+            from gateval.app.measure import conclude
+
+            folder = self._folder("")
+            measured = conclude(stored_results(scene, plan, folder.run), folder)
+        else:
+            folder = self._folder(scene.inputs.results)
+            measured = self._measure(plan, folder)
+        if measured.interrupted:
+            self.cancel()
+            return Ending(EXIT_INTERRUPTED, {"results": self._shown(folder)})
+        return self._finish(occasion, measured, folder)
+
+    def trouble(self, error: GatevalError) -> Ending:
+        """End with an error, and say so on GitHub if it is known what it is about."""
+        from gateval.render.trouble import announce_trouble
+
+        announcement = announce_trouble(error, self.scene.run_url)
+        publication = Publication()
+        if self.target is not None and self.scene.inputs.step in {Step.ALL, Step.PUBLISH}:
+            publication = publish(self.scene.forge, self.target, announcement)
+        return Ending(
+            exit_code=error.exit_code,
+            outputs=publication_outputs(publication),
+            summary=announcement.job_summary,
+            warnings=publication.warnings,
+            error=error,
+        )
+
+    def cancel(self) -> None:
+        """Complete what stands in progress, because somebody ends the run."""
+        if self.opened and self.target is not None:
+            why = "The run was cancelled, or its machine was stopped."
+            abandon(self.scene.forge, self.target, cancelled=True, why=why)
+
+    def break_off(self) -> None:
+        """Complete what stands in progress, because of a fault of our own."""
+        if self.opened and self.target is not None:
+            why = "This is a fault in Gateval itself; the log says more."
+            abandon(self.scene.forge, self.target, cancelled=False, why=why)
+
+    def _plan(self, occasion: Occasion) -> Plan:
+        scene = self.scene
+        return plan_a_change(
+            scene.repository,
+            registries(),
+            occasion.revisions,
+            config_path=scene.inputs.config,
+            narrowing=scene.narrowing,
+        )
+
+    def _target(self, occasion: Occasion, plan: Plan | None) -> Target:
+        head = occasion.revisions.head.commit or ""
+        claimed = bool(unverified(self._trigger.trust, plan, occasion.number))
+        return self.scene.target(head, occasion.number, claimed=claimed)
+
+    def _measure(self, plan: Plan, folder: ResultsFolder) -> Measured:
+        """Run what can be run: all of it in a trusted run, in others what needs no key."""
+        scene = self.scene
+        folder.write(TRIGGER_FILE, dump(self._trigger).encode())
+        part: Plan | None = plan
+        if self._trigger.trust.verified:
+            refuse_missing_keys(plan, scene.settings)
+        else:
+            part = part_with_keys(plan, scene.settings)
+        from gateval.app.measure import conclude, measure
+
+        if not plan.evals or part is None:
+            folder.write(PLAN_FILE, dump(plan, indent=None).encode())
+            return conclude(Results(plan=plan, info=RunInfo(run=folder.run)), folder)
+        if scene.inputs.step is Step.ALL and self.target is not None:
+            self.opened = True
+            self._remember(self.target)
+            open_check(scene.forge, self.target)
+        return measure(
+            plan,
+            scene.repository,
+            scene.settings,
+            folder,
+            part=part,
+            at_once=scene.inputs.max_parallel,
+        )
+
+    def _finish(self, occasion: Occasion, measured: Measured, folder: ResultsFolder) -> Ending:
+        """Say what was found: on GitHub, unless this is only the step that runs."""
+        from gateval.render.announcement import announce
+        from gateval.render.frame import Frame
+        from gateval.render.outputs import report_outputs
+
+        report = measured.report
+        why = unverified(self._trigger.trust, report.results.plan, occasion.number)
+        frame = Frame(unverified=why, run_url=self.scene.run_url)
+        announcement = in_group(announce(report, frame), occasion.group)
+        publication = Publication()
+        if self.scene.inputs.step is not Step.RUN and self.target is not None:
+            publication = publish(self.scene.forge, self.target, announcement)
+        claimed = bool(why)
+        return Ending(
+            exit_code=exit_code(report.decision, claimed=claimed),
+            outputs={
+                **report_outputs(report, claimed=claimed),
+                **publication_outputs(publication),
+                "results": self._shown(folder),
+            },
+            summary=announcement.job_summary,
+            text=measured.views["summary"] + (f"\nUnverified. {why}\n" if claimed else ""),
+            warnings=(*filter(None, (occasion.warning,)), *publication.warnings),
+        )
+
+    def _wait(self) -> Ending:
+        from gateval.render.trouble import announce_draft
+
+        announcement = announce_draft(self.scene.run_url)
+        publication = Publication()
+        if self.scene.inputs.step is not Step.RUN and self.target is not None:
+            publication = publish(self.scene.forge, self.target, announcement)
+        return Ending(
+            EXIT_NOT_EVALUATED,
+            publication_outputs(publication),
+            announcement.job_summary,
+            text=f"{announcement.title}.\n",
+            warnings=publication.warnings,
+        )
+
+    def _store_plan(self, plan: Plan) -> Ending:
+        """Leave the plan where the next job finds it; nothing is decided and nothing said."""
+        from gateval.render.plan_table import render_plan
+
+        folder = self._folder(self.scene.inputs.results)
+        folder.write(TRIGGER_FILE, dump(self._trigger).encode())
+        folder.write(PLAN_FILE, dump(plan, indent=None).encode())
+        text = f"{plan.nothing}\n" if plan.nothing else render_plan(plan, width=100, color=False)
+        return Ending(EXIT_PASS, {"results": self._shown(folder)}, text=text)
+
+    def _folder(self, chosen: str) -> ResultsFolder:
+        root = self.scene.repository.root
+        path = root / chosen if chosen else None
+        return create_results_folder(root, SystemClock(), chosen=path)
+
+    def _shown(self, folder: ResultsFolder) -> str:
+        """Hand the folder over, and name it as later steps find it.
+
+        The workspace has another path, and belongs to another user, in a container.
+        """
+        root = self.scene.repository.root
+        hand_over(folder.path, root)
+        inside = folder.path.is_relative_to(root)
+        return str(folder.path.relative_to(root) if inside else folder.path)
+
+
+def in_group(announcement: Announcement, group: tuple[int, ...]) -> Announcement:
+    """Return the announcement with the pull requests of a merge group named in it."""
+    if not group:
+        return announcement
+    named = f"Merge group of {', '.join(f'#{number}' for number in group)}.\n\n"
+    return announcement.model_copy(
+        update={
+            "check_summary": named + announcement.check_summary,
+            "job_summary": named + announcement.job_summary,
+        }
+    )
+
+
+def _first_target(scene: Scene) -> Target | None:
+    """What the run is about by the event alone, for errors that come before anything was asked."""
+    subject, trust = scene.trigger.subject, scene.trigger.trust
+    if subject.head_sha is None:
+        return None
+    number = subject.number if isinstance(subject, PullRequestSubject) else None
+    return scene.target(subject.head_sha, number, claimed=not trust.verified)

@@ -1,0 +1,74 @@
+"""Runs a plan and leaves all about it in a results folder; `check` and the action share it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+
+from gateval.adapters.git import GitRepository
+from gateval.adapters.progress import show_progress
+from gateval.adapters.results_folder import ResultsFolder
+from gateval.app.names import PLAN_FILE
+from gateval.domain.plan import Plan
+from gateval.domain.report import Report
+from gateval.domain.results import Results
+from gateval.pipeline.run import report_on
+from gateval.publish.local import publish_local
+from gateval.render.stage import dump
+from gateval.settings import Settings
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A report, its views by name, and whether a signal ended the run early."""
+
+    report: Report
+    views: Mapping[str, str]
+    interrupted: bool = False
+
+
+def measure(
+    plan: Plan,
+    repository: GitRepository,
+    settings: Settings,
+    folder: ResultsFolder,
+    *,
+    part: Plan | None = None,
+    at_once: int | None = None,
+) -> Measured:
+    """Run a plan, or the part of it that can be run, and write plan, trials and all views.
+
+    The report is about the whole plan: what is not in `part` did not run. At most `at_once` trials
+    run side by side, over all Evals. Raises `MissingKey` when a model of the part has no key.
+    """
+    from gateval.app.evaluate import evaluate
+    from gateval.render.redaction import Redactor
+
+    sys.setswitchinterval(0.0005)  # trials come first; by default they would wait 5 ms each time
+    with ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
+        storing = aside.submit(lambda: folder.write(PLAN_FILE, dump(plan, indent=None).encode()))
+        loading = aside.submit(lambda: import_module("gateval.app.views").warm_up())
+        with show_progress(sys.stderr, plain=settings.plain) as listen:
+            evaluation = evaluate(
+                part or plan, repository, settings, folder, listen, at_once=at_once
+            )
+        storing.result()
+        loading.result()
+    results = evaluation.results
+    if part is not None and part != plan:
+        whole = Results(plan=plan, trials=results.trials, info=results.info)
+        results = Redactor(settings.secrets).value(whole)
+    return conclude(results, folder, interrupted=evaluation.interrupted)
+
+
+def conclude(results: Results, folder: ResultsFolder, *, interrupted: bool = False) -> Measured:
+    """Compare, decide, and write all views into the folder."""
+    from gateval.app.views import all_views
+
+    report = report_on(results)
+    views = all_views(report)
+    publish_local(views, folder)
+    return Measured(report, views, interrupted)

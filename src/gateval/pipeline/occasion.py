@@ -1,0 +1,127 @@
+"""From a trigger to the revisions it is about; what may have changed since is read live.
+
+Head is the pull request's head, never the merge commit that GitHub makes of it: that one changes
+whenever the base moves, and branch protection asks about the head. The base tip, from which the
+rules come, is what the server says now.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from gateval.domain.forge import PullRequest
+from gateval.domain.trigger import (
+    CommitSubject,
+    EventName,
+    MergeGroupSubject,
+    PullRequestSubject,
+    Trigger,
+    group_members,
+)
+from gateval.errors import MissingPermission, UsageError
+from gateval.pipeline.revisions import Revisions, common_ancestor
+from gateval.ports import History, PullRequests, Repository
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """What is measured, and for which pull request.
+
+    `pull_request` is the live one; None when there is none or the token may not read it. `number`
+    is known in both cases; `group` are the numbers in a merge group. `warning` is a sentence, empty
+    if all is well.
+    """
+
+    revisions: Revisions
+    number: int | None = None
+    pull_request: PullRequest | None = None
+    group: tuple[int, ...] = ()
+    draft: bool = False
+    warning: str = ""
+
+
+def find_occasion(
+    trigger: Trigger, repository: Repository, history: History, forge: PullRequests
+) -> Occasion:
+    """Resolve the revisions of a trigger, fetching what the clone lacks.
+
+    Raises `UsageError` for a pull request that cannot be measured, `RepositoryError`, `ForgeError`.
+    """
+    subject = trigger.subject
+    if isinstance(subject, PullRequestSubject):
+        return _pull_request(subject, trigger.event, repository, history, forge)
+    if isinstance(subject, MergeGroupSubject):
+        return _merge_group(subject, repository, history)
+    if isinstance(subject, CommitSubject):
+        return _commit(subject, repository, history)
+    raise UsageError(
+        "What another workflow run measured can only be published.",
+        hint="Give the action `with: {step: publish}` on workflow_run.",
+    )
+
+
+def _pull_request(
+    subject: PullRequestSubject,
+    event: EventName,
+    repository: Repository,
+    history: History,
+    forge: PullRequests,
+) -> Occasion:
+    with ThreadPoolExecutor(1) as aside:  # git asks the server while we ask its API
+        early = aside.submit(history.tip, subject.base_ref) if subject.base_ref else None
+        found, warning = _live(subject, forge)
+    if found is not None and event is EventName.DISPATCH and not found.open:
+        raise UsageError(
+            f"Pull request #{found.number} is closed.", hint="Reopen it, or name another one."
+        )
+    head = subject.head_sha or (found.head.sha if found else "")
+    base_ref = found.base.ref if found else subject.base_ref or ""
+    tip = early.result() if early and base_ref == subject.base_ref else history.tip(base_ref)
+    history.bring([head, tip], instead=f"refs/pull/{subject.number}/head")
+    history.join(head, tip)
+    return Occasion(
+        revisions=_revisions(repository, head, tip),
+        number=subject.number,
+        pull_request=found,
+        draft=found.draft if found else subject.draft,
+        warning=warning,
+    )
+
+
+def _live(subject: PullRequestSubject, forge: PullRequests) -> tuple[PullRequest | None, str]:
+    """Ask for the pull request. What the event tells is enough where the token may not."""
+    try:
+        return forge.pull_request(subject.number), ""
+    except MissingPermission as error:
+        if subject.head_sha is None:
+            raise
+        return None, f"{error.message} {error.hint} The event's own facts count instead."
+
+
+def _merge_group(subject: MergeGroupSubject, repository: Repository, history: History) -> Occasion:
+    """Compare with what the group builds on: that may hold groups before it, unmerged as yet.
+
+    The rules never come from there, but from the tip of the target branch.
+    """
+    tip = history.tip(subject.base_ref)
+    history.bring([subject.head_sha, subject.base_sha, tip])
+    history.join(subject.head_sha, subject.base_sha)
+    revisions = _revisions(repository, subject.head_sha, subject.base_sha)
+    subjects = repository.subjects(subject.base_sha, subject.head_sha)
+    return Occasion(
+        Revisions(revisions.head, revisions.base, repository.resolve(tip)),
+        group=group_members(subject.number, subjects),
+    )
+
+
+def _commit(subject: CommitSubject, repository: Repository, history: History) -> Occasion:
+    before = subject.before or history.tip(subject.base_ref)
+    history.bring([subject.head_sha, before])
+    history.join(subject.head_sha, before)
+    return Occasion(_revisions(repository, subject.head_sha, before))
+
+
+def _revisions(repository: Repository, head: str, tip: str) -> Revisions:
+    ours, theirs = repository.resolve(head), repository.resolve(tip)
+    return Revisions(ours, common_ancestor(repository, theirs, ours), theirs)

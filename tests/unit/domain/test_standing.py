@@ -1,0 +1,47 @@
+"""What the gate stands for, and with which exit status it says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.decision import EXIT_CODES, Decision, GateVerdict
+from gateval.domain.plan import AgentChange, ChangeKind, Plan, Reason, Revision
+from gateval.domain.standing import exit_code, unverified
+from gateval.domain.trigger import Trust
+
+NOTHING = Plan(head=Revision(name="x", commit="1" * 40, tree="2" * 40), nothing="Nothing.")
+LEFT_ALONE = NOTHING.model_copy(
+    update={
+        "changes": (
+            AgentChange(agent="a", kind=ChangeKind.MODIFIED, reasons=(Reason(where="a.yaml:1"),)),
+        )
+    }
+)
+CLAIMS = [Trust.FORK, Trust.DEPENDABOT, Trust.CLAIM]
+
+
+@pytest.mark.parametrize("plan", [None, NOTHING, LEFT_ALONE])
+def test_a_trusted_run_is_no_claim(plan: Plan | None) -> None:
+    assert unverified(Trust.TRUSTED, plan, 7) == ""
+
+
+@pytest.mark.parametrize("trust", CLAIMS)
+@pytest.mark.parametrize("plan", [None, LEFT_ALONE])
+def test_an_untrusted_one_is_and_says_who_gives_the_verdict(
+    trust: Trust, plan: Plan | None
+) -> None:
+    why = unverified(trust, plan, 7)
+    assert "`workflow_dispatch` for pull request 7" in why
+    assert "maintainer" in why
+
+
+@pytest.mark.parametrize("trust", CLAIMS)
+def test_that_nothing_changed_is_read_from_git_and_no_claim(trust: Trust) -> None:
+    assert unverified(trust, NOTHING, 7) == ""
+
+
+@pytest.mark.parametrize("verdict", list(GateVerdict))
+def test_exit_status(verdict: GateVerdict) -> None:
+    decision = Decision(verdict=verdict, exit_code=EXIT_CODES[verdict], head="1" * 40)
+    assert exit_code(decision, claimed=False) == EXIT_CODES[verdict]
+    assert exit_code(decision, claimed=True) == (1 if verdict is GateVerdict.FAIL else 3)
