@@ -1,0 +1,100 @@
+"""Runs that end otherwise than they should: killed, cancelled, racing another one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.shop import SCRIPT
+from tests.servers.github.state.pull import Pull
+
+SLOW = SCRIPT.replace("reply: Hello! How can I help?", "reply: Hello!\n    latencySeconds: 60")
+
+
+@pytest.fixture
+def slow(shop: GitHubShop) -> Pull:
+    """A pull request whose evals take a minute."""
+    shop.work.branch("change", "main")
+    shop.work.write(".gateval/scripted/support.yaml", SLOW)
+    return shop.open_pull(SAME)
+
+
+def wait_for_check(shop: GitHubShop, pull: Pull, run: subprocess.Popen[str]) -> None:
+    """Wait until the check run is in progress."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and run.poll() is None:
+        if shop.repo.checks("gateval", pull.head_sha):
+            time.sleep(0.3)
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"no check run: {run.communicate(timeout=5)}")
+
+
+def test_a_killed_run_is_completed_by_the_post_entry(shop: GitHubShop, slow: Pull) -> None:
+    job = shop.on_pull(slow)
+    run = job.start()
+    wait_for_check(shop, slow, run)
+    assert [one.status for one in shop.repo.checks("gateval")] == ["in_progress"]
+    run.kill()
+    ended = job.end(run)
+    assert ended.code == -signal.SIGKILL
+    after = job.run_post()
+    assert after.code == 0
+    assert shop.conclusions(slow.head_sha) == ["failure"]
+    job.run_post()
+    assert shop.conclusions(slow.head_sha) == ["failure"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_cancelled_run_completes_its_check(
+    shop: GitHubShop, slow: Pull, number: signal.Signals
+) -> None:
+    job = shop.on_pull(slow)
+    run = job.start()
+    wait_for_check(shop, slow, run)
+    run.send_signal(number)
+    ended = job.end(run)
+    assert ended.code == 130, ended.errors
+    assert shop.conclusions(slow.head_sha) == ["cancelled"]
+    requests = shop.server.log.count()
+    assert job.run_post().code == 0
+    assert shop.server.log.count() == requests, "there is nothing left to do"
+
+
+def test_the_post_entry_of_a_run_that_ended_well_asks_nothing(shop: GitHubShop) -> None:
+    pull = shop.open_pull(SAME)
+    job = shop.on_pull(pull)
+    assert job.run_action().code == 0
+    requests = shop.server.log.count()
+    assert job.run_post().code == 0
+    assert shop.server.log.count() == requests
+
+
+def test_two_runs_on_one_head_leave_one_check_and_one_comment(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    jobs = [shop.on_pull(pull), shop.on_pull(pull, "labeled")]
+    runs = [job.start() for job in jobs]
+    ended = [job.end(run) for job, run in zip(jobs, runs, strict=True)]
+    assert [one.code for one in ended] == [1, 1]
+    checks = shop.repo.checks("gateval", pull.head_sha)
+    assert {one.conclusion for one in checks} == {"failure"}
+    assert {one.status for one in checks} == {"completed"}
+    assert len([one for one in pull.comments if one.user.login == "github-actions[bot]"]) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_a_workspace_of_another_user_stays_that_users(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    job = shop.on_pull(pull)
+    for path in (job.workspace, *job.workspace.rglob("*")):
+        os.lchown(path, 1001, 1001)
+    ended = job.run_action(HOME="/nonexistent")
+    assert ended.code == 1, ended.errors
+    owners = {path.lstat().st_uid for path in job.workspace.rglob("*") if path.is_dir()}
+    assert owners == {1001}
+    assert {path.lstat().st_uid for path in ended.results.iterdir()} == {1001}

@@ -1,0 +1,138 @@
+"""The shop of `tests/helpers/shop.py` on GitHub, with people who change it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.helpers import payloads
+from tests.helpers.repo import Repo
+from tests.helpers.runner import Job
+from tests.helpers.shop import PROMPT, build_shop
+from tests.servers.github.server import GitHubServer
+from tests.servers.github.state.pull import Pull
+
+WORSE = PROMPT.replace("ask for the reason", "be quick")
+"""A prompt under which the Agent refunds without asking."""
+
+SAME = PROMPT + "Be brief.\n"
+"""A prompt that changes nothing about its answers."""
+
+
+class GitHubShop:
+    """`acme/shop` on the server; `work` is where Ada edits, on branches off `main`."""
+
+    def __init__(self, server: GitHubServer, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        self.work = build_shop(folder / "work")
+        self.work.checkout("main")
+        self.work.git("branch", "--delete", "--force", "change")
+        self.bare = folder / "server/shop.git"
+        self.bare.parent.mkdir(parents=True)
+        Repo.clone(self.work.path, folder / "bare-source", "--branch=main", "--single-branch")
+        self.work.git(
+            "clone",
+            "--quiet",
+            "--bare",
+            "--branch=main",
+            "--single-branch",
+            (folder / "bare-source").as_uri(),
+            str(self.bare),
+        )
+        self.repo = server.world.repository("acme/shop", git=self.bare)
+        self.ada = self.repo.role(server.world.user("ada"), "maintain")
+        self._jobs = 0
+
+    def commit(self, prompt: str, branch: str = "change") -> str:
+        """Commit a prompt on a branch of Ada's clone; return the commit."""
+        if branch not in self.work.git("branch", "--format=%(refname:short)").decode().split():
+            self.work.branch(branch, "main")
+        self.work.checkout(branch)
+        self.work.write("agents/prompts/support.md", prompt)
+        return self.work.commit()
+
+    def push(self, branch: str = "change") -> str:
+        """Push Ada's branch; return the commit."""
+        return self.repo.push_from(self.work.path, branch, branch, by=self.ada)
+
+    def open_pull(self, prompt: str, branch: str = "change", **more: Any) -> Pull:
+        """Commit, push and open a pull request."""
+        self.commit(prompt, branch)
+        self.push(branch)
+        return self.repo.open_pull(branch, by=self.ada, **more)
+
+    def open_fork_pull(self, prompt: str, **more: Any) -> Pull:
+        """The same from Mallory's fork."""
+        mallory = self.server.world.user("mallory")
+        fork = self.server.world.fork(self.repo, mallory, git=self.folder / "server/fork.git")
+        self.commit(prompt)
+        fork.push_from(self.work.path, "change", "change", by=mallory)
+        return self.repo.open_pull("change", by=mallory, fork=fork, **more)
+
+    def conclusions(self, sha: str, name: str = "gateval") -> list[str | None]:
+        """How the check runs of a name ended on a commit, oldest first."""
+        return [run.conclusion for run in self.repo.checks(name, sha)]
+
+    def push_main(self, **files: str) -> str:
+        """Commit files (`/` written as `__`) on main and push; return the commit."""
+        self.work.checkout("main")
+        for path, text in files.items():
+            self.work.write(path.replace("__", "/"), text)
+        self.work.commit()
+        return self.push("main")
+
+    def queue(self, branch: str, number: int, *, on: str) -> tuple[str, str]:
+        """Merge a branch as the merge queue does; return the group's commit and its ref."""
+        self.work.checkout(self.work.id(on))
+        words = f"--message=Merge pull request #{number} from acme/{branch}"
+        self.work.git("merge", "--quiet", "--no-ff", words, branch)
+        name = f"gh-readonly-queue/main/pr-{number}-{self.work.id(on)}"
+        head = self.repo.push_from(self.work.path, "HEAD", name, by=self.ada)
+        return head, f"refs/heads/{name}"
+
+    def token(self, **permissions: str) -> str:
+        """A workflow's token, with all that the gate needs unless said otherwise."""
+        full = {"contents": "read", "pull_requests": "write", "checks": "write"}
+        return self.server.world.workflow_token(self.repo, **(permissions or full))
+
+    def job(self, event: str, payload: dict[str, Any], **more: Any) -> Job:
+        """A job with a folder of its own, nothing checked out yet."""
+        self._jobs += 1
+        token = more.pop("token", None) or self.token()
+        return Job(
+            self.folder / f"job-{self._jobs}",
+            self.server.url,
+            self.server.api_url,
+            event,
+            payload,
+            token,
+            **more,
+        )
+
+    def on_pull(self, pull: Pull, action: str = "opened", **more: Any) -> Job:
+        """The job of a `pull_request` event, with the merge commit checked out at depth 1."""
+        payload = pull_payload(pull, action)
+        ref = f"refs/pull/{pull.number}/merge"
+        job = self.job("pull_request", payload, ref=ref, **more)
+        job.check_out(self.bare, ref)
+        return job
+
+    def on_dispatch(self, **more: Any) -> Job:
+        """The job of a manual run on main."""
+        job = self.job("workflow_dispatch", payloads.dispatch(), **more)
+        job.check_out(self.bare, "refs/heads/main", "--depth=1000")
+        return job
+
+
+def pull_payload(pull: Pull, action: str) -> dict[str, Any]:
+    """The event about a pull request as it is now."""
+    return payloads.pull_request(
+        action,
+        number=pull.number,
+        head=pull.head_sha,
+        base=pull.base_sha,
+        head_repository=pull.head_repo.full_name if pull.head_repo else None,
+        title=pull.title,
+        draft=pull.draft,
+    )
