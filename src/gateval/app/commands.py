@@ -22,13 +22,20 @@ from gateval.settings import Settings, read_settings
 
 
 def check_change(
-    environ: dict[str, str], *, base: str | None, head: str | None, results: Path | None
+    environ: dict[str, str],
+    *,
+    base: str | None,
+    head: str | None,
+    results: Path | None,
+    accept_bar: bool = False,
 ) -> int:
-    """Plan a change and run it."""
+    """Plan a change and run it; with `accept_bar`, a lowered bar does not block."""
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
     with importing(EVALUATION):
         plan = make_plan(repository, base=base, head=head)
+    if accept_bar:
+        plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
     return carry_out(plan, repository, settings, results)
 
 

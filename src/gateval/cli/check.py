@@ -14,7 +14,14 @@ from gateval.cli import options
 @options.base
 @options.head
 @options.results
-def check(base: str | None, head: str | None, results: Path | None) -> int:
+@click.option(
+    "--accept-bar-change",
+    is_flag=True,
+    help="Decide as if somebody who may had accepted that the change asks less than its target.",
+)
+def check(
+    base: str | None, head: str | None, results: Path | None, *, accept_bar_change: bool
+) -> int:
     """Evaluate the Agents that a change touches, compare with the base, and decide.
 
     Prints the summary on stdout and progress on stderr; writes results, comment and JUnit into the
@@ -22,4 +29,6 @@ def check(base: str | None, head: str | None, results: Path | None) -> int:
     """
     from gateval.app.commands import check_change
 
-    return check_change(dict(os.environ), base=base, head=head, results=results)
+    return check_change(
+        dict(os.environ), base=base, head=head, results=results, accept_bar=accept_bar_change
+    )

@@ -99,7 +99,8 @@ def _compare_eval(planned: PlannedEval, trials: Grouped) -> EvalComparison:
     fixtures = []
     for position, head_score in enumerate(head.fixtures):
         base_score = base.fixtures[position] if base else None
-        mine = trials.get((planned.name, head_score.fixture, Side.HEAD), ())
+        name = head_score.fixture
+        mine = trials.get((planned.measured_by(name), name, Side.HEAD), ())
         silent = silent_head(head_score.planned, mine)
         fixtures.append(
             compare_fixture(head_score, base_score, planned.baseline, head_is_silent=silent)

@@ -75,7 +75,7 @@ def narrow(plan: Plan, narrowing: Narrowing) -> Plan:
     """Return the plan without what is not looked at, and with a warning that says so."""
     if not narrowing.agents and not narrowing.evals:
         return plan
-    kept = tuple(one for one in plan.evals if narrowing.keeps(one.agent, one.name))
+    kept = tuple(one for one in plan.evals if narrowing.keeps(one.agent, one.own_name))
     left = [one.name for one in plan.evals if one not in kept]
     said = f"This gate looks at {narrowing} only."
     if left:

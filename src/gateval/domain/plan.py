@@ -96,6 +96,37 @@ class Baseline(StrEnum):
     NONE = "not compared"
 
 
+class Lowered(Value):
+    """Something that head asks less than the base tip, or differently, in words.
+
+    `moved` says that the target branch asks it since the branch was made: the change itself lowers
+    nothing there.
+    """
+
+    place: Place
+    what: str
+    before: str = ""
+    after: str = ""
+    moved: bool = False
+
+    def __str__(self) -> str:
+        moved = (
+            f" {self.before} \N{RIGHTWARDS ARROW} {self.after}" if self.before or self.after else ""
+        )
+        return f"{self.place.file}:{self.place.line} {self.what}{moved}"
+
+
+class Bar(Value):
+    """Marks an Eval as the base tip's version of `eval`, which head must meet beside its own.
+
+    The fixtures in `reused` ask the same on head: the trials of head's own Eval count for them.
+    """
+
+    eval: Name
+    lowered: tuple[Lowered, ...] = ()
+    reused: tuple[Name, ...] = ()
+
+
 class PlannedEval(Value):
     """One Eval to run, with its resolved fixtures and the reasons why it runs."""
 
@@ -108,11 +139,27 @@ class PlannedEval(Value):
     baseline: Baseline
     why: tuple[Reason, ...]
     fixtures: tuple[Fixture, ...] = Field(min_length=1)
+    bar: Bar | None = None
 
     @property
     def sides(self) -> tuple[Side, ...]:
         """The sides that are measured, base first."""
         return (Side.BASE, Side.HEAD) if self.baseline is Baseline.MERGE_BASE else (Side.HEAD,)
+
+    @property
+    def own_name(self) -> str:
+        """The name that people gave it, whichever revision it is from."""
+        return self.bar.eval if self.bar else self.name
+
+    @property
+    def own_fixtures(self) -> tuple[Fixture, ...]:
+        """The fixtures that run under this Eval's name."""
+        reused = self.bar.reused if self.bar else ()
+        return tuple(fixture for fixture in self.fixtures if fixture.name not in reused)
+
+    def measured_by(self, fixture: str) -> str:
+        """The name of the Eval whose trials count for this fixture."""
+        return self.bar.eval if self.bar and fixture in self.bar.reused else self.name
 
     def fixture(self, name: str) -> Fixture:
         """The fixture of this name; raises KeyError."""
@@ -143,7 +190,9 @@ class Plan(Value):
 
     `base` is None when nothing is compared. `only` holds the fixtures that the command line
     narrowed the Evals to; it is empty when they run whole. `nothing` is the sentence that says why
-    nothing is to be evaluated; it is empty exactly when `evals` is not.
+    nothing is to be evaluated; it is empty exactly when `evals` is not. `lost` are Evals of the
+    base tip that have nothing left to run. `bar_accepted` says who accepted that the bar is
+    lowered; empty if nobody did.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -157,6 +206,8 @@ class Plan(Value):
     evals: tuple[PlannedEval, ...] = ()
     only: tuple[Name, ...] = ()
     removed: tuple[Removed, ...] = ()
+    lost: tuple[Lowered, ...] = ()
+    bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
     warnings: tuple[str, ...] = ()
     nothing: str = ""
@@ -172,6 +223,18 @@ class Plan(Value):
         for planned in self.evals:
             if self.base is None and Side.BASE in planned.sides:
                 raise ValueError(f"the Eval {planned.name} is compared, but there is no base")
+        return self
+
+    @model_validator(mode="after")
+    def _reused_trials_are_planned(self) -> Self:
+        own = {
+            one.name: {fixture.name for fixture in one.fixtures}
+            for one in self.evals
+            if one.bar is None
+        }
+        for planned in self.evals:
+            if planned.bar and not own.get(planned.bar.eval, set()).issuperset(planned.bar.reused):
+                raise ValueError(f"the Eval {planned.name} reuses trials that are not planned")
         return self
 
     @model_validator(mode="after")
@@ -206,7 +269,7 @@ class Plan(Value):
         return tuple(
             TrialKey(eval=planned.name, fixture=fixture.name, side=side, repetition=repetition)
             for planned in self.evals
-            for fixture in planned.fixtures
+            for fixture in planned.own_fixtures
             for repetition in range(1, planned.execution.reps_per_fixture + 1)
             for side in planned.sides
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gateval.domain.bar.planning import BarPlan, plan_bar
 from gateval.domain.base import digest
 from gateval.domain.catalogue import select_fixtures
 from gateval.domain.change import detect_changes, meaning, scripted_names, system_text
@@ -16,7 +17,8 @@ from gateval.domain.closure import (
 )
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec
 from gateval.domain.manifests.evaluation import Eval
-from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.gate_config import BarPolicy, Policy
+from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.paths import show_path
 from gateval.domain.plan import (
     AgentChange,
@@ -43,16 +45,22 @@ class Rules:
     base_tip: Revision | None
 
 
-def plan_change(head: Snapshot, base: Snapshot, rules: Rules) -> Plan:
-    """Plan what a change from `base` (the merge-base) to `head` calls for."""
+def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | None = None) -> Plan:
+    """Plan what a change from `base` (the merge-base) to `head` calls for.
+
+    `tip` is the target branch as it is now, whose bar binds as the policy says; None if nothing
+    that could matter was read of it.
+    """
     changes = detect_changes(head, base)
     by_name = {change.agent: change for change in changes}
     planned = []
     for evaluation in head.catalogue.evals:
         why = why_selected(evaluation, by_name, head, base)
-        if why:
+        if why and not _replaced(evaluation, rules, tip):
             baseline = _baseline(by_name.get(evaluation.target_agent))
             planned.append(_planned(evaluation, head, baseline, why))
+    bar = _bar(head, base, rules, tip, by_name, planned)
+    planned += bar.evals
     removed = removed_since(head.catalogue, base.catalogue)
     return Plan(
         head=head.revision,
@@ -64,8 +72,9 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules) -> Plan:
         agents=(*_definitions(planned, head, Side.HEAD), *_definitions(planned, base, Side.BASE)),
         evals=tuple(planned),
         removed=removed,
-        scripts=_scripts(planned, head, base),
-        warnings=tuple(_warnings(planned, changes, head, base)),
+        lost=bar.lost,
+        scripts=_scripts(planned, head, base, bar.scripts),
+        warnings=(*_warnings(planned, changes, head, base), *_tip_warnings(base, tip)),
         nothing="" if planned else _why_nothing(changes, head, base),
     )
 
@@ -96,6 +105,25 @@ def plan_revision(
         warnings=tuple(_warnings(planned, (), head, None)),
         nothing="" if planned else "None of the named Evals has one of the named fixtures.",
     )
+
+
+def _replaced(evaluation: Eval, rules: Rules, tip: Snapshot | None) -> bool:
+    """Whether only the base tip's version of this Eval counts."""
+    only_base = rules.policy.bar is BarPolicy.BASE
+    return only_base and tip is not None and tip.catalogue.eval(evaluation.name) is not None
+
+
+def _bar(
+    head: Snapshot,
+    base: Snapshot,
+    rules: Rules,
+    tip: Snapshot | None,
+    changes: Mapping[str, AgentChange],
+    planned: Sequence[PlannedEval],
+) -> BarPlan:
+    if tip is None or rules.policy.bar is BarPolicy.HEAD:
+        return BarPlan()
+    return plan_bar(head, base, tip, changes, planned)
 
 
 def _baseline(change: AgentChange | None) -> Baseline:
@@ -146,8 +174,12 @@ def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
 
 
 def _scripts(
-    planned: Sequence[PlannedEval], head: Snapshot, base: Snapshot | None
+    planned: Sequence[PlannedEval],
+    head: Snapshot,
+    base: Snapshot | None,
+    more: Sequence[ScriptedModel] = (),
 ) -> tuple[SideScripts, ...]:
+    """The scripted models that are asked, by side; `more` are judges of the base tip."""
     judges = {name for one in planned if (name := script_name(one.judge.model))}
     scripts = []
     for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
@@ -158,6 +190,7 @@ def _scripts(
             agent = snapshot.catalogue.agent(one.agent) if side in one.sides else None
             names |= set(scripted_names(agent)) if agent else set()
         models = tuple(snapshot.scripts[name] for name in sorted(names) if name in snapshot.scripts)
+        models += tuple(more) if side is Side.HEAD else ()
         if models:
             scripts.append(SideScripts(side=side, models=models))
     return tuple(scripts)
@@ -189,6 +222,14 @@ def _warnings(
                     f"Agent {name} depends on the submodule {show_path(path)}; a candidate "
                     "gets an empty folder there."
                 )
+
+
+def _tip_warnings(base: Snapshot, tip: Snapshot | None) -> Iterable[str]:
+    if tip is not None and tip is not base and tip.problems:
+        yield (
+            f"The target branch has {len(tip.problems)} invalid manifest(s); what they ask cannot "
+            f"bind this change. First: {tip.problems[0]}"
+        )
 
 
 def _why_nothing(changes: Sequence[AgentChange], head: Snapshot, base: Snapshot) -> str:

@@ -144,7 +144,11 @@ def score_fixture(planned: PlannedEval, fixture: Fixture, trials: Iterable[Trial
 def score_eval(planned: PlannedEval, side: Side, trials: Grouped) -> EvalScore:
     """Score one Eval on one side from its trials in `trials`."""
     fixtures = tuple(
-        score_fixture(planned, fixture, trials.get((planned.name, fixture.name, side), ()))
+        score_fixture(
+            planned,
+            fixture,
+            trials.get((planned.measured_by(fixture.name), fixture.name, side), ()),
+        )
         for fixture in planned.fixtures
     )
     total = sum(fixture.weight for fixture in fixtures)

@@ -41,7 +41,8 @@ def plan_a_change(
         config_path=config_path,
     )
     refuse_unknown(narrowing, change.head.catalogue)
-    plan = narrow(plan_change(change.head, change.base, change.rules), narrowing)
+    whole = plan_change(change.head, change.base, change.rules, change.tip)
+    plan = narrow(whole, narrowing)
     refuse_pointers(repository, plan, change.head)
     return plan
 

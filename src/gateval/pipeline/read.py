@@ -29,11 +29,15 @@ from gateval.ports import Repository
 
 @dataclass(frozen=True)
 class Change:
-    """What was read of a change: head, the merge-base it is compared with, and the rules."""
+    """What was read of a change: head, the merge-base it is compared with, and the rules.
+
+    `tip` is the target branch as it is now, whose Evals bind too; None where none of them can.
+    """
 
     head: Snapshot
     base: Snapshot
     rules: Rules
+    tip: Snapshot | None
 
 
 def read_change(
@@ -69,10 +73,21 @@ def read_change(
         library.load(trees[base.tree])
         ours = snapshot_of(head, trees[head.tree], library)
         theirs = snapshot_of(base, trees[base.tree], library)
+        tip = _tip(repository, base_tip, theirs, library)
     else:  # no manifest and nothing an Agent depends on differs, so base means what head means
         theirs = replace(ours, revision=base, tree=trees[base.tree], problems=())
+        tip = None
     _refuse_problems(ours)
-    return Change(ours, theirs, rules)
+    return Change(ours, theirs, rules, tip)
+
+
+def _tip(repository: Repository, base_tip: Revision, base: Snapshot, library: Library) -> Snapshot:
+    """The base tip, which mostly is the merge-base."""
+    if base_tip.tree == base.revision.tree:
+        return base
+    tree = repository.tree(base_tip)
+    library.load(tree)
+    return snapshot_of(base_tip, tree, library)
 
 
 def read_revision(

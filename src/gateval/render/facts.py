@@ -98,6 +98,7 @@ def gather(report: Report) -> tuple[FixtureFacts, ...]:
             report.results.plan.evals, report.comparison.evals, strict=True
         )
         for fixture, compared in zip(planned.fixtures, eval_compared.fixtures, strict=True)
+        if planned.measured_by(fixture.name) == planned.name  # else it stands there already
     )
 
 

@@ -36,6 +36,8 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     if silent := by_code.get(ReasonCode.NO_ANSWER):
         agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
         said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
+    if lowered := by_code.get(ReasonCode.LOWERED_BAR):
+        said.append(f"the target branch's bar is not met ({count(len(lowered), 'Eval')})")
     if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
         verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
         said.append(f"{_names(below, 'eval')} {verb}")
@@ -56,6 +58,7 @@ _UNKNOWN = {
     ReasonCode.JUDGE_ERROR: "the judge gave no usable verdict in {}",
     ReasonCode.GATE_ERROR: "something needed was missing in {}",
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
+    ReasonCode.BAR_UNMEASURED: "the target branch's bar hangs on {}",
 }
 
 
@@ -79,6 +82,9 @@ def _passed(report: Report) -> str:
         said.append(f"{count(suspect, 'fixture')} {verb} worse")
     if judge := warned[ReasonCode.JUDGE_ERROR]:
         said.append(f"{count(judge, 'trial')} without a verdict, which the policy lets pass")
+    if lowered := warned[ReasonCode.LOWERED_BAR]:
+        who = report.results.plan.bar_accepted
+        said.append(f"{count(lowered, 'lowered bar')}, accepted by {who}")
     if not warned and any(compared.base is not None for compared in report.comparison.evals):
         said.append("nothing regressed")
     return "; ".join(said)

@@ -9,6 +9,7 @@ from gateval.domain.comparison import Change
 from gateval.domain.decision import PRECEDENCE
 from gateval.domain.report import Report
 from gateval.render import sections
+from gateval.render.bar import lowered_bar, met_bar
 from gateval.render.facts import (
     FixtureFacts,
     Standing,
@@ -34,6 +35,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     parts = (
         _table(report, frame),
         *_worse(report, facts),
+        _list("lowered bar", "The bar", lowered_bar(report))._replace(weight=5),
         *_missing(report, facts),
         *_folded(report, facts),
         _tokens(report),
@@ -93,6 +95,7 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
     ]
     why = [f"{e.name}: {listing([str(reason) for reason in e.why], 4)}" for e in plan.evals]
     return [
+        _fold("lowered bar", "The bar moves, and is met", met_bar(report), sections.bullet, 2),
         _fold("changed agent", "What changed in each agent", plan.changes, sections.change, 3),
         _fold("reason", "Why each Eval runs", why, sections.bullet, 1),
         _fold("improved fixture", "Improved", improved, fixture_line, 2),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gateval.domain.comparison import Change
 from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report
+from gateval.render.bar import lowered_bar, met_bar
 from gateval.render.facts import FixtureFacts, Standing, gather, silent_agents, standing
 from gateval.render.gaps import find_gaps
 from gateval.render.headline import headline
@@ -46,6 +47,7 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     silent(page, silent_agents(facts))
     fixtures(page, "Looks worse, not certain", standing(facts, Standing.SUSPECT))
     fixtures(page, "Failing", standing(facts, Standing.FAILING))
+    _bar(page, report)
     unmeasured(page, find_gaps(facts))
     _notes(page, report, facts)
     _run(page, report)
@@ -80,12 +82,22 @@ def _table(page: Page, report: Report) -> None:
         page.table(header, rows)
 
 
+def _bar(page: Page, report: Report) -> None:
+    lines = lowered_bar(report)
+    if lines:
+        page.heading("The bar")
+    for line in lines:
+        page.line(line, indent=2)
+
+
 def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     plan = report.results.plan
     improved = [f.fixture.name for f in facts if f.compared.change is Change.IMPROVED]
     passing = len(standing(facts, Standing.PASSING))
     notes = [f"warning: {warning}" for warning in plan.warnings]
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
+    if met := met_bar(report):
+        notes.append(f"the bar moves, and is met: {listing(met, 4)}")
     if improved:
         notes.append(f"improved: {listing(improved, 8)}")
     if passing:

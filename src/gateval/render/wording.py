@@ -28,6 +28,7 @@ _BLOCKED = {
     ReasonCode.NO_ANSWER: "does not answer",
     ReasonCode.REGRESSION: "regressed",
     ReasonCode.BELOW_THRESHOLD: "below threshold",
+    ReasonCode.LOWERED_BAR: "bar not met",
     ReasonCode.MISSING_TRIALS: "not complete",
 }
 

@@ -36,6 +36,14 @@ class DraftPolicy(StrEnum):
     WAIT = "wait"
 
 
+class BarPolicy(StrEnum):
+    """What a change is measured against: head's Evals and the base tip's, or only one of them."""
+
+    STRICTEST = "strictest"
+    HEAD = "head"
+    BASE = "base"
+
+
 class Policy(Spec):
     """How the decision is made."""
 
@@ -44,6 +52,11 @@ class Policy(Spec):
     )
     inconclusive: InconclusivePolicy = Field(
         default=InconclusivePolicy.BLOCK, description="What errors of the judge do."
+    )
+    bar: BarPolicy = Field(
+        default=BarPolicy.STRICTEST,
+        description="Whose Evals bind a change: its own and, where it asks less, the target "
+        "branch's too (`strictest`), its own only (`head`), or the target branch's (`base`).",
     )
     candidate_env: tuple[str, ...] = Field(
         default=(), description="Names of the gate's variables that candidates may see."

@@ -1,0 +1,71 @@
+"""What the gate can say, and for which reasons: plain values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from gateval.domain.base import Value
+from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS
+
+
+class GateVerdict(StrEnum):
+    """What the gate says."""
+
+    PASS = "pass"  # noqa: S105 - a verdict, not a password
+    FAIL = "fail"
+    INCOMPLETE = "incomplete"
+    INCONCLUSIVE = "inconclusive"
+
+
+PRECEDENCE = (
+    GateVerdict.FAIL,
+    GateVerdict.INCOMPLETE,
+    GateVerdict.INCONCLUSIVE,
+    GateVerdict.PASS,
+)
+
+EXIT_CODES = {
+    GateVerdict.PASS: EXIT_PASS,
+    GateVerdict.FAIL: EXIT_FAILED,
+    GateVerdict.INCOMPLETE: EXIT_NOT_EVALUATED,
+    GateVerdict.INCONCLUSIVE: EXIT_NOT_EVALUATED,
+}
+
+
+class ReasonCode(StrEnum):
+    """What a reason of the decision is about, worst first."""
+
+    NO_ANSWER = "no-answer"
+    REGRESSION = "regression"
+    BELOW_THRESHOLD = "below-threshold"
+    LOWERED_BAR = "lowered-bar"
+    MISSING_TRIALS = "missing-trials"
+    CANDIDATE_ERROR = "candidate-error"
+    PROVIDER_ERROR = "provider-error"
+    JUDGE_ERROR = "judge-error"
+    GATE_ERROR = "gate-error"
+    BASELINE_ERROR = "baseline-error"
+    BAR_UNMEASURED = "bar-unmeasured"
+    SUSPECT = "suspect"
+    NOTHING_TO_EVALUATE = "nothing-to-evaluate"
+
+
+class DecisionReason(Value):
+    """One reason: the verdict it asks for, and why. `pass` marks a warning that blocks nothing."""
+
+    verdict: GateVerdict
+    code: ReasonCode
+    text: str
+    eval: str = ""
+    fixture: str = ""
+
+
+class Decision(Value):
+    """The decision with its ordered reasons, worst first."""
+
+    version: Literal["decision.v1"] = "decision.v1"
+    verdict: GateVerdict
+    exit_code: int
+    head: str
+    reasons: tuple[DecisionReason, ...] = ()

@@ -1,0 +1,76 @@
+"""What a change asks less than its target branch, and whether it meets that all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateval.domain.comparison import EvalComparison
+from gateval.domain.decision import GateVerdict, show_score
+from gateval.domain.plan import Lowered, PlannedEval
+from gateval.domain.report import Report
+from gateval.domain.scoring import Meets
+
+_MEETS = {
+    Meets.YES: "which head meets",
+    Meets.NO: "which head does not meet",
+    Meets.UNKNOWN: "which could not be measured",
+}
+
+
+def lowered_bar(report: Report) -> Sequence[str]:
+    """Return the lines on every Eval of the target branch that keeps head from passing."""
+    plan = report.results.plan
+    lines = [f"{lost}." for lost in plan.lost]
+    for planned, compared in _bars(report):
+        if _binds(report, planned):
+            lines += _lines(planned, compared)
+    if lines and plan.bar_accepted:
+        lines.append(f"Accepted by {plan.bar_accepted}: this does not block.")
+    elif lines:
+        lines.append(
+            "Meet it, or take these edits back. If they are meant, they have to be accepted: "
+            "on the target branch (`policy.bar`), or locally with `--accept-bar-change`."
+        )
+    return lines
+
+
+def met_bar(report: Report) -> Sequence[str]:
+    """Return the lines on what head asks less, but meets on the target branch's terms as well."""
+    return [
+        line
+        for planned, compared in _bars(report)
+        if not _binds(report, planned)
+        for line in _lines(planned, compared)
+    ]
+
+
+def _bars(report: Report) -> Sequence[tuple[PlannedEval, EvalComparison]]:
+    pairs = zip(report.results.plan.evals, report.comparison.evals, strict=True)
+    return [(planned, compared) for planned, compared in pairs if planned.bar is not None]
+
+
+def _binds(report: Report, planned: PlannedEval) -> bool:
+    """Whether this Eval speaks against a pass, or would, were it not accepted."""
+    accepted = bool(report.results.plan.bar_accepted)
+    return any(
+        accepted or reason.verdict is not GateVerdict.PASS
+        for reason in report.decision.reasons
+        if reason.eval == planned.name
+    )
+
+
+def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
+    bar = planned.bar
+    if bar is None:
+        return []
+    score = show_score(compared.head.low, compared.head.high)
+    first = (
+        f"The target branch asks {compared.head.threshold:.2f} in its version of {bar.eval}, "
+        f"{_MEETS[compared.head.meets]}: {score}."
+    )
+    return [first, *map(_item, bar.lowered)]
+
+
+def _item(lowered: Lowered) -> str:
+    since = " (new on the target branch since this branch was made)" if lowered.moved else ""
+    return f"{lowered}{since}"

@@ -1,0 +1,111 @@
+"""A change cannot lower the bar for itself, unless somebody accepts that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, build_shop
+
+RUDE = PROMPT.replace("Always ask for the reason first.", "Refund at once.")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    """A shop on whose branch `change` the Agent no longer asks why before it refunds."""
+    repo = build_shop(tmp_path / "shop")
+    repo.write("agents/prompts/support.md", RUDE)
+    repo.commit()
+    return repo
+
+
+LOWERING = {
+    "a weaker assertion": (
+        "evals/fixtures.yaml",
+        FIXTURES.replace("tool: clarify_reason", "tool: refund"),
+        "assertion toolCalled clarify_reason of fixture refund-asks-why changed",
+    ),
+    "a fixture removed": (
+        "evals/fixtures.yaml",
+        FIXTURES.split("---\n")[1],
+        "high fixture refund-asks-why removed",
+    ),
+    "a lower threshold": (
+        "evals/support-eval.yaml",
+        EVAL + "  scoring: {passThreshold: 0.1}\n",
+        "passThreshold 1.00 → 0.10",
+    ),
+    "the Eval removed": ("evals/support-eval.yaml", None, "Eval support-eval removed"),
+}
+
+
+@pytest.mark.parametrize("case", LOWERING)
+def test_a_change_meets_its_target_branchs_bar_too(shop: Repo, tmp_path: Path, case: str) -> None:
+    path, text, words = LOWERING[case]
+    if text is None:
+        shop.delete(path)
+    else:
+        shop.write(path, text)
+    shop.commit()
+    results = tmp_path / "out"
+    done = gateval(shop, "check", "--results", str(results))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert words in (results / "comment.md").read_text().replace("<code>", "").replace("_", "_")
+    assert "The bar" in done.stdout
+    again = gateval(shop, "report", str(results))
+    assert (again.returncode, again.stdout) == (1, done.stdout)
+
+
+@pytest.mark.parametrize("case", ["a weaker assertion", "a fixture removed", "the Eval removed"])
+def test_a_lower_bar_that_is_accepted_is_shown_and_lets_pass(
+    shop: Repo, tmp_path: Path, case: str
+) -> None:
+    path, text, words = LOWERING[case]
+    if text is None:
+        shop.delete(path)
+    else:
+        shop.write(path, text)
+    shop.commit()
+    done = gateval(shop, "check", "--accept-bar-change", "--results", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert words in " ".join(done.stdout.split())
+    assert "Accepted by --accept-bar-change" in done.stdout
+
+
+def test_what_meets_the_bar_of_its_target_branch_may_lower_it(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.write("evals/support-eval.yaml", EVAL + "  scoring: {passThreshold: 0.1}\n")
+    shop.write("agents/prompts/support.md", PROMPT + "Be brief.\n")
+    shop.commit()
+    done = gateval(shop, "check", "--results", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the bar moves, and is met" in done.stdout
+
+
+def test_an_agent_that_is_removed_is_no_way_around_its_evals(shop: Repo, tmp_path: Path) -> None:
+    for path in ("agents/support.yaml", "evals/support-eval.yaml", "evals/fixtures.yaml"):
+        shop.delete(path)
+    shop.commit()
+    done = gateval(shop, "check", "--results", str(tmp_path / "one"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Agent support removed: Eval support-eval has nothing to run" in done.stdout
+    accepted = ("check", "--accept-bar-change", "--results", str(tmp_path / "two"))
+    assert gateval(shop, *accepted).returncode == 0
+
+
+def test_the_gate_config_of_the_target_branch_can_leave_the_bar_to_head(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    shop.write(".github/gateval.yml", "policy: {bar: head}\n")
+    shop.commit()
+    shop.branch("other")
+    shop.write("agents/support.yaml", AGENT.replace("Pay back.", "Pay back at once."))
+    shop.write("agents/prompts/support.md", RUDE)
+    shop.delete("evals/support-eval.yaml")
+    shop.commit()
+    done = gateval(shop, "check", "--results", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no Eval on head targets it" in done.stdout
