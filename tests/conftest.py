@@ -14,8 +14,9 @@ __all__ = ["github_server"]
 
 
 def pytest_configure() -> None:
-    """Heed SIGINT, which a shell has its background jobs ignore, and they their children."""
+    """Heed signals that a shell has its background jobs ignore, and `nohup` its command."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(wrapper=True)
