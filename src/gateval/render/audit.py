@@ -7,7 +7,7 @@ import re
 from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind, LabelUse
 from gateval.domain.base import ascii_json
 from gateval.domain.quoting import quote
-from gateval.render.sanitize import Safe, code, inline, plain_line
+from gateval.render.sanitize import code, inline, plain_line
 
 LINE = 600
 """Characters of a line."""
@@ -55,14 +55,14 @@ def sentence(event: AuditEvent) -> str:
     return "; ".join(parts)
 
 
-def summary_section(event: AuditEvent) -> Safe:
+def summary_section(event: AuditEvent) -> str:
     """Return the job summary's part about an event; an entry shows its hash besides."""
     lines = [f"- {inline(sentence(event), LINE)}"]
     if isinstance(event, AuditEntry):
         lines.append(f"- entry {event.number} of the audit log, hash {code(event.hash, 64)}")
     else:
         lines.append("- not in the audit log")
-    return Safe("### Audit\n\n" + "\n".join(lines) + "\n")
+    return "### Audit\n\n" + "\n".join(lines) + "\n"
 
 
 def _name(text: str) -> str:

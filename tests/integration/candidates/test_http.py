@@ -312,6 +312,15 @@ serve(Mine)
     assert warnings(world) == ["The server ended with exit code 4 in a trial; it is replaced."]
 
 
+async def _gone(answer: Answer | NoAnswer) -> None:
+    """Wait until the process has ended that answered with its id."""
+    assert isinstance(answer, Answer), answer
+    status = Path("/proc") / answer.output / "stat"
+    while status.exists() and status.read_text().rpartition(")")[2].split()[0] not in "ZX":  # noqa: ASYNC110 - no event tells
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)  # for the gate to see it as well
+
+
 def test_an_instance_that_dies_between_trials_costs_no_trial(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.write(
@@ -321,7 +330,7 @@ def test_an_instance_that_dies_between_trials_costs_no_trial(tmp_path: Path) -> 
 import threading
 class Mine(Handler):
     def answer(self, body):
-        self.say(200, {"reply": "fine"})
+        self.say(200, {"reply": str(os.getpid())})
         threading.Timer(0.05, lambda: os._exit(9)).start()
 serve(Mine)
 """,
@@ -332,7 +341,7 @@ serve(Mine)
         async with world.http, Candidates(world.surroundings) as candidates:
             for _ in range(7):  # more often than a server may be lost in a row
                 found.append(await candidates.answer(server(), ask()))
-                await asyncio.sleep(0.25)
+                await _gone(found[-1])
         return found
 
     found = asyncio.run(main())
