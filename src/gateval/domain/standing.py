@@ -24,13 +24,18 @@ def unverified(trust: Trust, plan: Plan | None, number: int | None) -> str:
     That nothing an eval depends on has changed is no claim: it is read from git by this very run.
     A plan is None when there is none yet.
     """
-    if trust.verified or (plan and plan.nothing and not plan.changes and not plan.removed):
+    if trust.verified or (plan and plan.nothing and not _touches(plan)):
         return ""
     which = f"pull request {number}" if number else "the pull request"
     return (
         f"{_WHY[trust]} A maintainer who has read the change starts the workflow with "
         f"`workflow_dispatch` for {which}; that run gives the verdict."
     )
+
+
+def _touches(plan: Plan) -> bool:
+    """Whether the change touches an Agent, or takes something away that was asked of one."""
+    return bool(plan.changes or plan.removed or plan.lost)
 
 
 def exit_code(decision: Decision, *, claimed: bool) -> int:

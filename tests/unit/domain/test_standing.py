@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.decision import EXIT_CODES, Decision, GateVerdict
-from gateval.domain.plan import AgentChange, ChangeKind, Plan, Reason, Revision
+from gateval.domain.place import Place
+from gateval.domain.plan import AgentChange, ChangeKind, Lowered, Plan, Reason, Revision
 from gateval.domain.standing import exit_code, unverified
 from gateval.domain.trigger import Trust
 
@@ -17,16 +18,19 @@ LEFT_ALONE = NOTHING.model_copy(
         )
     }
 )
+LOWERED = NOTHING.model_copy(
+    update={"lost": (Lowered(place=Place(file="evals/a.yaml"), what="Eval a is gone"),)}
+)
 CLAIMS = [Trust.FORK, Trust.DEPENDABOT, Trust.CLAIM]
 
 
-@pytest.mark.parametrize("plan", [None, NOTHING, LEFT_ALONE])
+@pytest.mark.parametrize("plan", [None, NOTHING, LEFT_ALONE, LOWERED])
 def test_a_trusted_run_is_no_claim(plan: Plan | None) -> None:
     assert unverified(Trust.TRUSTED, plan, 7) == ""
 
 
 @pytest.mark.parametrize("trust", CLAIMS)
-@pytest.mark.parametrize("plan", [None, LEFT_ALONE])
+@pytest.mark.parametrize("plan", [None, LEFT_ALONE, LOWERED])
 def test_an_untrusted_one_is_and_says_who_gives_the_verdict(
     trust: Trust, plan: Plan | None
 ) -> None:
