@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,17 @@ class GitHubShop:
         self.push(branch)
         return self.repo.open_pull(branch, by=self.ada, **more)
 
-    def open_fork_pull(self, prompt: str, **more: Any) -> Pull:
-        """The same from Mallory's fork."""
+    def open_fork_pull(
+        self, prompt: str, files: Mapping[str, str] | None = None, **more: Any
+    ) -> Pull:
+        """The same from Mallory's fork; `files` are changed as well."""
         mallory = self.server.world.user("mallory")
         fork = self.server.world.fork(self.repo, mallory, git=self.folder / "server/fork.git")
         self.commit(prompt)
+        for path, text in (files or {}).items():
+            self.work.write(path, text)
+        if files:
+            self.work.commit()
         fork.push_from(self.work.path, "change", "change", by=mallory)
         return self.repo.open_pull("change", by=mallory, fork=fork, **more)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gateval.domain.bar.planning import BarPlan, plan_bar
@@ -56,10 +56,15 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
     planned = []
     for evaluation in head.catalogue.evals:
         why = why_selected(evaluation, by_name, head, base)
-        if why and not _replaced(evaluation, rules, tip):
+        if why:
             baseline = _baseline(by_name.get(evaluation.target_agent))
             planned.append(_planned(evaluation, head, baseline, why))
-    bar = _bar(head, base, rules, tip, by_name, planned)
+    bar = BarPlan()
+    if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
+        bar = plan_bar(head, base, tip, by_name, planned)
+    if tip is not None and rules.policy.bar is BarPolicy.BASE:
+        planned = _without(planned, bar)
+        bar = plan_bar(head, base, tip, by_name, planned)
     planned += bar.evals
     removed = removed_since(head.catalogue, base.catalogue)
     return Plan(
@@ -107,23 +112,10 @@ def plan_revision(
     )
 
 
-def _replaced(evaluation: Eval, rules: Rules, tip: Snapshot | None) -> bool:
-    """Whether only the base tip's version of this Eval counts."""
-    only_base = rules.policy.bar is BarPolicy.BASE
-    return only_base and tip is not None and tip.catalogue.eval(evaluation.name) is not None
-
-
-def _bar(
-    head: Snapshot,
-    base: Snapshot,
-    rules: Rules,
-    tip: Snapshot | None,
-    changes: Mapping[str, AgentChange],
-    planned: Sequence[PlannedEval],
-) -> BarPlan:
-    if tip is None or rules.policy.bar is BarPolicy.HEAD:
-        return BarPlan()
-    return plan_bar(head, base, tip, changes, planned)
+def _without(planned: Iterable[PlannedEval], bar: BarPlan) -> list[PlannedEval]:
+    """Head's Evals but those of which the base tip's version alone is to count."""
+    replaced = {one.own_name for one in bar.evals}
+    return [one for one in planned if one.name not in replaced]
 
 
 def _baseline(change: AgentChange | None) -> Baseline:

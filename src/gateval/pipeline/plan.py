@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gateval.domain.closure import closure_of, closure_paths
 from gateval.domain.manifests.agent import MODEL_RUNTIME
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
 from gateval.domain.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
 from gateval.domain.paths import show_path
 from gateval.domain.place import Problem, nearest
@@ -26,11 +27,12 @@ def plan_a_change(
     revisions: Revisions,
     config_path: str = GATE_CONFIG_PATH,
     narrowing: Narrowing = EVERYTHING,
+    bar: BarPolicy | None = None,
 ) -> Plan:
     """Read both sides of a change and plan what it calls for, as far as it is looked at.
 
-    Raises `InvalidManifests`, and `UsageError` when there is no such gate config, Agent or
-    Eval.
+    `bar` takes the place of the policy's. Raises `InvalidManifests`, and `UsageError` when there is
+    no such gate config, Agent or Eval.
     """
     change = read_change(
         repository,
@@ -41,7 +43,10 @@ def plan_a_change(
         config_path=config_path,
     )
     refuse_unknown(narrowing, change.head.catalogue)
-    whole = plan_change(change.head, change.base, change.rules, change.tip)
+    rules = change.rules
+    if bar is not None:
+        rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
+    whole = plan_change(change.head, change.base, rules, change.tip)
     plan = narrow(whole, narrowing)
     refuse_pointers(repository, plan, change.head)
     return plan

@@ -52,6 +52,17 @@ def test_a_fork_alone(shop: GitHubShop, prompt: str, code: int, claim: str) -> N
     assert pull.comments == []
 
 
+def test_a_fork_is_measured_by_the_evals_of_its_target(shop: GitHubShop) -> None:
+    """What it changes in an Eval does not count at all, so it cannot hide anything either."""
+    lowered = EVAL + "  scoring: {passThreshold: 0.01}\n"
+    pull = shop.open_fork_pull(WORSE, {"evals/support-eval.yaml": lowered})
+    ended = on_fork(shop, pull).run_action()
+    assert ended.code == 1, ended.errors
+    assert "claims fail" in ended.summary
+    assert "support-eval.base-tip" in ended.summary
+    assert "| support | support-eval |" not in ended.summary
+
+
 def test_nothing_to_evaluate_is_no_claim(shop: GitHubShop) -> None:
     pull = shop.open_fork_pull("You help customers.\nAlways ask for the reason first.\n")
     ended = on_fork(shop, pull).run_action()

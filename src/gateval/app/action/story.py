@@ -15,7 +15,7 @@ from gateval.app.keys import part_with_keys, refuse_missing_keys
 from gateval.app.names import PLAN_FILE, TRIGGER_FILE
 from gateval.app.registries import registries
 from gateval.domain.announcement import Announcement
-from gateval.domain.manifests.gate_config import DraftPolicy
+from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
 from gateval.domain.plan import Plan
 from gateval.domain.results import Results, RunInfo
 from gateval.domain.standing import exit_code, unverified
@@ -109,6 +109,7 @@ class Story:
             occasion.revisions,
             config_path=scene.inputs.config,
             narrowing=scene.narrowing,
+            bar=None if self._trigger.trust.verified else BarPolicy.BASE,
         )
 
     def _target(self, occasion: Occasion, plan: Plan | None) -> Target:
