@@ -7,6 +7,7 @@ import signal
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
 
 from tests.servers.github.fixture import github_server
 
@@ -14,7 +15,12 @@ __all__ = ["github_server"]
 
 
 def pytest_configure() -> None:
-    """Heed signals that a shell has its background jobs ignore, and `nohup` its command."""
+    """Heed signals that a shell has its background jobs ignore, and `nohup` its command.
+
+    No example of a property test fails for being slow: the machine may be busy.
+    """
+    settings.register_profile("patient", deadline=None)
+    settings.load_profile("patient")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -102,10 +102,10 @@ def test_names_up_to_three_mismatches_with_their_paths() -> None:
 def test_a_schema_that_cannot_be_used_or_bounded_is_refused_when_read(
     schema: dict[str, Any], why: str
 ) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     with pytest.raises(ValidationError, match=why):
         JsonSchema.model_validate({"schema": schema})
-    assert time.monotonic() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_a_property_called_like_a_keyword_is_no_reference() -> None:
@@ -130,11 +130,11 @@ def test_references_are_counted_as_often_as_they_are_used() -> None:
 def test_many_mismatches_in_a_big_message_are_found_fast() -> None:
     schema = {"items": {"allOf": [{"type": "string"}] * 500}}
     output = json.dumps(list(range(10_000)))
-    begin = time.monotonic()
+    begin = time.process_time()
     found = assessed({"type": "jsonSchema", "schema": schema}, said(output))
     assert found.status.value == "failed"
     assert found.reason.count("$") == 1
-    assert time.monotonic() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_a_message_that_is_too_long_is_an_error() -> None:

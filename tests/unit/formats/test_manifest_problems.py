@@ -204,9 +204,9 @@ FLOODS = {
 
 @pytest.mark.parametrize("name", FLOODS)
 def test_a_flood_of_mistakes_is_cut(name: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     found = parse(FLOODS[name]).problems
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert len(found) == PROBLEM_LIMIT + 1
     assert found[-1].message == "Further problems in this file are not shown."
 

@@ -64,9 +64,9 @@ ATTACKS = [
     ("data", "place", "message"), [a[1:] for a in ATTACKS], ids=[a[0] for a in ATTACKS]
 )
 def test_an_attack_is_a_sentence(data: bytes, place: str, message: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     documents, problems = read_documents("a.yaml", data)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert len(problems) == 1
     assert str(problems[0]).startswith(f"a.yaml:{place}: ")
     assert message in problems[0].message

@@ -54,6 +54,6 @@ def test_length(text: str, limit: int, shown: str, left: int) -> None:
 
 @pytest.mark.parametrize("piece", ["\x1b]", "\x1b[", "a\u0301\u0327\u05ae", " \n", "\u202e", "/"])
 def test_hostile_length_costs_nothing(piece: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     harden(piece * 2_000_000, 500)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1

@@ -76,7 +76,7 @@ def test_no_runner_command_survives(text: str, logged: str) -> None:
     "piece", [" ", "/", "fixes ", "fix-", "@", "://", "\n", "> ", "ok to ", "#", ":"]
 )
 def test_patterns_take_linear_time(piece: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     defuse(piece * 20_000)
     defuse_log(piece * 20_000)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
