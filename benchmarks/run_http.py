@@ -6,6 +6,7 @@ latencies divided by `parallel`: a program that costs nothing itself.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, median
 from benchmarks.manifests import agent_name
-from benchmarks.processes import GATEVAL, BenchmarkError, Sample, environment, sample
+from benchmarks.processes import GATEVAL, BenchmarkError, Sample, environment, interleaved, sample
 from benchmarks.repository import repository, served_agent_files, single_agent_files
 from benchmarks.scale import Scale
 
@@ -42,12 +43,21 @@ def measure(scale: Scale) -> list[Figure]:
 def _measure_served(scale: Scale, fixtures: int, parallel: int, address: str) -> Figure:
     """The same with a candidate that is a server, `parallel` processes of it on the same machine.
 
-    What they use of it, their start included, is in the figure: it is an upper bound.
+    What they use of it, their start included, is taken off: the CPU time beyond that of the same
+    run without them, spread over the cores.
     """
-    folder = repository(scale.cache, served_agent_files(fixtures, parallel), {})
-    samples = [_run(folder, address, fixtures) for _ in range(scale.run_rounds + 1)][1:]
+    served = repository(scale.cache, served_agent_files(fixtures, parallel), {})
+    plain = repository(scale.cache, single_agent_files(fixtures, parallel), {})
+    pairs = interleaved(
+        scale.run_rounds,
+        lambda: _run(served, address, fixtures),
+        lambda: _run(plain, address, fixtures),
+    )
     ideal = fixtures * CALLS_PER_FIXTURE * scale.latency / parallel
-    wall = median(one.wall for one in samples)
+    cores = os.cpu_count() or 1
+    wall = median(
+        one.wall - max(one.cpu - other.cpu, 0) / cores for one, other in zip(*pairs, strict=True)
+    )
     what = f"{fixtures} at {parallel}, http candidate: wall / ideal"
     return Figure(NAME, what, wall / ideal, "×", SERVED_WALL_BAR)
 
