@@ -99,8 +99,15 @@ def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -
 
 
 def _write(forge: Comments, found: list[_Ours], body: str) -> Note:
-    """Put the text into the oldest comment and delete the others."""
-    kept, *others = found
+    """Put the text into the comment of the newest run before, and delete the others.
+
+    A run under way deletes its own comment once it sees a newer run's, never the newest one. So
+    whichever comment is kept here, nobody is about to delete it.
+    """
+    kept = found[0]
+    for one in found[1:]:
+        kept = one if one.marked.stamp.newer_than(kept.marked.stamp) else kept
+    others = [one for one in found if one is not kept]
     try:
         forge.update_comment(kept.comment.number, body)
     except NotOnForge:

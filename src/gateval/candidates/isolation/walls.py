@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateval.candidates.isolation.wishes import IN_SMALL_NAMESPACES, NOBODY_ELSES, Wishes
+from gateval.candidates.isolation.wishes import IN_SMALL_NAMESPACES, NOBODY_ELSES, USERS, Wishes
 
 SCOPES_SINCE = 6
 """The version of Landlock that also forbids signals to others (Linux 6.12)."""
@@ -37,12 +37,14 @@ class Walls:
     """What candidates of this run are held by.
 
     `users` is the range of their user ids, None where they have the gate's; `landlock` the version
-    that the kernel offers, 0 for none; `supervised` whether a supervisor starts them.
+    that the kernel offers, 0 for none; `supervised` whether a supervisor starts them; `declined`
+    that own users are possible here and not wished for.
     """
 
     supervised: bool
     users: tuple[int, int] | None = None
     landlock: int = 0
+    declined: bool = False
 
     @property
     def text(self) -> str:
@@ -73,7 +75,8 @@ class Walls:
                 lost.append("that the gate's other files cannot be read or changed")
         if not lost:
             return ""
-        wanted = [] if self.users else ["root"]
+        users = f"{USERS} without `none`" if self.declined else "root"
+        wanted = [] if self.users else [users]
         wanted += [] if self.landlock else ["a kernel with Landlock"]
         return (
             f"Isolation of candidates is weaker here: not promised is {_listing(lost)}. "
@@ -90,7 +93,8 @@ def build_walls(system: System, wishes: Wishes) -> Walls:
     if able and wishes.own_users:
         fits = system.highest_user >= NOBODY_ELSES[1]
         users = wishes.users or (NOBODY_ELSES if fits else IN_SMALL_NAMESPACES)
-    return Walls(supervised=True, users=users, landlock=system.landlock)
+    declined = able and not wishes.own_users
+    return Walls(supervised=True, users=users, landlock=system.landlock, declined=declined)
 
 
 def look_around() -> System:

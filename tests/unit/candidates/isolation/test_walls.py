@@ -34,7 +34,7 @@ def system(base: System, **changes: int) -> System:
             Walls(supervised=True, users=IN_SMALL_NAMESPACES),
         ),
         (ROOT, Wishes(users=(7000, 8000)), Walls(supervised=True, users=(7000, 8000), landlock=7)),
-        (ROOT, Wishes(own_users=False), Walls(supervised=True, landlock=7)),
+        (ROOT, Wishes(own_users=False), Walls(supervised=True, landlock=7, declined=True)),
         (system(ROOT, capabilities=0), Wishes(), Walls(supervised=True, landlock=7)),
         (USER, Wishes(users=(7000, 8000)), Walls(supervised=True, landlock=7)),
         (system(USER, linux=False), Wishes(), Walls(supervised=False)),
@@ -63,6 +63,12 @@ def test_what_is_missing_is_said_plainly(walls: Walls, lost: list[str]) -> None:
         assert part in walls.not_promised
         assert "not promised" in walls.not_promised
     assert ("weak" in walls.text) is (walls.users is None)
+
+
+def test_who_declines_own_users_is_told_so() -> None:
+    declined = build_walls(ROOT, Wishes(own_users=False))
+    assert "It takes GATEVAL_CANDIDATE_USERS without `none`" in declined.not_promised
+    assert "It takes root" in build_walls(USER, Wishes()).not_promised
 
 
 def test_this_system_can_be_looked_at() -> None:
