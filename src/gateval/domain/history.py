@@ -15,7 +15,7 @@ from gateval.domain.base import Value, ascii_json, digest
 from gateval.domain.bounded import ShortText, first_of
 from gateval.domain.comparison import Change, EvalComparison
 from gateval.domain.decision import GateVerdict, ReasonCode
-from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report
 from gateval.domain.strict_json import NotStrictJson, read_json
@@ -113,11 +113,6 @@ def record_of(report: Report, *, run: AuditRun, recorded_at: str) -> HistoryReco
     )
 
 
-def policy_digest(policy: Policy) -> str:
-    """Return the digest of a policy's meaning: equal policies, equal digests."""
-    return digest(policy.model_dump(mode="json"))
-
-
 def plan_digest(plan: Plan) -> str:
     """Return the digest of what would run.
 
@@ -125,7 +120,8 @@ def plan_digest(plan: Plan) -> str:
     without changing what runs, and its policy has a digest of its own.
     """
     names = {"name"}
-    left_out = {"base_tip": True, "policy": True, "policy_source": True, "warnings": True}
+    rules = {"policy": True, "policy_digest": True, "policy_source": True}
+    left_out = {**rules, "base_tip": True, "warnings": True}
     return digest(plan.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
 
 

@@ -190,7 +190,8 @@ class Plan(Value):
 
     `base` is None when nothing is compared. `only` holds the fixtures that the command line
     narrowed the Evals to; it is empty when they run whole. `nothing` is the sentence that says why
-    nothing is to be evaluated; it is empty exactly when `evals` is not. `lost` are Evals of the
+    nothing is to be evaluated; it is empty exactly when `evals` is not. `policy_digest` is that of
+    `policy`; empty in a plan that nobody decides by. `lost` are Evals of the
     base tip that have nothing left to run. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did.
     """
@@ -201,6 +202,7 @@ class Plan(Value):
     base_tip: Revision | None = None
     policy: Policy = Policy()
     policy_source: str = ""
+    policy_digest: str = ""
     changes: tuple[AgentChange, ...] = ()
     agents: tuple[AgentDefinition, ...] = ()
     evals: tuple[PlannedEval, ...] = ()

@@ -17,7 +17,7 @@ from gateval.domain.closure import (
 )
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec
 from gateval.domain.manifests.evaluation import Eval
-from gateval.domain.manifests.gate_config import BarPolicy, Policy
+from gateval.domain.manifests.gate_config import BarPolicy, Policy, policy_digest
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.paths import show_path
 from gateval.domain.plan import (
@@ -73,6 +73,7 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         base_tip=rules.base_tip,
         policy=rules.policy,
         policy_source=rules.source,
+        policy_digest=policy_digest(rules.policy),
         changes=changes,
         agents=(*_definitions(planned, head, Side.HEAD), *_definitions(planned, base, Side.BASE)),
         evals=tuple(planned),
@@ -103,6 +104,7 @@ def plan_revision(
         head=head.revision,
         policy=rules.policy,
         policy_source=rules.source,
+        policy_digest=policy_digest(rules.policy),
         agents=_definitions(planned, head, Side.HEAD),
         evals=tuple(planned),
         only=tuple(fixtures),

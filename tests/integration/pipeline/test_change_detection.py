@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan import Baseline, ChangeKind, Plan
 from gateval.errors import InvalidManifests
 from gateval.pipeline.library import Library
@@ -311,6 +312,7 @@ def test_rules_come_from_the_base_tip(shop: Repo) -> None:
     shop.checkout("change")
     plan = plan_of(shop)
     assert plan.policy.regressions == "warn"
+    assert plan.policy_digest == policy_digest(plan.policy)
     assert plan.policy_source.startswith(".github/gateval.yml at ")
 
 

@@ -20,10 +20,10 @@ from gateval.domain.history import (
     add_record,
     find_record,
     plan_digest,
-    policy_digest,
     record_of,
     usable,
 )
+from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.report import make_report
 from gateval.domain.results import Results
 from gateval.errors import RecordsError

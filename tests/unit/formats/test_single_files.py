@@ -9,6 +9,7 @@ from gateval.domain.manifests.gate_config import (
     InconclusivePolicy,
     Policy,
     RegressionPolicy,
+    policy_digest,
 )
 from gateval.formats.gate_config import read_gate_config
 from gateval.formats.scripted import read_scripted
@@ -32,6 +33,47 @@ def test_a_gate_config() -> None:
     )
 
 
+def test_who_may_bypass_and_what_is_recorded() -> None:
+    text = (
+        "policy:\n  bypass: {roles: [admin, release captain], requireReason: true, allowAuthor: false}"
+        "\n  audit: {sinks: [git, stdout], required: [git, stdout], verdicts: true}\n"
+    )
+    config, problems = read_gate_config(".github/gateval.yml", text.encode())
+    assert problems == ()
+    assert config is not None
+    bypass, audit = config.policy.bypass, config.policy.audit
+    assert bypass.roles == ("admin", "release captain")
+    assert (bypass.require_reason, bypass.allow_author) == (True, False)
+    assert (audit.sinks, audit.required) == (("git", "stdout"), ("git", "stdout"))
+    assert audit.verdicts
+
+
+def test_the_defaults_of_bypass_and_audit() -> None:
+    policy = Policy()
+    assert policy.bypass.roles == ("admin", "maintain")
+    assert (policy.bypass.require_reason, policy.bypass.allow_author) == (False, True)
+    assert (policy.audit.sinks, policy.audit.required) == (("git", "stdout", "summary"), ("git",))
+    assert not policy.audit.verdicts
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("{policy: {bypass: {roles: [maintain, admin]}}}", True),
+        ("policy:\n  bypass:\n    roles: [admin, maintain, admin]\n  regressions: block\n", True),
+        ("manifests: [agents/**]\n", True),
+        ("policy: {bypass: {roles: [admin]}}", False),
+        ("policy: {regressions: warn}", False),
+        ("policy: {audit: {verdicts: true}}", False),
+        ("policy: {candidateEnv: [LANG]}", False),
+    ],
+)
+def test_the_digest_of_a_policy_is_its_meaning(text: str, *, same: bool) -> None:
+    config, problems = read_gate_config("g.yml", text.encode())
+    assert config is not None, problems
+    assert (policy_digest(config.policy) == policy_digest(Policy())) is same
+
+
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "{}\n"])
 def test_an_empty_gate_config_means_the_defaults(text: str) -> None:
     assert read_gate_config("gateval.yml", text.encode()) == (GateConfig(), ())
@@ -49,6 +91,18 @@ def test_an_empty_gate_config_means_the_defaults(text: str) -> None:
         (
             "policy: {regressions: off, candidateEnv: LANG}\n",
             'g.yml:1:42: policy.candidateEnv: Expected a list, got text "LANG".',
+        ),
+        (
+            "policy: {bypass: {role: [admin]}}\n",
+            'g.yml:1:19: policy.bypass.role: Unknown key "role". Did you mean "roles"?',
+        ),
+        (
+            "policy: {audit: {sinks: [gti]}}\n",
+            'g.yml:1:26: policy.audit.sinks[0]: "gti" is not known here. Expected git, stdout',
+        ),
+        (
+            "policy:\n  audit: {sinks: [stdout]}\n",
+            'g.yml:2:10: policy.audit: The sink "git" is required, but not among the sinks.',
         ),
         ("- a\n", "g.yml:1:1: Expected a mapping, got a list."),
         ("{}\n---\n{}\n", "g.yml:3:1: Only one document may stand in this file."),

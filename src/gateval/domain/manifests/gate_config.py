@@ -6,10 +6,11 @@ It is always read from the base tip, so a pull request cannot loosen it for itse
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, JsonValue, StringConstraints, model_validator
 
-from gateval.domain.base import Spec
+from gateval.domain.base import Spec, digest
 
 GATE_CONFIG_PATH = ".github/gateval.yml"
 
@@ -44,6 +45,55 @@ class BarPolicy(StrEnum):
     BASE = "base"
 
 
+class AuditSinkName(StrEnum):
+    """Where audit entries go: the branch in git, a line on standard output, the job summary."""
+
+    GIT = "git"
+    STDOUT = "stdout"
+    SUMMARY = "summary"
+
+
+RoleName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+"""A role in the repository as the forge names it; organisations have some of their own."""
+
+
+class BypassPolicy(Spec):
+    """Who may let a change pass that the gate does not, and how. Accepting a lower bar, too."""
+
+    roles: tuple[RoleName, ...] = Field(
+        default=("admin", "maintain"),
+        description="Roles in the repository whose label counts; nobody's, if empty.",
+    )
+    require_reason: bool = Field(
+        default=False, description="Whether a bypass needs a reason, given in a comment."
+    )
+    allow_author: bool = Field(
+        default=True, description="Whether the label of the pull request's own author counts."
+    )
+
+
+class AuditPolicy(Spec):
+    """What is recorded of bypasses and verdicts, and where."""
+
+    sinks: tuple[AuditSinkName, ...] = Field(
+        default=tuple(AuditSinkName), description="Where entries go."
+    )
+    required: tuple[AuditSinkName, ...] = Field(
+        default=(AuditSinkName.GIT,),
+        description="Sinks without which there is no bypass; all of them among `sinks`.",
+    )
+    verdicts: bool = Field(
+        default=False, description="Whether every verdict is recorded, not only what bends a rule."
+    )
+
+    @model_validator(mode="after")
+    def _what_is_required_is_written(self) -> Self:
+        for name in self.required:
+            if name not in self.sinks:
+                raise ValueError(f'The sink "{name}" is required, but not among the sinks')
+        return self
+
+
 class Policy(Spec):
     """How the decision is made."""
 
@@ -65,6 +115,8 @@ class Policy(Spec):
         default=DraftPolicy.EVALUATE,
         description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",
     )
+    bypass: BypassPolicy = BypassPolicy()
+    audit: AuditPolicy = AuditPolicy()
 
 
 class GateConfig(Spec):
@@ -76,3 +128,19 @@ class GateConfig(Spec):
         "absent.",
     )
     policy: Policy = Policy()
+
+
+def policy_digest(policy: Policy) -> str:
+    """Return the SHA-256 of what a policy means, in hex: equal rules, equal digests.
+
+    No list of a policy has an order that matters, and naming an entry twice changes nothing.
+    """
+    return digest(_unordered(policy.model_dump(mode="json")))
+
+
+def _unordered(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _unordered(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [*sorted(set(map(str, value)))]
+    return value
