@@ -6,9 +6,11 @@ the machine gets in: no git configuration, no identity, no clock, no provider ke
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,8 @@ from gateval.candidates.isolation.places import passable
 EXAMPLES = Path(__file__).resolve().parent
 BRANCH = "refund-at-once"
 SECONDS = 120
+GRACE_SECONDS = 10
+INTERRUPTED = 130
 
 PASSED_ON = ("PATH", "LANG", "TMPDIR", "TERM", "COLUMNS", "NO_COLOR", "LD_LIBRARY_PATH")
 """What the gate gets of our environment; in particular no provider key."""
@@ -32,7 +36,21 @@ EXPECTED = {("regression", "refund-must-clarify"), ("no-answer", "shipping-light
 
 
 def main() -> int:
-    """Run the demo; 0 if the gate decided as it should, else 1 with a sentence."""
+    """Run the demo; 0 if the gate decided as it should, 130 if interrupted, else 1; each said."""
+    try:
+        return demo()
+    except KeyboardInterrupt:
+        print("\nThe demo was interrupted before its end.", file=sys.stderr)
+        return INTERRUPTED
+    except subprocess.TimeoutExpired:
+        print(f"\nThe gate was not done within {SECONDS} s, and was ended.", file=sys.stderr)
+    except subprocess.CalledProcessError as error:
+        print(f"\n`{' '.join(error.cmd)}` ended with {error.returncode}.", file=sys.stderr)
+    return 1
+
+
+def demo() -> int:
+    """Show everything, and return 0 if the gate decided as it should, else 1 with a sentence."""
     if shutil.which("git") is None:
         print("The demo makes a git repository, but git is not installed.", file=sys.stderr)
         return 1
@@ -47,11 +65,10 @@ def main() -> int:
         print(f"\nThe gate left no decision (exit status {status}).", file=sys.stderr)
         return 1
     results = runs[-1].parent
-    width = min(100, shutil.get_terminal_size((100, 24)).columns)
-    show(f"\n{' The comment on the pull request ':-^{width}}\n")
-    show((results / "comment.md").read_text("utf-8"))
-    show("-" * width)
-    show(f"\nResults:     {results}\nRepository:  {repository}")
+    show("\nThis is what the pull request would get, and where all of it stands:")
+    show(f"  comment     {results / 'comment.md'}")
+    show(f"  traces      {results / 'results.v1.json'}")
+    show(f"  repository  {repository}\n")
     return verdict(status, json.loads(runs[-1].read_text("utf-8")))
 
 
@@ -97,10 +114,32 @@ def git(repository: Path, *arguments: str, date: str = "") -> str:
 
 
 def check(repository: Path) -> int:
-    """Run the gate on the branch, its progress in plain view, and return its exit status."""
+    """Run the gate on the branch, its progress in plain view, and return its exit status.
+
+    Raises KeyboardInterrupt when it was interrupted, with us or alone.
+    """
     command = [sys.executable, "-m", "gateval", "check", "--base", "main"]
-    env = environment(repository.parent)
-    return subprocess.run(command, cwd=repository, env=env, check=False, timeout=SECONDS).returncode
+    gate = subprocess.Popen(command, cwd=repository, env=environment(repository.parent))
+    try:
+        status = gate.wait(SECONDS)
+    finally:
+        end(gate)
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    return status
+
+
+def end(gate: subprocess.Popen[bytes]) -> None:
+    """See the gate to its end. Ctrl-C has reached it as well; it ends its candidates first."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        gate.wait(GRACE_SECONDS)
+    if gate.poll() is None:
+        gate.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            gate.wait(GRACE_SECONDS)
+    if gate.poll() is None:
+        gate.kill()
+        gate.wait()
 
 
 def environment(workspace: Path) -> dict[str, str]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 from examples.demo import build, environment
 from gateval.domain.comparison import Change
@@ -93,7 +97,8 @@ def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
     assert shown.status == 0, shown.printed
     assert "Exit status: 1: the gate would fail this pull request." in shown.printed
     assert str(shown.results) in shown.printed
-    assert shown.comment in shown.printed
+    assert str(shown.results / "comment.md") in shown.printed
+    assert "Does not answer any more" in shown.printed
     assert shown.report.decision.verdict is GateVerdict.FAIL
     assert shown.report.decision.exit_code == 1
     _shows_a_regression_with_checked_evidence(shown)
@@ -151,3 +156,42 @@ def test_a_second_run_writes_the_same_comment_and_no_key_is_anywhere(tmp_path: P
         for path in shown.results.rglob("*"):
             assert CANARY not in path.read_text("utf-8"), path
     assert json.loads((second.results / "decision.v1.json").read_text("utf-8"))["exit_code"] == 1
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["Ctrl-C", "the gate alone"])
+def test_an_interrupted_demo_says_so_and_leaves_nothing_running(
+    tmp_path: Path, *, alone: bool
+) -> None:
+    env = environment(tmp_path) | {"TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    demo = subprocess.Popen(
+        [sys.executable, "-m", "examples.demo"],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert demo.stdout is not None
+    printed = ""
+    while "Preparing" not in printed:
+        line = demo.stdout.readline()
+        assert line, printed
+        printed += line
+    if alone:
+        (gate,) = _children(demo.pid)
+        os.kill(gate, signal.SIGINT)
+    else:
+        os.killpg(demo.pid, signal.SIGINT)  # as a terminal does
+    printed += demo.communicate(timeout=60)[0]
+
+    assert demo.returncode == 130, printed
+    assert printed.endswith("The demo was interrupted before its end.\n")
+    assert "Traceback" not in printed
+    assert candidate_processes(tmp_path) == []
+
+
+def _children(parent: int) -> list[int]:
+    return [
+        int(word) for word in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    ]
