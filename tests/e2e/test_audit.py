@@ -82,7 +82,18 @@ def test_since(clone: tuple[Repo, Repo]) -> None:
     assert gateval(repo, "audit", "log", "--since", "2026-11-21").stdout
     assert gateval(repo, "audit", "log", "--since", "2026-11-21T13:05:00Z").stdout
     assert not gateval(repo, "audit", "log", "--since", "2026-11-21T13:05:01Z").stdout
-    assert gateval(repo, "audit", "log", "--since", "yesterday").returncode == 2
+    done = gateval(repo, "audit", "log", "--since", "yesterday")
+    assert done.returncode == 2
+    assert '"yesterday" is no date. Write 2026-11-20, or' in done.stderr
+
+
+def test_without_a_remote_it_says_where_logs_are(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "alone")
+    for command in ("log", "verify"):
+        done = gateval(repo, "audit", command)
+        assert done.returncode == 3
+        assert "has no remote origin; the audit log and other records are kept" in done.stderr
+        assert "--remote NAME|URL" in done.stderr
 
 
 def test_a_log_that_was_changed(clone: tuple[Repo, Repo]) -> None:

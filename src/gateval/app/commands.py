@@ -17,7 +17,6 @@ from gateval.domain.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import confirm_revisions, find_head
-from gateval.render.stage import PLAN_LIMIT, load_plan
 from gateval.settings import Settings, read_settings
 
 
@@ -60,9 +59,9 @@ def run_evals(
 def run_plan_file(environ: dict[str, str], plan_file: str, *, results: Path | None) -> int:
     """Run a plan that was written before, `-` for standard input."""
     settings = read_settings(environ)
-    from gateval.app.stored import read_limited
+    from gateval.app.stored import read_plan
 
-    plan = load_plan(read_limited(plan_file, PLAN_LIMIT))
+    plan = read_plan(plan_file)
     repository = open_repository(Path.cwd())
     confirm_revisions(repository, plan)
     return carry_out(plan, repository, settings, results)

@@ -13,6 +13,7 @@ from gateval.adapters.trial_log import read_trials
 from gateval.app.names import PLAN_FILE, TRIALS_FILE
 from gateval.app.views import VIEWS, all_views, summary_for
 from gateval.domain.paths import show_path
+from gateval.domain.plan import Plan
 from gateval.domain.results import Results, RunInfo
 from gateval.errors import StageFileError
 from gateval.pipeline.run import report_on, results_of
@@ -43,19 +44,29 @@ def read_results(stored: Path) -> Results:
     put together, and what is missing makes it incomplete. Raises `StageFileError`.
     """
     if not stored.is_dir():
-        return load_results(read_limited(str(stored), RESULTS_LIMIT))
+        return _results(stored)
     if (stored / RESULTS_FILE).exists():
-        return load_results(read_limited(str(stored / RESULTS_FILE), RESULTS_LIMIT))
+        return _results(stored / RESULTS_FILE)
     if not (stored / PLAN_FILE).exists():
         raise StageFileError(
             f"{show_path(str(stored))} is not the folder of a run: it has neither {RESULTS_FILE} "
             f"nor {PLAN_FILE}.",
             hint="Runs are the folders below .gateval/results, or what --results named.",
         )
-    plan = load_plan(read_limited(str(stored / PLAN_FILE), PLAN_LIMIT))
+    plan = read_plan(str(stored / PLAN_FILE))
     log = stored / TRIALS_FILE
     trials = read_trials(log) if log.exists() else ()
     return results_of(plan, trials, RunInfo(run=stored.name))
+
+
+def _results(path: Path) -> Results:
+    return load_results(read_limited(str(path), RESULTS_LIMIT), show_path(str(path)))
+
+
+def read_plan(path: str) -> Plan:
+    """Read a plan from a file, or from standard input for `-`. Raises `StageFileError`."""
+    name = "The plan on standard input" if path == "-" else show_path(path)
+    return load_plan(read_limited(path, PLAN_LIMIT), name)
 
 
 def read_limited(path: str, limit: int) -> bytes:
@@ -67,7 +78,7 @@ def read_limited(path: str, limit: int) -> bytes:
             with Path(path).open("rb") as file:
                 data = file.read(limit + 1)
     except OSError as error:
-        raise StageFileError(f"Cannot read {path}: {error.strerror}.") from error
+        raise StageFileError(f"Cannot read {show_path(path)}: {error.strerror}.") from error
     if len(data) > limit:
-        raise StageFileError(f"{path} is larger than {limit // 2**20} MiB.")
+        raise StageFileError(f"{show_path(path)} is larger than {limit // 2**20} MiB.")
     return data

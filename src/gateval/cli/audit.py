@@ -13,6 +13,27 @@ remote = click.option(
 ref = click.option("--ref", metavar="REF", help="Read this ref of the clone instead.")
 
 
+class _Moment(click.DateTime):
+    """A day, or a second of it, in UTC."""
+
+    def __init__(self) -> None:
+        super().__init__(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"])
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Return the moment, or fail with a sentence that shows how it is written."""
+        try:
+            moment: datetime = super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(
+                f'"{value}" is no date. Write 2026-11-20, or 2026-11-20T09:30:00Z for a second.',
+                param,
+                ctx,
+            )
+        return moment
+
+
 @click.group(short_help="Show and verify the audit log.")
 def audit() -> None:
     """Show and verify the log of bypasses and other exceptions, the branch gateval-audit.
@@ -25,9 +46,9 @@ def audit() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print audit.v1 JSON, one entry per line.")
 @click.option(
     "--since",
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"]),
+    type=_Moment(),
     metavar="DATE",
-    help="Only entries from this day or second (UTC) on, e.g. 2026-11-20.",
+    help="Only entries from this day or second (UTC) on: 2026-11-20, or 2026-11-20T09:30:00Z.",
 )
 @remote
 @ref

@@ -23,8 +23,8 @@ def report(results: Path, view: str, output: Path | None) -> int:
     """Compare and decide anew from RESULTS, a results.v1 file or the folder of a run.
 
     Gives what `check` gave, byte for byte, and its exit code; a summary in a terminal fits the
-    terminal. The folder of a run that crashed is reported from the trials that were finished:
-    incomplete, never a pass.
+    terminal. The folder of a run that crashed is reported from the trials that were finished; it
+    cannot pass while one that was planned is missing.
     """
     from gateval.app.stored import report_results
 

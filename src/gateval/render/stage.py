@@ -54,48 +54,48 @@ def dump(value: Value, *, indent: int | None = 2) -> str:
         return json.dumps(finite, indent=indent, ensure_ascii=False) + "\n"
 
 
-def load_plan(data: bytes) -> Plan:
-    """Read a plan; raise `StageFileError`."""
-    return _load(data, Plan, "plan.v1", PLAN_LIMIT)
+def load_plan(data: bytes, name: str = "The plan") -> Plan:
+    """Read a plan; raise `StageFileError`, which calls it `name`."""
+    return _load(data, name, Plan, "plan.v1", PLAN_LIMIT)
 
 
-def load_results(data: bytes) -> Results:
-    """Read results; raise `StageFileError`."""
-    return _load(data, Results, "results.v1", RESULTS_LIMIT)
+def load_results(data: bytes, name: str = "The file of results") -> Results:
+    """Read results; raise `StageFileError`, which calls them `name`."""
+    return _load(data, name, Results, "results.v1", RESULTS_LIMIT)
 
 
-def load_trigger(data: bytes) -> Trigger:
-    """Read a trigger; raise `StageFileError`."""
-    return _load(data, Trigger, "trigger.v1", TRIGGER_LIMIT)
+def load_trigger(data: bytes, name: str = "The trigger") -> Trigger:
+    """Read a trigger; raise `StageFileError`, which calls it `name`."""
+    return _load(data, name, Trigger, "trigger.v1", TRIGGER_LIMIT)
 
 
-def _load(data: bytes, kind: type[V], version: str, limit: int) -> V:
+def _load(data: bytes, name: str, kind: type[V], version: str, limit: int) -> V:
     if len(data) > limit:
-        _refuse(f"The file has {len(data):,} bytes; {version} may have {limit:,}.")
-    content = _parse(data, version)
+        _refuse(f"{name} has {len(data):,} bytes; {version} may have {limit:,}.")
+    content = _parse(data, name, version)
     found = content.get("version")
     if found != version:
         said = f'version "{found}"' if isinstance(found, str) else "no version"
-        _refuse(f"The file has {said}; this Gateval reads {version}.")
+        _refuse(f"{name} has {said}; this Gateval reads {version}.")
     try:
         return kind.model_validate(content, by_alias=False, by_name=True)
     except ValidationError as error:
         problems = error.errors(include_url=False)
         shown = " ".join(_sentence(problem) for problem in problems[:_PROBLEMS_SHOWN])
         more = len(problems) - _PROBLEMS_SHOWN
-        _refuse(f"The file is no valid {version}. {shown}" + (f" And {more} more." * (more > 0)))
+        _refuse(f"{name} is no valid {version}. {shown}" + (f" And {more} more." * (more > 0)))
 
 
-def _parse(data: bytes, version: str) -> dict[str, JsonValue]:
+def _parse(data: bytes, name: str, version: str) -> dict[str, JsonValue]:
     """Return the JSON object in `data`, refusing whatever two readers could read differently."""
     try:
         content = read_json(data.decode("utf-8"), depth=_DEPTH)
     except UnicodeDecodeError as error:
-        _refuse(f"The file is not UTF-8: byte {error.start + 1} is wrong.")
+        _refuse(f"{name} is not UTF-8: byte {error.start + 1} is wrong.")
     except NotStrictJson as error:
-        _refuse(f"The file cannot be read as JSON: {error}.")
+        _refuse(f"{name} cannot be read as JSON: {error}.")
     if not isinstance(content, dict):
-        _refuse(f"The file holds no JSON object, so it is no {version}.")
+        _refuse(f"{name} holds no JSON object, so it is no {version}.")
     return content
 
 

@@ -132,7 +132,9 @@ def test_what_a_large_run_writes_can_be_read_back() -> None:
 def test_refusals_show_hostile_names_harmlessly() -> None:
     data = changed(lambda c: c.update({"\x1b[31m::error::\n": 1}))
 
-    with pytest.raises(StageFileError, match=r"^The file is no valid results\.v1") as caught:
+    with pytest.raises(
+        StageFileError, match=r"^The file of results is no valid results\.v1"
+    ) as caught:
         load_results(data)
     assert "\x1b" not in caught.value.message
     assert "\n" not in caught.value.message
@@ -201,3 +203,10 @@ def test_a_pass_that_its_assertions_do_not_bear_out_is_refused(change: Change) -
 
     with pytest.raises(StageFileError, match="says pass, but its assertions do not"):
         load_results(json.dumps(results).encode())
+
+
+def test_errors_name_the_file_and_the_place() -> None:
+    with pytest.raises(StageFileError, match=r"^a/plan\.json cannot be read as JSON: .* line 2"):
+        load_plan(b'{"version":\n}', "a/plan.json")
+    with pytest.raises(StageFileError, match=r"^a/plan\.json has no version; this Gateval reads"):
+        load_plan(b"{}", "a/plan.json")

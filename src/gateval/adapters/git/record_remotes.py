@@ -47,7 +47,9 @@ def _url_of(near: Git, name: str) -> str:
     answer = near.run("remote", "get-url", "--push", "--", name, accept=(0, 2, 128))
     if answer.code:
         raise RecordsError(
-            f"This repository has no remote {show_path(name)}.",
-            hint="Name one of `git remote`, or give its URL.",
+            f"This repository has no remote {show_path(name)}; the audit log and other records "
+            "are kept at a remote.",
+            hint="Name one that `git remote` lists, or a URL: --remote NAME|URL. "
+            "For a ref of this clone: --ref REF.",
         )
     return os.fsdecode(answer.out).split("\n", 1)[0]
