@@ -82,7 +82,9 @@ def test_what_meets_the_bar_of_its_target_branch_may_lower_it(tmp_path: Path) ->
     shop.commit()
     done = gateval(shop, "check", "--results", str(tmp_path / "out"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "the bar moves, and is met" in done.stdout
+    assert "The bar moves, and head meets it\n  The target branch asks" in done.stdout
+    assert "support-eval (target branch)" in done.stdout
+    assert ".base-tip" not in done.stdout
 
 
 def test_an_agent_that_is_removed_is_no_way_around_its_evals(shop: Repo, tmp_path: Path) -> None:

@@ -123,7 +123,9 @@ def test_run_measures_named_evals_on_one_revision(shop: Repo) -> None:
     assert done.returncode == 0, done.stderr
     assert "Running 1 trial.\n" in done.stderr
     assert "1/1 trials" in done.stderr
-    assert f"gateval run support-eval --fixture greets --rev {shop.id('main')}" in done.stdout
+    assert (
+        f"gateval run support-eval --fixture greets --rev {shop.id('main')[:12]}\n" in done.stdout
+    )
 
 
 def test_uncommitted_changes_are_announced(shop: Repo) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
+from gateval.adapters.screen import WIDEST, screen_of
 from gateval.domain.trial import Outcome
 from gateval.events import (
     CandidatePreparing,
@@ -59,11 +61,17 @@ def _quietly(listener: Listener) -> Listener:
     return tell
 
 
-def _warning(event: CandidateWarned | RunWarned) -> str:
+def _warning(event: CandidateWarned | RunWarned, width: int | None = None) -> str:
+    """Return a warning on one line, or for a terminal on lines of `width` columns.
+
+    A log keeps the line whole: a part of it at a line's start could be a command to a CI runner.
+    """
     if isinstance(event, RunWarned):
-        return f"Warning: {event.message}"
-    said = f"{event.agent} ({event.side}): {event.message}"
-    return f"Warning: {plain_line(said, WARNING_LIMIT)}"
+        shown = f"Warning: {event.message}"
+    else:
+        said = f"{event.agent} ({event.side}): {event.message}"
+        shown = f"Warning: {plain_line(said, WARNING_LIMIT)}"
+    return textwrap.fill(shown, width, subsequent_indent="  ") if width else shown
 
 
 class Tally:
@@ -87,6 +95,7 @@ class PlainProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._width = screen_of(stream, {}).width if stream.isatty() else None
         self._tally = Tally()
 
     def __call__(self, event: Event) -> None:
@@ -98,7 +107,7 @@ class PlainProgress:
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
         elif isinstance(event, CandidateWarned | RunWarned):
-            self._line(_warning(event))
+            self._line(_warning(event, self._width))
         elif isinstance(event, TrialFinished):
             finished = self._tally.add(event.trial.outcome)
             step = max(1, self._tally.planned // PLAIN_LINES)
@@ -126,9 +135,9 @@ class LiveProgress:
         elif isinstance(event, CandidatePreparing):
             self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])
         elif isinstance(event, CandidateWarned | RunWarned):
-            self._progress.console.print(
-                _warning(event), markup=False, highlight=False, emoji=False, soft_wrap=True
-            )
+            console = self._progress.console
+            shown = _warning(event, min(console.width, WIDEST))
+            console.print(shown, markup=False, highlight=False, emoji=False, soft_wrap=True)
         elif isinstance(event, TrialFinished):
             self._tally.add(event.trial.outcome)
             self._progress.update(

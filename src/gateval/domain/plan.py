@@ -152,6 +152,11 @@ class PlannedEval(Value):
         return self.bar.eval if self.bar else self.name
 
     @property
+    def shown_name(self) -> str:
+        """The name for people: the target branch's version says in words that it is that."""
+        return f"{self.bar.eval} (target branch)" if self.bar else self.name
+
+    @property
     def own_fixtures(self) -> tuple[Fixture, ...]:
         """The fixtures that run under this Eval's name."""
         reused = self.bar.reused if self.bar else ()

@@ -17,7 +17,7 @@ def fixture(fact: FixtureFacts) -> str:
     return fill(
         "fixture.md.j2",
         name=fact.fixture.name,
-        eval=fact.planned.name,
+        eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
         passes=passes(fact.compared),
@@ -35,7 +35,7 @@ def fixture_line(fact: FixtureFacts) -> str:
     return fill(
         "line.md.j2",
         name=fact.fixture.name,
-        eval=fact.planned.name,
+        eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         passes=passes(fact.compared),
         label=broken[0].type if broken else "Reason",

@@ -65,7 +65,7 @@ def _silences(fact: FixtureFacts) -> Iterable[_Silence]:
 
 def _gap(silences: list[_Silence]) -> Gap:
     agent, side, cause, reason, detail = silences[0].key
-    where = dict.fromkeys(f"{s.fact.planned.name}/{s.fact.fixture.name}" for s in silences)
+    where = dict.fromkeys(f"{s.fact.planned.shown_name}/{s.fact.fixture.name}" for s in silences)
     silent = side is Side.HEAD and any(s.fact.standing is Standing.SILENT for s in silences)
     said = [assessment.verdict for assessment in broken(silences[0].trial) if assessment.verdict]
     return Gap(

@@ -32,7 +32,9 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     said = []
     if regressed := by_code.get(ReasonCode.REGRESSION):
         verb = "fails" if len(regressed) == 1 else "fail"
-        said.append(f"{_names(regressed, 'fixture')} passed before and {verb} now")
+        said.append(
+            f"{_names([r.fixture for r in regressed], 'fixture')} passed before and {verb} now"
+        )
     if silent := by_code.get(ReasonCode.NO_ANSWER):
         agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
         said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
@@ -40,16 +42,18 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         said.append(f"the target branch's bar is not met ({count(len(lowered), 'Eval')})")
     if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
         verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
-        said.append(f"{_names(below, 'eval')} {verb}")
+        said.append(f"{_evals(report, below)} {verb}")
     return said
 
 
-def _names(reasons: Sequence[DecisionReason], field: str) -> str:
+def _evals(report: Report, reasons: Sequence[DecisionReason]) -> str:
+    plan = report.results.plan
+    return _names([plan.eval(reason.eval).shown_name for reason in reasons], "Eval")
+
+
+def _names(names: Sequence[str], noun: str) -> str:
     """Name up to two of them, count more."""
-    names = [reason.fixture if field == "fixture" else reason.eval for reason in reasons]
-    if len(names) <= 2:
-        return " and ".join(names)
-    return count(len(names), field if field == "fixture" else "Eval")
+    return " and ".join(names) if len(names) <= 2 else count(len(names), noun)
 
 
 _UNKNOWN = {

@@ -65,22 +65,58 @@ class Page:
         self._console.print(Text(f"  {plain_line(text, LINE_LIMIT)}"), soft_wrap=True)
 
     def table(self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> None:
-        """Add a table; each row has its cells and a style for the last one."""
+        """Add a table; each row has its cells and a style for the last one.
+
+        No word of it is broken: where the page is too narrow for that, each row is a paragraph.
+        """
         from rich.table import Table
         from rich.text import Text
 
+        shown = [
+            ([plain_line(cell, _CELL_LIMIT) for cell in cells], style) for cells, style in rows
+        ]
         gap = 2 if self._console.width >= _ROOMY else 1
-        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, gap, 0, 0))
-        for name in header:
-            table.add_column(Text(name, style="bold"), overflow="fold")
-        for cells, style in rows:
-            shown = [Text(plain_line(cell, _CELL_LIMIT)) for cell in cells]
-            shown[-1].stylize(style)
-            table.add_row(*shown)
+        texts = [header, *(cells for cells, _ in shown)]
+        widths = column_widths(texts, self._console.width - gap * (len(header) - 1))
         self._console.print()
+        if widths is None:
+            self._paragraphs(header, shown)
+            return
+        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, gap, 0, 0))
+        for name, width in zip(header, widths, strict=True):
+            table.add_column(Text(name, style="bold"), width=width, overflow="fold")
+        for cells, style in shown:
+            table.add_row(*map(Text, cells[:-1]), Text(cells[-1], style=style))
         self._console.print(table)
+
+    def _paragraphs(self, header: Sequence[str], rows: Sequence[tuple[list[str], str]]) -> None:
+        for cells, style in rows:
+            self.line(f"{cells[0]}, {cells[1]}: {cells[-1]}", style=style)
+            between = zip(header[2:-1], cells[2:-1], strict=True)
+            self.line(", ".join(f"{name} {cell}" for name, cell in between), indent=2)
 
     def text(self) -> str:
         """Return the page; no line of it is a command for a CI runner, however it was wrapped."""
         lines = [line.rstrip() for line in self._file.getvalue().strip("\n").split("\n")]
         return defuse_log("\n".join(lines)) + "\n"
+
+
+def column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Return how wide each column is to be, all of them at most `room` columns of the terminal.
+
+    None if that cannot be without breaking a word.
+    """
+    from rich.cells import cell_len
+
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
+    least = [
+        max(cell_len(word) for cell in column for word in cell.split() or [""])
+        for column in columns
+    ]
+    while sum(widths) > room:
+        slack = [width - needed for width, needed in zip(widths, least, strict=True)]
+        if not any(slack):
+            return None
+        widths[slack.index(max(slack))] -= 1
+    return widths

@@ -44,7 +44,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
 
 
 def _table(report: Report, frame: Frame) -> Part[Any]:
-    decision = report.decision
+    plan, decision = report.results.plan, report.decision
     evals = sorted(
         report.comparison.evals,
         key=lambda compared: PRECEDENCE.index(eval_verdict(decision, compared.eval)[0]),
@@ -54,7 +54,12 @@ def _table(report: Report, frame: Frame) -> Part[Any]:
         "| Agent | Eval | Score | Base | Δ | Threshold | Fixtures | Verdict |\n"
         "|---|---|--:|--:|--:|--:|--:|---|\n",
         evals,
-        lambda compared: sections.row(compared, decision, claimed=bool(frame.unverified)),
+        lambda compared: sections.row(
+            compared,
+            decision,
+            name=plan.eval(compared.eval).shown_name,
+            claimed=bool(frame.unverified),
+        ),
         joint="\n",
         weight=4,
     )
@@ -90,12 +95,14 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
     plan = report.results.plan
     improved = worst_first(f for f in facts if f.compared.change is Change.IMPROVED)
     passing = [
-        f"{fact.planned.name}/{fact.fixture.name}: {passes(fact.compared)}"
+        f"{fact.planned.shown_name}/{fact.fixture.name}: {passes(fact.compared)}"
         for fact in standing(facts, Standing.PASSING)
     ]
-    why = [f"{e.name}: {listing([str(reason) for reason in e.why], 4)}" for e in plan.evals]
+    why = [f"{e.shown_name}: {listing([str(reason) for reason in e.why], 4)}" for e in plan.evals]
     return [
-        _fold("lowered bar", "The bar moves, and is met", met_bar(report), sections.bullet, 2),
+        _fold(
+            "lowered bar", "The bar moves, and head meets it", met_bar(report), sections.bullet, 2
+        ),
         _fold("changed agent", "What changed in each agent", plan.changes, sections.change, 3),
         _fold("reason", "Why each Eval runs", why, sections.bullet, 1),
         _fold("improved fixture", "Improved", improved, fixture_line, 2),

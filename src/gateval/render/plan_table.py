@@ -74,7 +74,7 @@ def _evals(page: Page, plan: Plan) -> None:
     rows = []
     for planned in plan.evals:
         cells = (
-            planned.name,
+            planned.shown_name,
             planned.agent,
             str(len(planned.fixtures)),
             str(planned.execution.reps_per_fixture),
@@ -87,7 +87,7 @@ def _evals(page: Page, plan: Plan) -> None:
     page.heading("Why")
     for planned in plan.evals:
         reasons = ", ".join(str(reason) for reason in planned.why[:REASONS_SHOWN])
-        page.line(f"{planned.name}: {reasons}", indent=2)
+        page.line(f"{planned.shown_name}: {reasons}", indent=2)
     trials = count(sum(map(_trials, plan.evals)), "trial")
     calls = count(sum(map(judge_questions, plan.evals)), "judge call")
     page.heading(f"{trials}, {calls}")

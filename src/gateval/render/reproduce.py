@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from gateval.domain.plan import Plan
+
+_DIGITS = 12
+"""Digits shown of a commit's id: they fit a line, and no two commits of a repository share them."""
+
+_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def reproduce_command(plan: Plan) -> str:
@@ -22,4 +28,6 @@ def reproduce_command(plan: Plan) -> str:
 
 
 def _name(commit: str | None) -> str:
-    return commit or "HEAD"
+    if commit is None:
+        return "HEAD"
+    return commit[:_DIGITS] if _ID.fullmatch(commit) else commit

@@ -30,13 +30,13 @@ REASONS_SHOWN = 12
 DETAIL_WIDTH = 300
 
 
-def row(compared: EvalComparison, decision: Decision, *, claimed: bool = False) -> str:
-    """Render one line of the table of Evals; a claim never looks like a verdict."""
+def row(compared: EvalComparison, decision: Decision, *, name: str, claimed: bool = False) -> str:
+    """Render one line of the table of Evals, called `name`; a claim never looks like a verdict."""
     verdict, words = eval_verdict(decision, compared.eval)
     return fill(
         "row.md.j2",
         agent=compared.agent,
-        eval=compared.eval,
+        eval=name,
         score=score(compared.head),
         base=base_score(compared),
         delta=delta(compared),

@@ -14,7 +14,7 @@ from gateval.render.headline import headline
 from gateval.render.page import Page
 from gateval.render.reproduce import reproduce_command
 from gateval.render.terminal_sections import fixtures, silent, unmeasured
-from gateval.render.usage import scripted_models, usage_by_agent
+from gateval.render.usage import AgentUsage, scripted_models, usage_by_agent
 from gateval.render.wording import (
     base_score,
     count,
@@ -47,8 +47,9 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     silent(page, silent_agents(facts))
     fixtures(page, "Looks worse, not certain", standing(facts, Standing.SUSPECT))
     fixtures(page, "Failing", standing(facts, Standing.FAILING))
-    _bar(page, report)
+    _bar(page, "The bar", lowered_bar(report))
     unmeasured(page, find_gaps(facts))
+    _bar(page, "The bar moves, and head meets it", met_bar(report))
     _notes(page, report, facts)
     _run(page, report)
     return page.text()
@@ -64,11 +65,12 @@ def _verdict(page: Page, report: Report) -> None:
 
 def _table(page: Page, report: Report) -> None:
     rows = []
+    plan = report.results.plan
     for compared in report.comparison.evals:
         verdict, words = eval_verdict(report.decision, compared.eval)
         cells = (
             compared.agent,
-            compared.eval,
+            plan.eval(compared.eval).shown_name,
             score(compared.head),
             base_score(compared),
             delta(compared),
@@ -82,10 +84,9 @@ def _table(page: Page, report: Report) -> None:
         page.table(header, rows)
 
 
-def _bar(page: Page, report: Report) -> None:
-    lines = lowered_bar(report)
+def _bar(page: Page, title: str, lines: Sequence[str]) -> None:
     if lines:
-        page.heading("The bar")
+        page.heading(title)
     for line in lines:
         page.line(line, indent=2)
 
@@ -96,8 +97,6 @@ def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     passing = len(standing(facts, Standing.PASSING))
     notes = [f"warning: {warning}" for warning in plan.warnings]
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
-    if met := met_bar(report):
-        notes.append(f"the bar moves, and is met: {listing(met, 4)}")
     if improved:
         notes.append(f"improved: {listing(improved, 8)}")
     if passing:
@@ -111,8 +110,9 @@ def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
 def _run(page: Page, report: Report) -> None:
     info = report.results.info
     lines = [
-        f"tokens of {used.agent}: head {used.head}; base {used.base}; judge {used.judge}"
+        f"tokens of {used.agent}: {counted}"
         for used in usage_by_agent(report)
+        if (counted := _counted(used))
     ]
     if report.results.trials:
         took = f" in {info.seconds:.1f} s" if info.seconds else ""
@@ -122,6 +122,15 @@ def _run(page: Page, report: Report) -> None:
     lines.append("To do the same again:")
     _section(page, lines)
     page.command(reproduce_command(report.results.plan))
+
+
+def _counted(used: AgentUsage) -> str:
+    """Return what was counted; empty if nobody counted anything, as for a program's own calls."""
+    sides = (("head", used.head), ("base", used.base), ("judge", used.judge))
+    asked = [(side, tokens) for side, tokens in sides if tokens.known or tokens.unknown]
+    if not any(tokens.known for _, tokens in asked):
+        return ""
+    return "; ".join(f"{side} {tokens}" for side, tokens in asked)
 
 
 def _section(page: Page, lines: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts]) -> None:
         return
     page.heading(title)
     for fact in facts[:SHOWN]:
-        name = f"{fact.fixture.name} ({fact.planned.name}, {fact.compared.head.severity})"
+        name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.compared.head.severity})"
         page.line(f"{name}: {passes(fact.compared)}", indent=2, style="bold")
         for assessment in fact.broken:
             _assessment(page, fact, assessment)

@@ -6,7 +6,11 @@ import contextlib
 import io
 import os
 import pty
+import re
+import termios
 from pathlib import Path
+
+import pytest
 
 from gateval.adapters.progress import show_progress
 from gateval.domain.trial import Outcome, Side, Trial, TrialKey
@@ -16,6 +20,7 @@ from gateval.events import (
     Event,
     RunFinished,
     RunStarted,
+    RunWarned,
     TrialFinished,
 )
 from tests.helpers.shop import build_shop, plan_of
@@ -92,6 +97,20 @@ def test_a_warning_is_one_clean_line_in_a_plain_log() -> None:
     assert said.startswith("Warning: support (head): said ")
     assert said.count("\n") == 1
     assert not {"\r", "\x1b"} & set(said)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_long_warning_is_wrapped_for_a_terminal(*, plain: bool) -> None:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    with os.fdopen(theirs, "w") as terminal:
+        with show_progress(terminal, plain=plain) as listen:
+            listen(RunWarned(message="word " * 70))
+        lines = [re.sub(r"\x1b\[[\d;?]*\w", "", line) for line in read_all(ours).splitlines()]
+    os.close(ours)
+    said = [line for line in lines if "word" in line]
+    assert len(said) == 5
+    assert all(len(line) <= 80 and line.rstrip().endswith("word") for line in said)
 
 
 def test_a_warning_stays_above_the_moving_line(tmp_path: Path) -> None:

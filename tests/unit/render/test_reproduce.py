@@ -17,9 +17,9 @@ PLAN = make_results("a-eval f head:pass\nb-eval g head:pass").plan
 @pytest.mark.parametrize(
     ("changes", "command"),
     [
-        ({}, f"gateval check --base {BASE.commit} --head {HEAD.commit}"),
-        ({"head": WORKTREE}, f"gateval check --base {BASE.commit} --head WORKTREE"),
-        ({"base": None}, f"gateval run a-eval b-eval --rev {HEAD.commit}"),
+        ({}, "gateval check --base a1b2c3d00000 --head d4e5f6a00000"),
+        ({"head": WORKTREE}, "gateval check --base a1b2c3d00000 --head WORKTREE"),
+        ({"base": None}, "gateval run a-eval b-eval --rev d4e5f6a00000"),
         ({"base": None, "head": WORKTREE}, "gateval run a-eval b-eval"),
         (
             {"base": None, "head": WORKTREE, "only": ("f", "g")},

@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gateval.domain.report import Report
+from gateval.domain.model_call import Usage
+from gateval.domain.plan import Bar
+from gateval.domain.report import Report, make_report
 from gateval.render.terminal import render_summary
 from tests.helpers import sample_reports
+from tests.helpers.reports import edit, edit_plan, make, make_results
 from tests.unit.render.conftest import Golden
 from tests.unit.render.test_comment import SAMPLES
 
@@ -55,3 +58,37 @@ def test_of_many_fixtures_some_are_shown_and_the_others_counted() -> None:
 
     assert shown.count("(load-eval, critical)") == 20
     assert "and 80 more; results.v1.json holds them all" in shown
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100])
+def test_no_name_and_no_verdict_is_broken_in_a_narrow_terminal(width: int) -> None:
+    eval_, agent = "invoice-extractor-for-orders-eval", "invoice-extractor-for-orders"
+    shown = render_summary(make(f"{eval_} f1 base:pass head:fail"), width=width)
+    words = shown.split()
+    assert eval_ in {word.strip("(),:") for word in words}
+    assert agent in {word.strip("(),:") for word in words}
+    assert "threshold" in words
+    assert max(map(len, shown.splitlines())) <= max(width, len("  gateval check --base ") + 40)
+
+
+def test_where_a_table_does_not_fit_each_eval_is_a_paragraph() -> None:
+    name = "invoice-extractor-for-orders"
+    shown = render_summary(make(f"{name}-eval f1 base:pass head:fail"), width=60)
+    assert f"{name}, {name}-eval: regressed, below" in " ".join(shown.split())
+    assert "Score 0.00, Base 1.00, Δ −1.00, Threshold 1.00" in shown
+
+
+def test_tokens_are_shown_where_somebody_counted_them() -> None:
+    counted = Usage(input_tokens=5, output_tokens=2)
+    results = make_results("a-eval f base:pass head:pass\nb-eval g base:pass head:pass")
+    shown = render_summary(make_report(edit(results, "a-eval/f #1 on head", usage=counted)))
+    assert "tokens of a: head 5 in, 2 out; base unknown\n" in shown
+    assert "tokens of b" not in shown
+
+
+def test_the_target_branchs_version_of_an_eval_is_called_that() -> None:
+    results = make_results("a-eval.base-tip f base:pass head:fail")
+    bar = results.plan.evals[0].model_copy(update={"bar": Bar(eval="a-eval")})
+    shown = render_summary(make_report(edit_plan(results, evals=(bar,))))
+    assert "f (a-eval (target branch), medium): base 1/1, head 0/1" in shown
+    assert "a-eval.base-tip (" not in shown
