@@ -179,6 +179,16 @@ def test_a_repository_without_a_commit(tmp_path: Path) -> None:
     assert "commit" in done.stderr
 
 
+def test_validate_needs_no_commit(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    empty = "0 Agents, 0 Evals, 0 fixtures, 0 calibrations: valid.\n"
+    assert gateval(repo, "validate").stdout == empty
+    repo.write("a.yaml", "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: x}\nspec: {}\n")
+    done = gateval(repo, "validate")
+    assert done.returncode == 2
+    assert "a.yaml:4:" in done.stdout
+
+
 def test_validate_tells_everything_at_once(shop: Repo) -> None:
     shop.write("agents/support.yaml", AGENT.replace("models: [", "models: {").replace("]", "}", 1))
     shop.write(

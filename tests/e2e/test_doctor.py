@@ -39,6 +39,7 @@ def test_without_a_token_it_says_what_it_cannot_see(repo: Repo) -> None:
     assert lines(done) == {
         "gateval": "ok",
         "git": "ok",
+        "isolation": "ok",
         "history": "ok",
         "manifests": "ok",
         "workflow": "ok",
@@ -61,6 +62,63 @@ def test_problems_have_a_next_step_and_an_exit_code(tmp_path: Path) -> None:
     )
     assert "gateval validate" in done.stdout
     assert "gateval init" in done.stdout
+    assert "git config init.defaultBranch BRANCH" in done.stdout
+    bare.git("config", "init.defaultBranch", "work")
+    assert lines(gateval(bare, "doctor"))["history"] == "ok"
+
+
+def test_before_the_first_commit(tmp_path: Path) -> None:
+    done = gateval(Repo(tmp_path / "new"), "doctor")
+    assert done.returncode == 1
+    assert "the current branch has no commit yet.\n" in done.stdout
+    assert "Commit something first." in done.stdout
+
+
+WORKFLOW = ".github/workflows/gateval.yml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("  evals:", "  gateval:", "a job is named gateval, as the check run of the gate is"),
+        (
+            "        env:",
+            "        with: {max-paralel: 4}\n        env:",
+            'Did you mean "max-parallel"?',
+        ),
+        ("permissions: {}", "permissions: {", "gateval.yml:"),
+    ],
+)
+def test_workflows_that_do_not_mean_what_they_say(
+    repo: Repo, old: str, new: str, sentence: str
+) -> None:
+    agent = repo.path / "agents/assistant/agent.yaml"
+    agent.write_text(agent.read_text().replace("scripted/first", "openai/gpt-5-mini"))
+    (repo.path / WORKFLOW).unlink()
+    assert gateval(repo, "init").returncode == 0
+    text = (repo.path / WORKFLOW).read_text()
+    assert lines(gateval(repo, "doctor"))["workflow"] == "ok"
+    assert old in text
+    repo.write(WORKFLOW, text.replace(old, new))
+    done = gateval(repo, "doctor")
+    assert done.returncode == 1
+    assert sentence in done.stdout
+
+
+def test_a_repository_that_cannot_be_one(repo: Repo) -> None:
+    done = gateval(repo, "doctor", "--repository", "shop", GH_TOKEN=SECRET)
+    assert done.returncode == 1
+    assert '"shop" is no repository on GitHub.' in done.stdout
+    assert "Write it as OWNER/NAME" in done.stdout
+    assert SECRET not in done.stdout
+
+
+def test_it_says_what_holds_candidates_here(repo: Repo) -> None:
+    done = gateval(repo, "doctor", GATEVAL_CANDIDATE_USERS="none")
+    assert "same user as the gate" in done.stdout
+    assert "not promised" in done.stdout
+    wrong = gateval(repo, "doctor", GATEVAL_CANDIDATE_USERS="some")
+    assert lines(wrong)["isolation"] == "problem"
 
 
 def test_outside_a_repository(tmp_path: Path) -> None:

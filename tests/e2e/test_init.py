@@ -39,11 +39,16 @@ def test_an_empty_repository_gets_a_gate_that_works(tmp_path: Path) -> None:
         "agents/assistant/prompt.md",
     }
     assert "gateval validate && gateval run assistant-eval" in done.stdout
+    assert "Commit this first: a change is compared with a commit" in done.stdout
     assert gateval(repo, "validate").stdout == (
         "1 Agent, 1 Eval, 1 fixture, 0 calibrations: valid.\n"
     )
     ran = gateval(repo, "run", "assistant-eval")
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    repo.commit()
+    again = gateval(repo, "init").stdout
+    assert f"kept   {WORKFLOW}  (the workflow; it was here, and stays as it is)" in again
+    assert "Commit, push, and open a pull request" in again
     assert complaints(repo.path / WORKFLOW) == []
 
 
@@ -73,6 +78,8 @@ def test_what_is_there_stays_as_it_is(tmp_path: Path) -> None:
     assert b"file: /prompts/support.md" in after["agents/support/agent.yaml"]
     again = gateval(repo, "init")
     assert again.returncode == 0
+    assert "wrote" not in again.stdout
+    assert "kept   .github/gateval.yml" in again.stdout
     assert files(repo) == after
 
 

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from textwrap import wrap
 
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.screen import screen_of
 from gateval.app.planning import count_of
 from gateval.app.registries import registries
+from gateval.candidates.isolation.walls import build_walls, look_around
+from gateval.candidates.isolation.wishes import read_wishes
 from gateval.domain.catalogue import Catalogue
 from gateval.domain.diagnosis import (
     Finding,
     Health,
     about_history,
+    about_inputs,
+    about_isolation,
     about_keys,
+    about_unreadable,
     about_workflows,
     counted,
     worst,
 )
 from gateval.domain.gate_job import GateJob
 from gateval.domain.paths import show_path
+from gateval.domain.place import Problem
 from gateval.domain.snapshot import Snapshot
 from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
-from gateval.formats.github_workflow import gate_jobs, is_workflow
+from gateval.formats.action_inputs import NAMES, OF_THE_RUNNER
+from gateval.formats.github_workflow import gate_jobs, is_workflow, unreadable
 from gateval.gateway.providers import PROVIDERS
 from gateval.gateway.upstream import missing_keys, read_upstreams
 from gateval.pipeline.read import survey
@@ -38,17 +48,22 @@ def examine(environ: Mapping[str, str], *, repository: str | None) -> int:
     """Print all findings; return 1 if one is a problem, else 0."""
     findings = list(_findings(environ, repository))
     width = max(len(finding.topic) for finding in findings)
+    columns = screen_of(sys.stdout, environ).width if sys.stdout.isatty() else None
     for finding in findings:
-        print(_line(finding, width))
+        print(_line(finding, width, columns))
     counts = counted(findings)
     print(", ".join(f"{number} {health}" for health, number in counts.items() if number) + ".")
     return EXIT_FAILED if worst(findings) is Health.PROBLEM else EXIT_PASS
 
 
-def _line(finding: Finding, width: int) -> str:
+def _line(finding: Finding, width: int, columns: int | None) -> str:
+    """Return a finding on one or two lines, or for a terminal in paragraphs of `columns`."""
     head = f"{finding.health:<8} {finding.topic:<{width}}  "
-    todo = f"\n{' ' * len(head)}{plain_line(finding.todo, 500)}" if finding.todo else ""
-    return f"{head}{plain_line(finding.seen, 1_000)}{todo}"
+    said = [plain_line(finding.seen, 1_000)]
+    said += [plain_line(finding.todo, 500)] if finding.todo else []
+    if columns:
+        said = [line for text in said for line in wrap(text, columns - len(head))]
+    return head + f"\n{' ' * len(head)}".join(said)
 
 
 def _findings(environ: Mapping[str, str], name: str | None) -> Iterator[Finding]:
@@ -60,12 +75,15 @@ def _findings(environ: Mapping[str, str], name: str | None) -> Iterator[Finding]
         return
     facts = opened.facts()
     yield Finding(Health.OK, "git", f"{facts.version}, in {show_path(str(opened.root))}.")
+    yield _isolation(environ)
     runner = environ.get("GITHUB_ACTIONS") == "true"
     yield from _history(opened, shallow=facts.shallow, runner=runner)
     snapshot = survey(opened, registries(), opened.worktree())
     yield _manifests(snapshot)
-    jobs = workflow_jobs(opened, snapshot)
+    jobs, unread = read_workflows(opened, snapshot)
+    yield from map(about_unreadable, unread)
     yield from about_workflows(jobs)
+    yield from about_inputs(jobs, (*NAMES, *map(str.lower, OF_THE_RUNNER)))
     yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
     from gateval.app.doctor_github import github_findings
 
@@ -83,6 +101,7 @@ def _tried(
 
 def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Iterator[Finding]:
     try:
+        repository.resolve("HEAD")
         branch = repository.default_branch()
         joined = branch is not None and repository.merge_base("HEAD", branch) is not None
     except GatevalError as error:
@@ -109,11 +128,24 @@ def _manifests(snapshot: Snapshot) -> Finding:
     return Finding(Health.OK, "manifests", f"{seen}, all valid.")
 
 
-def workflow_jobs(repository: GitRepository, snapshot: Snapshot) -> tuple[GateJob, ...]:
-    """Return the jobs of this revision's workflows that use the gate."""
+def read_workflows(
+    repository: GitRepository, snapshot: Snapshot
+) -> tuple[tuple[GateJob, ...], tuple[Problem, ...]]:
+    """Return the jobs of this revision's workflows that use the gate, and why others are unread."""
     flows = {path: entry.oid for path, entry in snapshot.tree.items() if is_workflow(path)}
     blobs = repository.blobs(flows.values(), limit=WORKFLOW_LIMIT)
-    return tuple(job for path, oid in flows.items() for job in gate_jobs(path, blobs[oid] or b""))
+    contents = {path: blobs[oid] or b"" for path, oid in flows.items()}
+    jobs = (job for path, data in contents.items() for job in gate_jobs(path, data))
+    unread = (unreadable(path, data) for path, data in contents.items())
+    return tuple(jobs), tuple(problem for problem in unread if problem)
+
+
+def _isolation(environ: Mapping[str, str]) -> Finding:
+    try:
+        walls = build_walls(look_around(), read_wishes(environ))
+    except GatevalError as error:
+        return Finding(Health.PROBLEM, "isolation", error.message, error.hint)
+    return about_isolation(walls.text, walls.not_promised)
 
 
 def _keys(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gateval.domain.diagnosis import Finding, Health, about_required_check
+from gateval.domain.forge import REPOSITORY_PATTERN
 from gateval.domain.gate_job import GateJob
 from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnForge
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
 _NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"
-_NAME_IT = "Name it: gateval doctor --repository OWNER/NAME."
+_NAME_IT = "Write it as OWNER/NAME: gateval doctor --repository OWNER/NAME."
 
 
 def github_findings(
@@ -25,6 +27,10 @@ def github_findings(
 ) -> Iterator[Finding]:
     """Ask GitHub about one repository; without its name or a token, say what cannot be seen."""
     chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
+    if not re.fullmatch(REPOSITORY_PATTERN, chosen):
+        seen = f'"{chosen}" is no repository on GitHub.'
+        yield Finding(Health.PROBLEM, "GitHub", seen, _NAME_IT)
+        return
     token = next((environ[one] for one in TOKENS if environ.get(one)), "")
     if not chosen:
         yield Finding(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)

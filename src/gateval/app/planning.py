@@ -13,7 +13,7 @@ from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.guard import LINE_LIMIT
 from gateval.domain.paths import show_path
-from gateval.errors import EXIT_PASS, EXIT_USAGE, UsageError
+from gateval.errors import EXIT_PASS, EXIT_USAGE, RepositoryError, UsageError
 from gateval.pipeline.revisions import find_head, find_revisions
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
 
     repository = open_repository(Path.cwd())
     wanted = [_inside(repository, path) for path in paths]
-    snapshot = survey(repository, registries(), find_head(repository, None))
+    snapshot = survey(repository, registries(), _whatever_is_here(repository))
     for path in wanted:
         if path and not any(_within(known, path) for known in snapshot.tree):
             raise UsageError(
@@ -99,6 +99,16 @@ def validate_manifests(paths: Sequence[Path]) -> int:
         return EXIT_USAGE
     print(f"{counts}: valid.")
     return EXIT_PASS
+
+
+def _whatever_is_here(repository: GitRepository) -> Revision:
+    """Return what `find_head` does, and the working tree where nothing was committed yet."""
+    try:
+        return find_head(repository, None)
+    except RepositoryError:
+        if repository.has_commit():
+            raise
+        return repository.worktree()
 
 
 def count_of(number: int, noun: str) -> str:

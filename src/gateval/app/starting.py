@@ -9,7 +9,7 @@ from pathlib import Path
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
-from gateval.app.doctor import workflow_jobs
+from gateval.app.doctor import read_workflows
 from gateval.app.registries import registries
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.catalogue import Catalogue
@@ -38,13 +38,20 @@ def start_repository(environ: Mapping[str, str], *, model: str | None) -> int:
     if snapshot.problems:
         raise InvalidManifests(snapshot.problems, hint="Mend them first; nothing was written.")
     chosen = sketch(snapshot.catalogue, snapshot.tree, _model(model, environ))
-    files = _files(chosen, snapshot, workflow_jobs(repository, snapshot))
+    gates, _ = read_workflows(repository, snapshot)
+    files = _files(chosen, snapshot, gates)
     _say_what_was_found(snapshot, chosen)
+    kept = {job.path: "the workflow" for job in gates}
     for file in files:
-        written = write_new(repository.root, file.path, file.text)
-        print(f"  {'wrote' if written else 'kept '}  {plain_line(file.path, 200)}  ({file.about})")
+        if write_new(repository.root, file.path, file.text):
+            print(f"  wrote  {plain_line(file.path, 200)}  ({file.about})")
+        else:
+            kept[file.path] = file.about
+    for path, about in kept.items():
+        print(f"  kept   {plain_line(path, 200)}  ({about}; it was here, and stays as it is)")
     _confirm(repository, chosen)
-    print(next_steps(chosen, snapshot.catalogue, _keys(chosen, snapshot.catalogue)), end="")
+    keys = _keys(chosen, snapshot.catalogue)
+    print(next_steps(chosen, snapshot.catalogue, keys, born=repository.has_commit()), end="")
     return EXIT_PASS
 
 
@@ -106,7 +113,7 @@ def _say_what_was_found(snapshot: Snapshot, chosen: Sketch | None) -> None:
     if names:
         print(f"Agents here: {', '.join(sorted(names))}.")
     if chosen is None:
-        print("Each of them has an Eval.")
+        print("Each of them has an Eval, so there is no Agent to begin with.")
     elif chosen.prompt:
         print(f"No Agent here. {plain_line(chosen.prompt, 200)} looks like a system prompt, so the")
         print("first Agent uses it; change that if it is not one.")
@@ -114,8 +121,10 @@ def _say_what_was_found(snapshot: Snapshot, chosen: Sketch | None) -> None:
         print("No Agent here, and no file that looks like a system prompt: this is a small one.")
 
 
-def next_steps(chosen: Sketch | None, catalogue: Catalogue, keys: Sequence[str]) -> str:
-    """Return what to do next, as numbered lines."""
+def next_steps(
+    chosen: Sketch | None, catalogue: Catalogue, keys: Sequence[str], *, born: bool
+) -> str:
+    """Return what to do next, as numbered lines; `born` when the branch has a commit."""
     steps = []
     if chosen is not None:
         name = eval_name(chosen, [one.name for one in catalogue.evals])
@@ -124,8 +133,11 @@ def next_steps(chosen: Sketch | None, catalogue: Catalogue, keys: Sequence[str])
             f"Try it:  gateval validate && gateval run {name}",
         ]
     steps += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
+    if not born:
+        steps.append("Commit this first: a change is compared with a commit, and there is none.")
+    push = "Commit, push," if born else "Push it,"
     steps += [
-        "Commit, push, and open a pull request that changes the Agent.",
+        f"{push} and open a pull request that changes the Agent.",
         "Require the check `gateval` (not the job) in the rules of the branch.",
         "See what is still missing:  gateval doctor",
     ]

@@ -7,9 +7,17 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.domain.gate_job import GateJob, lacking
+from gateval.domain.place import Problem, nearest
 
 CHECK_NAME = "gateval"
 """The check run to require. The job's own check is another one."""
+
+NAME_THE_BASE = (
+    "Name what to compare with: --base REV. Or let git know the default branch: "
+    "`git remote set-head origin --auto`, or without a remote "
+    "`git config init.defaultBranch BRANCH`."
+)
+"""What to do in a clone in which there is no telling which branch is the default one."""
 
 GUIDE = "docs/guides/branch-protection.md"
 
@@ -38,7 +46,42 @@ def about_workflows(jobs: Sequence[GateJob]) -> list[Finding]:
         return [Finding(Health.PROBLEM, "workflow", "No workflow uses the action.", todo)]
     events = {event for job in jobs for event in job.events}
     publishing = [job for job in jobs if job.publishes]
-    return [_about_events(jobs, events), *map(_about_permissions, publishing)]
+    named = [_about_name(job) for job in jobs if job.check == CHECK_NAME]
+    return [_about_events(jobs, events), *named, *map(_about_permissions, publishing)]
+
+
+def about_unreadable(problem: Problem) -> Finding:
+    """Say that a workflow cannot be read, so that nobody knows what its jobs are."""
+    seen = f"{problem}"
+    return Finding(Health.PROBLEM, "workflow", seen, "GitHub runs no workflow that it cannot read.")
+
+
+def about_inputs(jobs: Sequence[GateJob], known: Sequence[str]) -> list[Finding]:
+    """Look for inputs that the action does not have; the gate refuses them when it starts."""
+    return [
+        Finding(
+            Health.PROBLEM,
+            "inputs",
+            f'{job.path}, job {job.check}: there is no input "{name}".{nearest(name, known)}',
+            f"Inputs: {', '.join(known)}.",
+        )
+        for job in jobs
+        for name in job.inputs
+        if name.lower() not in known
+    ]
+
+
+def about_isolation(text: str, not_promised: str) -> Finding:
+    """Say what holds candidates here, and what would hold elsewhere."""
+    return Finding(Health.OK, "isolation", f"{text[:1].upper()}{text[1:]}.", not_promised)
+
+
+def _about_name(job: GateJob) -> Finding:
+    seen = (
+        f"{job.path}: a job is named {CHECK_NAME}, as the check run of the gate is. Requiring "
+        "that name could mean the job, which counts as passed when it is skipped."
+    )
+    return Finding(Health.PROBLEM, "workflow", seen, "Name the job otherwise, such as evals.")
 
 
 def _about_events(jobs: Sequence[GateJob], events: Collection[str]) -> Finding:
@@ -110,13 +153,18 @@ def about_required_check(
 
 def about_history(branch: str | None, *, shallow: bool, joined: bool, runner: bool) -> Finding:
     """Say whether the base that changes are compared with is in this clone."""
-    deeper = "Use `fetch-depth: 0` in checkout." if runner else "git fetch --unshallow origin"
+    deeper = (
+        "Use `fetch-depth: 0` in checkout."
+        if runner
+        else "Fetch the rest of it: git fetch --unshallow origin"
+    )
     if branch is None:
-        todo = f"{deeper} Or name the base: gateval check --base REV."
-        return Finding(Health.PROBLEM, "history", "The default branch is not in this clone.", todo)
+        seen = "There is no telling which branch is the default one."
+        return Finding(Health.PROBLEM, "history", seen, deeper if runner else NAME_THE_BASE)
     if not joined:
         seen = f"HEAD and {branch} have no common commit here."
-        return Finding(Health.PROBLEM, "history", seen, deeper)
+        todo = deeper if shallow else "Name another base: gateval check --base REV."
+        return Finding(Health.PROBLEM, "history", seen, todo)
     if shallow:
         seen = f"Shallow, with a common commit of HEAD and {branch}; the action fetches more."
         return Finding(Health.OK, "history", seen)

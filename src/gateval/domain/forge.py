@@ -12,6 +12,9 @@ from gateval.domain.base import Value
 
 SHA_PATTERN = r"^[0-9a-f]{40,64}$"
 
+REPOSITORY_PATTERN = "[A-Za-z0-9._-]+/[A-Za-z0-9._-]+"
+"""OWNER/NAME of a repository, as a regular expression for the whole of it."""
+
 
 class Branch(Value):
     """One end of a pull request.

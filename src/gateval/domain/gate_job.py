@@ -16,7 +16,8 @@ class GateJob(NamedTuple):
     """`check` is the name under which GitHub shows the job itself.
 
     `permissions` is None where neither job nor workflow says any: the repository's default counts.
-    `step` is the input of this name, `variables` the names that the gate's step gets from `env`.
+    `step` is the input of this name, `inputs` the names of all that the gate's step gets in `with`,
+    `variables` the names that it gets from `env`.
     """
 
     path: str
@@ -25,6 +26,7 @@ class GateJob(NamedTuple):
     permissions: Mapping[str, str] | str | None
     variables: frozenset[str]
     step: str = "all"
+    inputs: tuple[str, ...] = ()
 
     @property
     def publishes(self) -> bool:

@@ -49,7 +49,7 @@ NAMES = (
     "results",
     "step",
 )
-_OF_THE_RUNNER = frozenset({"ARGS", "ENTRYPOINT"})
+OF_THE_RUNNER = frozenset({"ARGS", "ENTRYPOINT"})
 """`with:` of a container action holds these two as well; they are the runner's."""
 
 MOST_PARALLEL = 1_000
@@ -81,7 +81,7 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
         if variable.startswith("INPUT_")
     }
     known = {name.upper(): name for name in NAMES}
-    for name in sorted(given.keys() - known.keys() - _OF_THE_RUNNER):
+    for name in sorted(given.keys() - known.keys() - OF_THE_RUNNER):
         raise UsageError(
             f"There is no input {quote(name.lower())}.{nearest(name.lower(), NAMES)}",
             hint=f"Inputs: {', '.join(NAMES)}.",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.gate_job import GateJob
+from gateval.domain.place import Problem
 from gateval.formats.yaml_reader import read_documents
 
 FOLDER = ".github/workflows/"
@@ -35,6 +36,12 @@ def gate_jobs(path: str, data: bytes) -> tuple[GateJob, ...]:
     )
 
 
+def unreadable(path: str, data: bytes) -> Problem | None:
+    """Return why a workflow cannot be read at all, or None if it can."""
+    documents, problems = read_documents(path, data)
+    return problems[0] if problems and not documents else None
+
+
 def _gate_steps(job: dict[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
     steps = job.get("steps")
     for step in steps if isinstance(steps, list) else ():
@@ -51,6 +58,7 @@ def _job(
     step: dict[str, JsonValue],
 ) -> GateJob:
     given = job["permissions"] if "permissions" in job else workflow.get("permissions")
+    given_inputs = _mapping(step.get("with"))
     environments = (workflow.get("env"), job.get("env"), step.get("env"))
     return GateJob(
         path=path,
@@ -60,7 +68,8 @@ def _job(
         if isinstance(given, str) or given is None
         else {key: str(value) for key, value in _mapping(given).items()},
         variables=frozenset(key for env in environments for key in _mapping(env)),
-        step=str(_mapping(step.get("with")).get("step", "all")),
+        step=str(given_inputs.get("step", "all")),
+        inputs=tuple(given_inputs),
     )
 
 

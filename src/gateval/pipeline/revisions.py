@@ -38,10 +38,9 @@ def find_base_tip(repository: Repository, name: str | None) -> Revision:
     """
     found = name or repository.default_branch()
     if found is None:
-        raise UsageError(
-            "There is no telling which branch is the default one.",
-            hint="Name what to compare with: --base REV.",
-        )
+        from gateval.domain.diagnosis import NAME_THE_BASE
+
+        raise UsageError("There is no telling which branch is the default one.", hint=NAME_THE_BASE)
     return repository.resolve(found)
 
 

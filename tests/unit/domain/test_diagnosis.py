@@ -106,4 +106,5 @@ def test_history(branch: str | None, *, joined: bool, shallow: bool, health: Hea
         finding = about_history(branch, joined=joined, shallow=shallow, runner=runner)
         assert finding.health is health
         if health is Health.PROBLEM:
-            assert ("fetch-depth: 0" if runner else "--unshallow") in finding.todo
+            local = "--unshallow" if branch else "git remote set-head origin --auto"
+            assert ("fetch-depth: 0" if runner else local) in finding.todo

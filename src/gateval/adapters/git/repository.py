@@ -48,6 +48,10 @@ class GitRepository:
         """Whether tracked or untracked files differ from HEAD."""
         return snapshot.has_changes(self._git)
 
+    def has_commit(self) -> bool:
+        """Whether HEAD is a commit; in a new repository there is none yet."""
+        return snapshot.has_commit(self._git)
+
     def default_branch(self) -> str | None:
         """The default branch's name, or None when there is no telling."""
         return revisions.default_branch(self._git)

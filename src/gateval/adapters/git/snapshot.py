@@ -45,6 +45,11 @@ def has_changes(git: Git) -> bool:
     return bool(answer.out)
 
 
+def has_commit(git: Git) -> bool:
+    """Return whether HEAD is a commit; on a branch without one there is none yet."""
+    return git.run("rev-parse", "--verify", "--quiet", "HEAD", accept=(0, 1)).code == 0
+
+
 def take(git: Git, git_folder: Path) -> Revision:
     """Return the working tree as a revision without a commit. Ignored files stay out.
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, model_validator
 
 from gateval.domain.base import Value
+from gateval.domain.forge import REPOSITORY_PATTERN
 
 PUBLIC_API = "https://api.github.com"
 
@@ -23,7 +24,7 @@ class GitHubAccess(Value):
     the token; http is allowed to this machine.
     """
 
-    repository: str = Field(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")
+    repository: str = Field(pattern=f"^{REPOSITORY_PATTERN}$")
     token: SecretStr = Field(min_length=1)
     api_url: str = PUBLIC_API
 
