@@ -39,6 +39,21 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert (path.parent / target).exists(), f"{path}: {target}"
 
 
+def test_the_index_of_decisions_lists_every_page_by_its_title() -> None:
+    folder = ROOT / "docs/adr"
+    listed = re.findall(r"^(\d+\. )\[(.+)\]\((.+)\)$", (folder / "README.md").read_text(), re.M)
+    pages = sorted(folder.glob("0*.md"))
+    assert [name for *_, name in listed] == [page.name for page in pages]
+    for (number, title, _), page in zip(listed, pages, strict=True):
+        assert page.read_text("utf-8").startswith(f"# {number}{title}\n"), page
+
+
+def test_all_pages_install_it_the_same_way() -> None:
+    pages = (ROOT / "README.md", ROOT / "docs/getting-started.md")
+    found = [re.findall(r"^python3 -m pip install .*$", page.read_text(), re.M) for page in pages]
+    assert found[0] == found[1] != []
+
+
 def test_every_path_named_in_the_architecture_exists() -> None:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     source = ROOT / "src/gateval"

@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from tests.helpers.repo import Repo
 
 PAGE = Path(__file__).parents[2] / "docs" / "getting-started.md"
@@ -52,8 +54,10 @@ def _run(repo: Repo, script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_step_of_the_page_does_what_it_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("branch", ["main", "trunk"])
+def test_every_step_of_the_page_does_what_it_says(tmp_path: Path, branch: str) -> None:
     repo = Repo(tmp_path / "repository")
+    repo.git("symbolic-ref", "HEAD", f"refs/heads/{branch}")
     printed = ""
     for block in _blocks():
         path = block.option("file")
@@ -66,6 +70,8 @@ def test_every_step_of_the_page_does_what_it_says(tmp_path: Path) -> None:
         elif block.words == ("text", "output"):
             missing = [line for line in block.body.splitlines() if line not in printed]
             assert not missing, printed
+        elif block.words == ("sh",):
+            assert block.body.startswith("python3 -m pip install "), block.body
         else:
             raise AssertionError(f"nothing is known about a block ```{' '.join(block.words)}")
 
