@@ -38,8 +38,15 @@ class Capture:
         return bytes(self._kept[-count:]) if count > 0 else b""
 
 
-def last_lines(data: bytes, count: int) -> tuple[str, ...]:
-    """Return the last `count` lines that are not blank, each cut at `LINE_WIDTH` characters."""
+def last_lines(data: bytes, count: int, *, without: str = "") -> tuple[str, ...]:
+    """Return the last `count` lines that are not blank, each cut at `LINE_WIDTH` characters.
+
+    Lines that hold `without`, unless it is empty, are left out.
+    """
     lines = data.decode("utf-8", "replace").splitlines()
-    shown = [line.rstrip()[:LINE_WIDTH] for line in lines if line.strip()]
+    shown = [
+        line.rstrip()[:LINE_WIDTH]
+        for line in lines
+        if line.strip() and not (without and without in line)
+    ]
     return tuple(shown[-count:]) if count > 0 else ()

@@ -8,7 +8,7 @@ from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Runtime, Surroundings, TrialRequest
 from gateval.candidates.claims import ClaimError
 from gateval.candidates.contract import Said, read_answer, write_question
-from gateval.candidates.failures import failure, no_start, out_of_reach, told
+from gateval.candidates.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.program import End, Limits, NotStarted, Program, Ran
 from gateval.candidates.workplace import prepare_workplace
 from gateval.domain.base import Spec
@@ -88,7 +88,7 @@ class CommandRuntime(Runtime):
             try:
                 return await self._programs.run(Program(argv, self._folder, env, asked), limits)
             except NotStarted as error:
-                return no_start(error.reason, argv, error.cause)
+                return no_start(error.reason, command_line(argv), error.cause)
 
     def _read(self, ran: Ran, recorded: Trace | None, limits: Limits) -> Answer | NoAnswer:
         argv = self.agent.runtime.command
@@ -97,7 +97,9 @@ class CommandRuntime(Runtime):
             try:
                 return _answer(read_answer(ran.stdout), recorded, ran.seconds)
             except ClaimError as error:
-                failed = told(f"The candidate's answer cannot be used: {error}.", ran, argv)
+                failed = told(
+                    f"The candidate's answer cannot be used: {error}.", ran, command_line(argv)
+                )
         late = ran.end is End.TIMED_OUT
         return failed.model_copy(update={"trace": recorded, "timed_out": late})
 

@@ -20,9 +20,9 @@ _USED_UP = {
 }
 
 
-def no_start(reason: str, argv: tuple[str, ...], cause: Cause = Cause.CANDIDATE) -> NoAnswer:
-    """The answer of a candidate whose program could not be started."""
-    return NoAnswer(cause=cause, reason=reason, detail=(command_line(argv),))
+def no_start(reason: str, command: str, cause: Cause = Cause.CANDIDATE) -> NoAnswer:
+    """The answer of a candidate whose program could not be started; `command` is its line."""
+    return NoAnswer(cause=cause, reason=reason, detail=(command,))
 
 
 def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAnswer | None:
@@ -33,8 +33,9 @@ def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAns
     if ran.end is End.EXITED and ran.code == 0:
         return None
     if ran.end is End.TIMED_OUT:
-        return told(f"{what} was not done within {limits.seconds:g} s and was ended.", ran, argv)
-    return told(f"{what} {how_it_ended(ran, limits)}.", ran, argv)
+        said = f"{what} was not done within {limits.seconds:g} s and was ended."
+        return told(said, ran, command_line(argv))
+    return told(f"{what} {how_it_ended(ran, limits)}.", ran, command_line(argv))
 
 
 def how_it_ended(ran: Ran, limits: Limits) -> str:
@@ -49,14 +50,17 @@ def how_it_ended(ran: Ran, limits: Limits) -> str:
     return f"ended with exit code {ran.code}"
 
 
-def told(reason: str, ran: Ran, argv: tuple[str, ...]) -> NoAnswer:
-    """The answer of a candidate at fault: the reason, the command, what was printed last."""
-    errors = last_lines(ran.stderr, DETAIL_LINES)
-    prints = last_lines(ran.stdout, DETAIL_LINES - len(errors))
+def told(reason: str, ran: Ran, command: str, *, without: str = "") -> NoAnswer:
+    """The answer of a candidate at fault: the reason, the command's line, what was printed last.
+
+    Lines that hold `without` are left out: what a server logs about our own requests.
+    """
+    errors = last_lines(ran.stderr, DETAIL_LINES, without=without)
+    prints = last_lines(ran.stdout, DETAIL_LINES - len(errors), without=without)
     return NoAnswer(
         cause=Cause.CANDIDATE,
         reason=reason,
-        detail=(command_line(argv), *errors, *prints),
+        detail=(command, *errors, *prints),
         seconds=ran.seconds,
     )
 
@@ -96,6 +100,17 @@ def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:
 def command_line(argv: tuple[str, ...]) -> str:
     """Return the command as a person would type it, cut to a line."""
     return f"$ {shlex.join(argv)}"[:LINE_WIDTH]
+
+
+def server_line(argv: tuple[str, ...]) -> str:
+    """Return the command of a server for a shell; its port is in its environment as well."""
+    return f"$ {' '.join(map(_with_port, argv))}"[:LINE_WIDTH]
+
+
+def _with_port(word: str) -> str:
+    if "{port}" not in word:
+        return shlex.quote(word)
+    return "$PORT".join(shlex.quote(part) if part else "" for part in word.split("{port}"))
 
 
 def _size(count: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import Surroundings
-from gateval.candidates.failures import failure, no_start
+from gateval.candidates.failures import command_line, failure, no_start
 from gateval.candidates.program import KIB, MIB, Limits, NotStarted, Program
 from gateval.domain.plan import AgentDefinition
 from gateval.domain.trial import Cause, NoAnswer
@@ -96,7 +96,7 @@ async def _set_up(
         try:
             ran = await programs.run(Program(argv, folder, env, writes=(export,)), limits)
         except NotStarted as error:
-            return no_start(f"The set-up failed. {error.reason}", argv, error.cause)
+            return no_start(f"The set-up failed. {error.reason}", command_line(argv), error.cause)
     return failure("The set-up", ran, argv, limits)
 
 

@@ -29,3 +29,9 @@ def test_last_lines_are_text_a_person_can_read() -> None:
     assert lines[2] == "z" * LINE_WIDTH
     assert last_lines(data, 0) == ()
     assert last_lines(b"", 5) == ()
+
+
+def test_lines_about_one_thing_can_be_left_out() -> None:
+    polls = "".join(f'[{n}:00] "GET /up" 404 -\n' for n in range(30))
+    data = f"listening\n{polls}no database\n".encode()
+    assert last_lines(data, 20, without="GET /up") == ("listening", "no database")

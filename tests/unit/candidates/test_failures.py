@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.failures import command_line, failure, from_the_export, no_start
+from gateval.candidates.failures import (
+    command_line,
+    failure,
+    from_the_export,
+    no_start,
+    server_line,
+)
 from gateval.candidates.program import MIB, End, Limits, Ran
 from gateval.domain.trial import DETAIL_LINES, Cause
 
@@ -60,7 +66,7 @@ def test_details_are_the_command_the_end_of_stderr_then_of_stdout() -> None:
 
 
 def test_a_program_that_did_not_start_names_the_command() -> None:
-    told = no_start("`x` was not found.", ("x", "--y"))
+    told = no_start("`x` was not found.", command_line(("x", "--y")))
     assert told.detail == ("$ x --y",)
     assert told.cause is Cause.CANDIDATE
     assert len(command_line(("a" * 10_000,))) <= 500
@@ -76,3 +82,8 @@ def test_where_the_export_lies_is_not_told(tmp_path: Path) -> None:
     shown = from_the_export(told, link)
     assert shown.detail[1:] == ('File "src/a.py"', ".", f"{tmp_path}/other/b.py")
     assert shown.reason == told.reason
+
+
+def test_the_line_of_a_server_runs_in_a_shell() -> None:
+    argv = ("serve", "--port={port}", "a b{port}", "", "$(x)")
+    assert server_line(argv) == "$ serve --port=$PORT 'a b'$PORT '' '$(x)'"

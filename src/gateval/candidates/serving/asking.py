@@ -10,7 +10,7 @@ from gateval.candidates.bounded.template import TemplateError
 from gateval.candidates.capture import last_lines
 from gateval.candidates.claims import ClaimError
 from gateval.candidates.contract import Said
-from gateval.candidates.failures import command_line, out_of_reach
+from gateval.candidates.failures import out_of_reach, server_line
 from gateval.candidates.serving.exchange import read_reply, write_request
 from gateval.candidates.serving.instance import Instance
 from gateval.domain.quoting import quote
@@ -145,4 +145,4 @@ def _detail(instance: Instance, before: tuple[int, int]) -> tuple[str, ...]:
     printed, complained = instance.running.printed(before)
     errors = last_lines(complained, DETAIL_LINES)
     prints = last_lines(printed, DETAIL_LINES - len(errors))
-    return (command_line(instance.blueprint.argv), *errors, *prints)
+    return (server_line(instance.blueprint.argv), *errors, *prints)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Surroundings
-from gateval.candidates.failures import how_it_ended, no_start, told
+from gateval.candidates.failures import how_it_ended, no_start, server_line, told
 from gateval.candidates.private import private_folders
 from gateval.candidates.processes import Programs
 from gateval.candidates.program import KIB, MIB, Limits, NotStarted, Program, Ran
@@ -101,7 +101,7 @@ async def _start_at(blueprint: Blueprint, port: int) -> Instance | NoAnswer:
     try:
         instance = await _launch(blueprint, port)
     except NotStarted as error:
-        return no_start(error.reason, blueprint.argv, error.cause)
+        return no_start(error.reason, server_line(blueprint.argv), error.cause)
     try:
         instance.port = port
         instance.host = await wait_until_ready(
@@ -114,7 +114,9 @@ async def _start_at(blueprint: Blueprint, port: int) -> Instance | NoAnswer:
     except NotReady as error:
         ran = await instance.stop()
         how = f"{instance.how_it_ended(ran)} before it was ready" if error.ended else str(error)
-        return told(f"The server {how}.", ran, blueprint.argv)
+        polled = blueprint.options.ready.path
+        without = f"GET {polled}" if polled else ""
+        return told(f"The server {how}.", ran, server_line(blueprint.argv), without=without)
     except BaseException:
         await instance.stop()
         raise
