@@ -348,9 +348,8 @@ def test_a_token_that_an_agent_repeats_is_stored_and_shown_nowhere(
     done = gateval(shop, "check", "--results", str(tmp_path / "out"), GITHUB_TOKEN=token)
 
     assert done.returncode == 1, done.stderr
-    written = [
-        path.read_text() for path in (tmp_path / "out").iterdir() if path.name != "plan.v1.json"
-    ]
-    assert any("[secret removed]" in text for text in written)
-    for text in (*written, done.stdout, done.stderr):
+    written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert "[secret removed]" in written["plan.v1.json"]
+    assert "[secret removed]" in written["results.v1.json"]
+    for text in (*written.values(), done.stdout, done.stderr):
         assert not leaks(text, token)

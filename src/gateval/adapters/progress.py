@@ -101,7 +101,7 @@ class PlainProgress:
     def __call__(self, event: Event) -> None:
         """Print what is worth a line."""
         if isinstance(event, RunStarted):
-            self._tally.planned = len(event.plan.trial_keys())
+            self._tally.planned = event.plan.trial_count
             noun = "trial" if self._tally.planned == 1 else "trials"
             self._line(f"Running {self._tally.planned} {noun}.")
         elif isinstance(event, CandidatePreparing):
@@ -130,7 +130,7 @@ class LiveProgress:
     def __call__(self, event: Event) -> None:
         """Move the bar."""
         if isinstance(event, RunStarted):
-            self._tally.planned = len(event.plan.trial_keys())
+            self._tally.planned = event.plan.trial_count
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, CandidatePreparing):
             self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])

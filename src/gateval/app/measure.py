@@ -47,9 +47,10 @@ def measure(
     from gateval.app.evaluate import evaluate
     from gateval.render.redaction import Redactor
 
+    redactor = Redactor(settings.secrets)
     sys.setswitchinterval(0.0005)  # trials come first; by default they would wait 5 ms each time
     with ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
-        storing = aside.submit(lambda: folder.write(PLAN_FILE, dump(plan, indent=None).encode()))
+        storing = aside.submit(lambda: _store_plan(redactor.value(plan), folder))
         loading = aside.submit(lambda: import_module("gateval.app.views").warm_up())
         with show_progress(sys.stderr, plain=settings.plain) as listen:
             evaluation = evaluate(
@@ -60,8 +61,13 @@ def measure(
     results = evaluation.results
     if part is not None and part != plan:
         whole = Results(plan=plan, trials=results.trials, info=results.info)
-        results = Redactor(settings.secrets).value(whole)
+        results = redactor.value(whole)
     return conclude(results, folder, interrupted=evaluation.interrupted)
+
+
+def _store_plan(plan: Plan, folder: ResultsFolder) -> None:
+    """Write the plan for a report on a run that crashes; without secrets, as results are."""
+    folder.write(PLAN_FILE, dump(plan, indent=None).encode())
 
 
 def conclude(results: Results, folder: ResultsFolder, *, interrupted: bool = False) -> Measured:

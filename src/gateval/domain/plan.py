@@ -271,6 +271,14 @@ class Plan(Value):
                 return agent
         return None
 
+    @property
+    def trial_count(self) -> int:
+        """How many trials are planned."""
+        return sum(
+            len(one.own_fixtures) * one.execution.reps_per_fixture * len(one.sides)
+            for one in self.evals
+        )
+
     def trial_keys(self) -> tuple[TrialKey, ...]:
         """All planned trials in the order they are started: (fixture, repetition), base first."""
         return tuple(

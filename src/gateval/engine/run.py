@@ -63,7 +63,7 @@ async def run_trials(
     cancelled, the trials under way are lost; finished ones are in the log already.
     """
     trials = {trial.key: trial for trial in finished}
-    planned = len(plan.trial_keys())
+    planned = plan.trial_count
     workshop.tell(RunStarted(plan=plan))
     try:
         while keys := next_trials(plan, trials.values()):

@@ -17,7 +17,7 @@ def headline(report: Report) -> str:
     if decision.verdict is GateVerdict.FAIL:
         return "; ".join(_failures(report, blocking))
     if decision.verdict is GateVerdict.INCOMPLETE:
-        planned = len(report.results.plan.trial_keys())
+        planned = report.results.plan.trial_count
         missing = planned - len(report.results.trials)
         return f"{missing:,} of {count(planned, 'planned trial')} did not run"
     if decision.verdict is GateVerdict.INCONCLUSIVE:
