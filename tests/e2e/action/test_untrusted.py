@@ -59,7 +59,7 @@ def test_a_fork_is_measured_by_the_evals_of_its_target(shop: GitHubShop) -> None
     ended = on_fork(shop, pull).run_action()
     assert ended.code == 1, ended.errors
     assert "claims fail" in ended.summary
-    assert "support-eval.base-tip" in ended.summary
+    assert "support-eval (target branch)" in ended.summary
     assert "| support | support-eval |" not in ended.summary
 
 
