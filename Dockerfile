@@ -17,10 +17,12 @@ COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN /opt/build/bin/python -m hatchling build --target wheel --directory /opt/wheel && \
     python3 -m pip --python /opt/gateval/bin/python install --no-deps --no-index /opt/wheel/*.whl
-# Rich would colour source code with Pygments, which we never ask it to: 10 MB.
+# Rich would colour source code with Pygments, which we never ask it to: 10 MB. PyJWT can sign with
+# cryptography, for GitHub Apps, which we are not: 16 MB.
 # Compiled with the sources' hash unchecked: nothing is compared at start, and no time is in the files.
 RUN rm -r /opt/gateval/lib/python3*/site-packages/pygments/lexers && \
     rm -r /opt/gateval/lib/python3*/site-packages/pygments/styles && \
+    rm -r /opt/gateval/lib/python3*/site-packages/cryptography* && \
     /opt/gateval/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/gateval/lib
 
 FROM ${BASE}
@@ -29,12 +31,12 @@ LABEL org.opencontainers.image.source=https://github.com/gateval/gateval \
       org.opencontainers.image.licenses=MIT
 # The workspace of a runner belongs to another user than this container's root, and git would not
 # read it. Whoever starts this image for a folder means that folder. Of git, what serves
-# repositories and a second copy of the program are left out: 20 MB.
+# repositories, what fetches single packs and a second copy of the program are left out: 22 MB.
 RUN apt-get update && \
     apt-get install --yes --no-install-recommends git && \
     git config --system --add safe.directory '*' && \
     ln -sf ../../bin/git /usr/lib/git-core/git && \
-    for part in daemon http-backend http-push imap-send shell; do rm "/usr/lib/git-core/git-$part"; done && \
+    for part in daemon http-backend http-fetch http-push imap-send shell; do rm "/usr/lib/git-core/git-$part"; done && \
     rm -rf /usr/lib/git-core/scalar /usr/bin/git-shell /usr/bin/scalar /usr/share/gitweb && \
     rm -rf /var/lib/apt/lists/* /var/log/* /var/cache/* && \
     rm -rf /usr/local/lib/python3*/site-packages/pip* /usr/local/bin/pip* /usr/local/lib/python3*/ensurepip

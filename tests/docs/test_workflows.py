@@ -112,8 +112,10 @@ def test_the_publishing_half_listens_to_the_running_half() -> None:
 def test_the_image_is_of_this_version() -> None:
     image = action()["runs"]["image"]
     assert image.startswith(f"docker://ghcr.io/gateval/gateval:{VERSION}")
-    sample = (ROOT / "examples/images" / "node" / "Dockerfile").read_text("utf-8")
-    assert f"ARG GATE=ghcr.io/gateval/gateval:{VERSION}\n" in sample
+    samples = sorted((ROOT / "examples/images").glob("*/Dockerfile"))
+    assert [sample.parent.name for sample in samples] == ["node", "python"]
+    for sample in samples:
+        assert f"ARG GATE=ghcr.io/gateval/gateval:{VERSION}\n" in sample.read_text("utf-8")
 
 
 def test_what_a_runner_starts_is_in_the_image() -> None:

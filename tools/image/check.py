@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from examples.demo import EXPECTED
 from tools.image.base import DOCKERFILE, ROOT, base_reference, stand_in
 from tools.image.engine import Engine, find_engine, tail
 
 FOLDER = ROOT / "build" / "image"
 IMAGE = "localhost/gateval:check"
 NODE_IMAGE = "localhost/gateval-node:check"
-LIMIT_MB = 190
+PYTHON_IMAGE = "localhost/gateval-python:check"
+AGENTS_LOCK = ROOT / "requirements" / "agents.lock"
+"""What the demo's agents need."""
+
+LIMIT_MB = 180
 RUNNER_UID = 1001
 """Who owns the workspace on GitHub's machines; the container's root is somebody else."""
 
@@ -35,6 +42,15 @@ PARTS = {
 LEFTOVERS = "pip pip3 gcc cc make g++"
 EXPECTED_EXIT = 1
 """The demo's pull request has a regression."""
+
+EVERY_MODULE = """
+import importlib, pkgutil, gateval, github
+found = [one.name for one in pkgutil.walk_packages(gateval.__path__, "gateval.")]
+for name in found:
+    name.endswith("__main__") or importlib.import_module(name)
+print(len(found), "modules can be imported")
+"""
+"""Nothing that was left out of the image is missed by any of them."""
 
 
 def main() -> int:
@@ -61,8 +77,8 @@ def check(engine: Engine) -> Iterator[str]:
         engine.must("pull", base)
     yield from sizes(engine, base)
     yield from shape(engine)
+    yield from samples(engine)
     yield from runner(engine)
-    yield from node(engine)
 
 
 def sizes(engine: Engine, base: str) -> Iterator[str]:
@@ -92,7 +108,8 @@ def shape(engine: Engine) -> Iterator[str]:
     uncompiled = shell(engine, "find /opt/gateval/lib -name '*.pyc' | wc -l").strip()
     if int(uncompiled) < 500:
         yield "the packages are not compiled."
-    for command in ("gateval --version", "git --version", "uv --version"):
+    imported = f"/opt/gateval/bin/python -c '{EVERY_MODULE}'"
+    for command in ("gateval --version", "git --version", "uv --version", imported):
         print("  " + shell(engine, command).strip())
 
 
@@ -102,13 +119,13 @@ def shell(engine: Engine, command: str) -> str:
 
 
 def runner(engine: Engine) -> Iterator[str]:
-    """Run the demo's pull request in the image, with a runner's folders, as root."""
+    """Run the demo's pull request in the image for its agents, with a runner's folders, as root."""
     with tempfile.TemporaryDirectory(prefix="gateval-image-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         build_demo(folder)
         options = runner_options(folder)
         started = time.monotonic()
-        done = engine.call("run", *options, IMAGE, *GATE)
+        done = engine.call("run", *options, PYTHON_IMAGE, *GATE)
         print(f"gateval check in the container: exit {done.returncode}", end=", ")
         print(f"{time.monotonic() - started:.1f} s")
         if done.returncode != EXPECTED_EXIT:
@@ -118,9 +135,18 @@ def runner(engine: Engine) -> Iterator[str]:
         shop = f"--volume={folder / 'shop'}:/github/workspace"
         path = f"/github/workspace/{RESULTS}/decision.v1.json"
         decision = engine.must("run", "--rm", shop, "--entrypoint=/bin/cat", IMAGE, path)
-        verdict = json.loads(decision)["verdict"]
-        if verdict != "fail":
-            yield f"the demo's decision is {verdict}, not fail."
+        yield from verdicts(json.loads(decision))
+
+
+def verdicts(decision: dict[str, Any]) -> Iterator[str]:
+    """Say what the gate decided about which fixtures; yield where that is not the demo's."""
+    found = {(reason["code"], reason["fixture"]) for reason in decision["reasons"]}
+    for reason in decision["reasons"]:
+        print(f"  {reason['verdict']}, {reason['eval']}: {reason['text']}")
+    if decision["verdict"] != "fail":
+        yield f"the demo's decision is {decision['verdict']}, not fail."
+    for code, fixture in sorted(EXPECTED - found):
+        yield f"the decision lacks {code} of {fixture}."
 
 
 RESULTS = ".gateval/results/image"
@@ -165,12 +191,16 @@ def runner_options(folder: Path) -> list[str]:
     ]
 
 
-def node(engine: Engine) -> Iterator[str]:
-    """Build the sample of an image for another language, and run what it adds."""
-    context = ROOT / "examples/images/node"
+def samples(engine: Engine) -> Iterator[str]:
+    """Build the samples of images for agents, and run what that for another language adds."""
     options = tuple(option for option in engine.build_options if option != "--pull")
     same = engine._replace(build_options=options)
-    same.build(NODE_IMAGE, context / "Dockerfile", context, [f"GATE={IMAGE}"])
+    folder = ROOT / "examples" / "images"
+    with tempfile.TemporaryDirectory(prefix="gateval-image-") as name:
+        shutil.copyfile(AGENTS_LOCK, Path(name) / "requirements.txt")
+        python = folder / "python" / "Dockerfile"
+        same.build(PYTHON_IMAGE, python, Path(name), [f"GATE={IMAGE}"])
+    same.build(NODE_IMAGE, folder / "node" / "Dockerfile", folder / "node", [f"GATE={IMAGE}"])
     command = (
         "run",
         "--rm",
