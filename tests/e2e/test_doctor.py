@@ -111,6 +111,9 @@ def test_a_repository_that_cannot_be_one(repo: Repo) -> None:
     assert '"shop" is no repository on GitHub.' in done.stdout
     assert "Write it as OWNER/NAME" in done.stdout
     assert SECRET not in done.stdout
+    nowhere = gateval(repo, "doctor")
+    assert nowhere.returncode == 0, nowhere.stdout
+    assert lines(nowhere)["GitHub"] == "unknown"
 
 
 def test_it_says_what_holds_candidates_here(repo: Repo) -> None:

@@ -27,14 +27,14 @@ def github_findings(
 ) -> Iterator[Finding]:
     """Ask GitHub about one repository; without its name or a token, say what cannot be seen."""
     chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
+    if not chosen:
+        yield Finding(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
+        return
     if not re.fullmatch(REPOSITORY_PATTERN, chosen):
         seen = f'"{chosen}" is no repository on GitHub.'
         yield Finding(Health.PROBLEM, "GitHub", seen, _NAME_IT)
         return
     token = next((environ[one] for one in TOKENS if environ.get(one)), "")
-    if not chosen:
-        yield Finding(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
-        return
     if not token:
         todo = "Set GITHUB_TOKEN or GH_TOKEN, e.g. GH_TOKEN=$(gh auth token) gateval doctor."
         yield Finding(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
