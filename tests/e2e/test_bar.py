@@ -111,3 +111,71 @@ def test_the_gate_config_of_the_target_branch_can_leave_the_bar_to_head(tmp_path
     done = gateval(shop, "check", "--results", str(tmp_path / "out"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no Eval on head targets it" in done.stdout
+
+
+def test_a_target_branch_that_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.write("agents/prompts/support.md", PROMPT + "Be brief.\n")
+    shop.commit()
+    shop.checkout("main")
+    shop.write("evals/support-eval.yaml", EVAL.replace("targetAgent", "targetAgnt"))
+    shop.commit()
+    shop.checkout("change")
+    done = gateval(shop, "check", "--results", str(tmp_path / "one"))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "the bar cannot be read (1 problem)" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "Cannot be read: evals/support-eval.yaml:" in said
+    accepted = ("check", "--accept-bar-change", "--results", str(tmp_path / "two"))
+    assert gateval(shop, *accepted).returncode == 0
+
+
+def test_a_broken_judge_on_the_target_branch_leaves_no_say_to_heads(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    judged = FIXTURES.replace(
+        "- {type: contains, value: Hello}", "- {type: judge, rubric: Is polite.}"
+    )
+    verdict = 'rules: [{reply: \'{"score": 1, "confidence": 1, "summary": "x", "violations": [], '
+    verdict += '"what_would_raise_score": ""}\'}]\n'
+    shop.checkout("main")
+    shop.write("evals/fixtures.yaml", judged)
+    shop.write("evals/support-eval.yaml", EVAL + "  judge: {model: scripted/strict}\n")
+    shop.write(".gateval/scripted/strict.yaml", verdict)
+    shop.commit()
+    shop.branch("lenient")
+    shop.write("agents/prompts/support.md", PROMPT + "Be brief.\n")
+    shop.commit()
+    shop.checkout("main")
+    shop.write(".gateval/scripted/strict.yaml", "rules: 7\n")
+    shop.commit()
+    shop.checkout("lenient")
+    done = gateval(shop, "check", "--results", str(tmp_path / "out"))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "strict.yaml" in done.stdout
+
+
+def test_easy_fixtures_outweigh_no_failure(shop: Repo, tmp_path: Path) -> None:
+    """The Agent fails one of two on the target branch, too; the change adds easy ones alone."""
+    shop.checkout("main")
+    shop.write("agents/prompts/support.md", RUDE)
+    shop.write("evals/support-eval.yaml", EVAL + "  scoring: {passThreshold: 0.7}\n")
+    shop.commit()
+    shop.branch("easy")
+    greeting = FIXTURES.split("---\n")[1]
+    more = "---\n".join(greeting.replace("greets", f"greets-{number}") for number in range(9))
+    shop.write("evals/more.yaml", more)
+    shop.commit()
+    done = gateval(shop, "check", "--results", str(tmp_path / "out"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "the target branch's bar is not met" in done.stdout
+
+
+def test_fixtures_that_are_added_to_a_bar_that_is_met_bother_nobody(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.write("evals/more.yaml", FIXTURES.split("---\n")[1].replace("greets", "greets-again"))
+    shop.commit()
+    done = gateval(shop, "check", "--results", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 Eval meets its threshold" in done.stdout
+    assert "(target branch)" not in done.stdout
+    assert "(target branch)" not in (tmp_path / "out/comment.md").read_text()

@@ -130,5 +130,5 @@ def catalogue_of(parsed: Sequence[Parsed], *, flawless: bool = True) -> Catalogu
         evals=tuple(m for m in manifests if isinstance(m, Eval)),
         fixtures=tuple(m for m in manifests if isinstance(m, Fixture)),
         calibrations=tuple(m for m in manifests if isinstance(m, Calibration)),
-        broken=frozenset(name for one in parsed for name in one.broken),
+        broken=tuple(one for each in parsed for one in each.broken),
     )

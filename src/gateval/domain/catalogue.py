@@ -5,29 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.place import Problem
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
+
+
+class Broken(NamedTuple):
+    """Something that is or may be a manifest and cannot be used; `problem` is why.
+
+    `kind` and `name` are empty where not even these can be read, `agent` (the Agent that it says it
+    is for) too; `labels` is None then.
+    """
+
+    problem: Problem
+    kind: str = ""
+    name: str = ""
+    agent: str = ""
+    labels: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """The manifests of one revision. Of several with one name, the first is found by it.
 
-    `broken` holds kind and name of manifests that are there but cannot be used: nobody is told
-    that they do not exist.
+    `broken` holds the manifests that are there but cannot be used: nobody is told that they do not
+    exist.
     """
 
     agents: tuple[Agent, ...] = ()
     evals: tuple[Eval, ...] = ()
     fixtures: tuple[Fixture, ...] = ()
     calibrations: tuple[Calibration, ...] = ()
-    broken: frozenset[tuple[str, str]] = frozenset()
+    broken: tuple[Broken, ...] = ()
+
+    def is_broken(self, kind: str, name: str) -> bool:
+        """Whether a manifest of this kind and name is there, but cannot be used."""
+        return any((one.kind, one.name) == (kind, name) for one in self.broken)
 
     def agent(self, name: str) -> Agent | None:
         """The Agent of this name."""

@@ -27,13 +27,18 @@ def detect_changes(head: Snapshot, base: Snapshot) -> tuple[AgentChange, ...]:
     if head.catalogue is base.catalogue:
         return ()
     ours = {agent.name: agent for agent in head.catalogue.agents}
-    theirs = {agent.name: agent for agent in base.catalogue.agents}
+    theirs: dict[str, list[Agent]] = {}
+    for agent in base.catalogue.agents:
+        theirs.setdefault(agent.name, []).append(agent)
     changed = changed_paths(head.tree, base.tree)
     changes = []
     for name in sorted(ours.keys() | theirs.keys()):
-        change = _agent_change(ours.get(name), theirs.get(name), head, base, changed)
-        if change is not None:
-            changes.append(change)
+        # Of several by one name at the base, one that differs is enough.
+        for before in theirs.get(name, [None]):
+            change = _agent_change(ours.get(name), before, head, base, changed)
+            if change is not None:
+                changes.append(change)
+                break
     return tuple(changes)
 
 

@@ -17,7 +17,7 @@ def eval_problems(
 ) -> Iterator[Problem]:
     """Yield what is wrong with an Eval; `selected` are the fixtures that it selects."""
     agent = catalogue.agent(evaluation.target_agent)
-    if agent is None and ("Agent", evaluation.target_agent) not in catalogue.broken:
+    if agent is None and not catalogue.is_broken("Agent", evaluation.target_agent):
         near = nearest(evaluation.target_agent, (one.name for one in catalogue.agents))
         message = f'There is no Agent "{evaluation.target_agent}".{near}'
         yield _problem(evaluation, "spec.targetAgent", message)
@@ -29,7 +29,7 @@ def eval_problems(
 
 def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Problem]:
     selector = evaluation.fixture_selector
-    all_known = not any(kind == "EvalFixture" for kind, _ in catalogue.broken)
+    all_known = not any(one.kind == "EvalFixture" for one in catalogue.broken)
     if selector is None and not evaluation.fixtures:
         yield _problem(
             evaluation,
@@ -41,7 +41,7 @@ def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Prob
         message = f"No fixture carries these labels: {quote(wanted)}."
         yield _problem(evaluation, "spec.fixtureSelector", message)
     for index, name in enumerate(evaluation.fixtures):
-        if catalogue.fixture(name) is None and ("EvalFixture", name) not in catalogue.broken:
+        if catalogue.fixture(name) is None and not catalogue.is_broken("EvalFixture", name):
             near = nearest(name, (one.name for one in catalogue.fixtures))
             message = f'There is no fixture "{name}".{near}'
             yield _problem(evaluation, f"spec.fixtures[{index}]", message)
@@ -61,7 +61,7 @@ def _judge_problems(
             "spec.judge.model."
         )
         yield _problem(evaluation, "spec.judge.model", message)
-    if judge.calibration is None or ("JudgeCalibration", judge.calibration) in catalogue.broken:
+    if judge.calibration is None or catalogue.is_broken("JudgeCalibration", judge.calibration):
         return
     if catalogue.calibration(judge.calibration) is None:
         near = nearest(judge.calibration, (one.name for one in catalogue.calibrations))

@@ -13,7 +13,7 @@ from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, Scorin
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
-from gateval.domain.place import Place
+from gateval.domain.place import Place, Problem
 from gateval.domain.trial import Side, TrialKey
 
 
@@ -116,6 +116,22 @@ class Lowered(Value):
         return f"{self.place.file}:{self.place.line} {self.what}{moved}"
 
 
+Where = Literal["target branch", "merge-base"]
+
+
+class Doubt(Value):
+    """Something that the target branch may ask, or that an Agent was, and nobody can read.
+
+    `where` is the revision, in words: `target branch` or `merge-base`.
+    """
+
+    where: Where
+    problem: Problem
+
+    def __str__(self) -> str:
+        return f"{self.problem} (on the {self.where})"
+
+
 class Bar(Value):
     """Marks an Eval as the base tip's version of `eval`, which head must meet beside its own.
 
@@ -196,8 +212,9 @@ class Plan(Value):
     `base` is None when nothing is compared. `only` holds the fixtures that the command line
     narrowed the Evals to; it is empty when they run whole. `nothing` is the sentence that says why
     nothing is to be evaluated; it is empty exactly when `evals` is not. `policy_digest` is that of
-    `policy`; empty in a plan that nobody decides by. `lost` are Evals of the
-    base tip that have nothing left to run. `bar_accepted` says who accepted that the bar is
+    `policy`; empty in a plan that nobody decides by. `lost` is what the change lowers that no trial
+    can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
+    be read and may ask more than is measured. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did.
     """
 
@@ -214,6 +231,7 @@ class Plan(Value):
     only: tuple[Name, ...] = ()
     removed: tuple[Removed, ...] = ()
     lost: tuple[Lowered, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
     warnings: tuple[str, ...] = ()

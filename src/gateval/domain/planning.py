@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gateval.domain.bar.doubts import base_doubts
 from gateval.domain.bar.planning import BarPlan, plan_bar
 from gateval.domain.base import digest
 from gateval.domain.catalogue import select_fixtures
@@ -15,6 +16,7 @@ from gateval.domain.closure import (
     closure_of,
     working_directory,
 )
+from gateval.domain.idle import why_nothing
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.gate_config import BarPolicy, Policy, policy_digest
@@ -66,6 +68,7 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         planned = _without(planned, bar)
         bar = plan_bar(head, base, tip, by_name, planned)
     planned += bar.evals
+    doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
     return Plan(
         head=head.revision,
@@ -79,9 +82,10 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         evals=tuple(planned),
         removed=removed,
         lost=bar.lost,
+        doubts=doubts,
         scripts=_scripts(planned, head, base, bar.scripts),
         warnings=(*_warnings(planned, changes, head, base), *_tip_warnings(base, tip)),
-        nothing="" if planned else _why_nothing(changes, head, base),
+        nothing="" if planned else why_nothing(changes, doubts, head, base),
     )
 
 
@@ -224,20 +228,3 @@ def _tip_warnings(base: Snapshot, tip: Snapshot | None) -> Iterable[str]:
             f"The target branch has {len(tip.problems)} invalid manifest(s); what they ask cannot "
             f"bind this change. First: {tip.problems[0]}"
         )
-
-
-def _why_nothing(changes: Sequence[AgentChange], head: Snapshot, base: Snapshot) -> str:
-    if changes:
-        names = ", ".join(change.agent for change in changes)
-        return f"Nothing to evaluate: {names} changed, but no Eval on head targets it."
-    if not head.catalogue.agents:
-        return "Nothing to evaluate: there is no Agent manifest on head."
-    if head.revision.commit and head.revision.commit == base.revision.commit:
-        return (
-            f"Nothing to evaluate: head and base are the same commit, {head.revision.short}. "
-            "Name an older one with --base to compare with it."
-        )
-    return (
-        "Nothing to evaluate: no Agent, Eval or fixture changed between "
-        f"{base.revision.short} and {head.revision.short}."
-    )

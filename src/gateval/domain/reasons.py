@@ -29,6 +29,7 @@ def all_reasons(
         found = _reasons_of(planned, compared, trials, policy)
         yield from found if planned.bar is None else _bar_reasons(results.plan, compared, found)
     yield from _lost_reasons(results.plan)
+    yield from _doubt_reasons(results.plan)
 
 
 def _reasons_of(
@@ -66,6 +67,15 @@ def _lost_reasons(plan: Plan) -> Iterator[DecisionReason]:
     for lost in plan.lost:
         reason = DecisionReason(
             verdict=GateVerdict.FAIL, code=ReasonCode.LOWERED_BAR, text=str(lost)
+        )
+        yield _accepted(plan, reason)
+
+
+def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
+    """What cannot be read may ask more than was measured, so this is no pass."""
+    for doubt in plan.doubts:
+        reason = DecisionReason(
+            verdict=GateVerdict.INCOMPLETE, code=ReasonCode.BAR_UNREADABLE, text=str(doubt)
         )
         yield _accepted(plan, reason)
 

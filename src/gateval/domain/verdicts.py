@@ -40,6 +40,7 @@ class ReasonCode(StrEnum):
     REGRESSION = "regression"
     BELOW_THRESHOLD = "below-threshold"
     LOWERED_BAR = "lowered-bar"
+    BAR_UNREADABLE = "bar-unreadable"
     MISSING_TRIALS = "missing-trials"
     CANDIDATE_ERROR = "candidate-error"
     PROVIDER_ERROR = "provider-error"

@@ -9,11 +9,12 @@ namespace. `status` of pai.io/v1 documents is left alone, because exports carry 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from gateval.domain.catalogue import Broken
 from gateval.domain.paths import show_path
 from gateval.domain.place import Place, Problem, nearest, sort_problems
 from gateval.domain.quoting import quote
@@ -45,12 +46,12 @@ _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 class Parsed(NamedTuple):
     """What a file gave: its manifests, and everything that is wrong in it, in order of place.
 
-    `broken` holds kind and name of manifests that are there but cannot be used.
+    `broken` holds what is there but cannot be used, as far as it says what it is.
     """
 
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...]
-    broken: tuple[tuple[str, str], ...] = ()
+    broken: tuple[Broken, ...] = ()
 
 
 def looks_like_manifest(data: bytes) -> bool:
@@ -84,27 +85,50 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
     documents, yaml_problems = read_documents(path, data)
     manifests: list[Manifest] = []
     problems: list[Problem] = []
-    broken: list[tuple[str, str]] = []
+    broken: list[Broken] = []
     foreign: set[Problem] = set()
     for document in documents:
         if len(problems) > PROBLEM_LIMIT:
+            broken.append(Broken(problems[-1]))
             break
         kind = _kind_of(document)
         if kind is None:
             foreign.update(document.problems)
         elif isinstance(kind, Problem):
             problems.append(kind)
+            broken.append(Broken(kind))
         else:
             manifest, found = kind.read(Source(path, document, registries))
             problems += found
             if manifest is not None and not document.problems:
                 manifests.append(manifest)
             else:
-                broken.append((kind.name, str(document.data_at(("metadata", "name")))))
+                broken.append(_broken(kind.name, document, (*document.problems, *found)))
     ours = [problem for problem in yaml_problems if problem not in foreign]
     if (manifests or problems or ours) and not _is_utf8(path):
-        return Parsed((), (_rename(path),))
+        return Parsed((), (_rename(path),), (Broken(_rename(path)),))
+    named = {problem for document in documents for problem in document.problems}
+    broken += [Broken(problem) for problem in ours if problem not in named]
     return Parsed(tuple(manifests), _tidy(ours, problems), tuple(broken))
+
+
+def _broken(kind: str, document: Document, problems: Sequence[Problem]) -> Broken:
+    """What a manifest that cannot be used says of itself; nothing if its YAML is ambiguous."""
+    name = document.data_at(("metadata", "name"))
+    agent = document.data_at(("spec", "targetAgent"))
+    metadata = document.data_at(("metadata",))
+    labels = metadata.get("labels", {}) if isinstance(metadata, dict) else None
+    if document.problems:
+        agent, labels = None, None
+    return Broken(
+        problem=problems[0],
+        kind=kind,
+        name=name if isinstance(name, str) else "",
+        agent=agent if isinstance(agent, str) else "",
+        labels={key: str(value) for key, value in labels.items()}
+        if isinstance(labels, dict)
+        else None,
+    )
 
 
 def _kind_of(document: Document) -> Kind | Problem | None:

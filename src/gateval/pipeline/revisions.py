@@ -28,15 +28,16 @@ def find_head(repository: Repository, name: str | None) -> Revision:
     """Resolve head; without a name, the working tree if it has changes, else HEAD."""
     if name == WORKTREE or (name is None and repository.has_changes()):
         return repository.worktree()
-    return repository.resolve(name or "HEAD")
+    return repository.resolve("HEAD" if name is None else name)
 
 
 def find_base_tip(repository: Repository, name: str | None) -> Revision:
     """Resolve the base tip; without a name, the tip of the default branch.
 
-    Raises `UsageError` when there is no telling which branch that is.
+    Raises `UsageError` when there is no telling which branch that is. An empty name is no absent
+    one: a script whose variable was not set must not be measured against something else.
     """
-    found = name or repository.default_branch()
+    found = repository.default_branch() if name is None else name
     if found is None:
         from gateval.domain.diagnosis import NAME_THE_BASE
 

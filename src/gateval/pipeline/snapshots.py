@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gateval.domain.catalogue import Catalogue
+from gateval.domain.catalogue import Broken, Catalogue
 from gateval.domain.catalogue_checks import check_catalogue
 from gateval.domain.change import scripted_names
 from gateval.domain.links import check_links
@@ -42,12 +42,13 @@ def snapshot_of(
         if not agents_only or library.may_hold_agent(path, tree[path])
         if (found := library.parse(path, tree[path])) is not None
     ]
-    catalogue = _catalogue(parsed)
+    links = _links(shelf, library)
+    unread = tuple(_unread(shelf, links, library))
+    catalogue = _catalogue(parsed, unread)
     prompts, prompt_problems = _prompts(catalogue.agents, tree, library)
     scripts, script_problems = _scripts(catalogue, tree, library)
     problems = [problem for one in parsed for problem in one.problems]
-    links = _links(shelf, library)
-    problems += [*prompt_problems, *script_problems, *_unread(shelf, links, library)]
+    problems += [*prompt_problems, *script_problems, *unread]
     if not agents_only:
         problems += check_catalogue(catalogue, tree, library.registries.providers)
         problems += _links_out(catalogue, links)
@@ -63,14 +64,14 @@ def snapshot_of(
     )
 
 
-def _catalogue(parsed: Sequence[Parsed]) -> Catalogue:
+def _catalogue(parsed: Sequence[Parsed], unread: Sequence[Problem]) -> Catalogue:
     manifests = [manifest for one in parsed for manifest in one.manifests]
     return Catalogue(
         agents=tuple(m for m in manifests if isinstance(m, Agent)),
         evals=tuple(sorted((m for m in manifests if isinstance(m, Eval)), key=lambda m: m.name)),
         fixtures=tuple(m for m in manifests if isinstance(m, Fixture)),
         calibrations=tuple(m for m in manifests if isinstance(m, Calibration)),
-        broken=frozenset(name for one in parsed for name in one.broken),
+        broken=(*(one for each in parsed for one in each.broken), *map(Broken, unread)),
     )
 
 

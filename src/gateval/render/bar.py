@@ -17,21 +17,43 @@ _MEETS = {
 }
 
 
+def shown_evals(report: Report) -> Sequence[EvalComparison]:
+    """Return every Eval worth a line: not the target branch's version of one that nobody lowered,
+    that ran nothing of its own, and that is met.
+    """
+    plan = report.results.plan
+    pairs = zip(plan.evals, report.comparison.evals, strict=True)
+    return [
+        compared
+        for planned, compared in pairs
+        if planned.bar is None
+        or planned.bar.lowered
+        or planned.own_fixtures
+        or _binds(report, planned)
+    ]
+
+
 def lowered_bar(report: Report) -> Sequence[str]:
     """Return the lines on every Eval of the target branch that keeps head from passing."""
     plan = report.results.plan
     lines = [f"{lost}." for lost in plan.lost]
+    unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
     for planned, compared in _bars(report):
         if _binds(report, planned):
             lines += _lines(planned, compared)
-    if lines and plan.bar_accepted:
-        lines.append(f"Accepted by {plan.bar_accepted}: this does not block.")
+    if unread and not plan.bar_accepted:
+        unread.append(
+            "It may ask more than was measured. Mend it on the target branch and update this "
+            "branch; or have it accepted that it does not count."
+        )
+    if (lines or unread) and plan.bar_accepted:
+        unread.append(f"Accepted by {plan.bar_accepted}: this does not block.")
     elif lines:
         lines.append(
             "Meet it, or take these edits back. If they are meant, they have to be accepted: "
             "on the target branch (`policy.bar`), or locally with `--accept-bar-change`."
         )
-    return lines
+    return [*lines, *unread]
 
 
 def met_bar(report: Report) -> Sequence[str]:
@@ -39,7 +61,7 @@ def met_bar(report: Report) -> Sequence[str]:
     return [
         line
         for planned, compared in _bars(report)
-        if not _binds(report, planned)
+        if planned.bar and planned.bar.lowered and not _binds(report, planned)
         for line in _lines(planned, compared)
     ]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gateval.domain.decision import DecisionReason, GateVerdict, ReasonCode
 from gateval.domain.report import Report
+from gateval.render.bar import shown_evals
 from gateval.render.wording import count, listing
 
 
@@ -17,12 +18,20 @@ def headline(report: Report) -> str:
     if decision.verdict is GateVerdict.FAIL:
         return "; ".join(_failures(report, blocking))
     if decision.verdict is GateVerdict.INCOMPLETE:
-        planned = report.results.plan.trial_count
-        missing = planned - len(report.results.trials)
-        return f"{missing:,} of {count(planned, 'planned trial')} did not run"
+        return "; ".join(_missing(report, blocking))
     if decision.verdict is GateVerdict.INCONCLUSIVE:
         return "; ".join(_unknowns(blocking))
     return _passed(report)
+
+
+def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
+    planned = report.results.plan.trial_count
+    missing = planned - len(report.results.trials)
+    said = [f"{missing:,} of {count(planned, 'planned trial')} did not run"] if missing else []
+    unreadable = sum(reason.code is ReasonCode.BAR_UNREADABLE for reason in blocking)
+    if unreadable:
+        said.append(f"the bar cannot be read ({count(unreadable, 'problem')})")
+    return said
 
 
 def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
@@ -74,7 +83,7 @@ def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
 def _passed(report: Report) -> str:
     if report.results.plan.nothing:
         return report.results.plan.nothing.rstrip(".")
-    evals = len(report.comparison.evals)
+    evals = len(shown_evals(report))
     said = [
         "1 Eval meets its threshold" if evals == 1 else f"{evals:,} Evals meet their thresholds"
     ]

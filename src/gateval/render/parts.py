@@ -9,7 +9,7 @@ from gateval.domain.comparison import Change
 from gateval.domain.decision import PRECEDENCE
 from gateval.domain.report import Report
 from gateval.render import sections
-from gateval.render.bar import lowered_bar, met_bar
+from gateval.render.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.facts import (
     FixtureFacts,
     Standing,
@@ -46,7 +46,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
 def _table(report: Report, frame: Frame) -> Part[Any]:
     plan, decision = report.results.plan, report.decision
     evals = sorted(
-        report.comparison.evals,
+        shown_evals(report),
         key=lambda compared: PRECEDENCE.index(eval_verdict(decision, compared.eval)[0]),
     )
     return Part(
@@ -98,7 +98,12 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
         f"{fact.planned.shown_name}/{fact.fixture.name}: {passes(fact.compared)}"
         for fact in standing(facts, Standing.PASSING)
     ]
-    why = [f"{e.shown_name}: {listing([str(reason) for reason in e.why], 4)}" for e in plan.evals]
+    shown = {compared.eval for compared in shown_evals(report)}
+    why = [
+        f"{e.shown_name}: {listing([str(reason) for reason in e.why], 4)}"
+        for e in plan.evals
+        if e.name in shown
+    ]
     return [
         _fold(
             "lowered bar", "The bar moves, and head meets it", met_bar(report), sections.bullet, 2

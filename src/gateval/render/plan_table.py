@@ -72,11 +72,12 @@ def _closing(plan: Plan) -> Iterator[str]:
 
 def _evals(page: Page, plan: Plan) -> None:
     rows = []
-    for planned in plan.evals:
+    shown = [one for one in plan.evals if one.bar is None or one.bar.lowered or one.own_fixtures]
+    for planned in shown:
         cells = (
             planned.shown_name,
             planned.agent,
-            str(len(planned.fixtures)),
+            str(len(planned.own_fixtures)),
             str(planned.execution.reps_per_fixture),
             _BASELINES[planned.baseline],
             f"{_trials(planned):,}",
@@ -85,7 +86,7 @@ def _evals(page: Page, plan: Plan) -> None:
         rows.append((cells, ""))
     page.table(("Eval", "Agent", "Fixtures", "Times", "Sides", "Trials", "Judge calls"), rows)
     page.heading("Why")
-    for planned in plan.evals:
+    for planned in shown:
         reasons = ", ".join(str(reason) for reason in planned.why[:REASONS_SHOWN])
         page.line(f"{planned.shown_name}: {reasons}", indent=2)
     trials = count(sum(map(_trials, plan.evals)), "trial")
@@ -95,4 +96,4 @@ def _evals(page: Page, plan: Plan) -> None:
 
 
 def _trials(planned: PlannedEval) -> int:
-    return len(planned.fixtures) * planned.execution.reps_per_fixture * len(planned.sides)
+    return len(planned.own_fixtures) * planned.execution.reps_per_fixture * len(planned.sides)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gateval.domain.comparison import Change
 from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report
-from gateval.render.bar import lowered_bar, met_bar
+from gateval.render.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.facts import FixtureFacts, Standing, gather, silent_agents, standing
 from gateval.render.gaps import find_gaps
 from gateval.render.headline import headline
@@ -66,7 +66,7 @@ def _verdict(page: Page, report: Report) -> None:
 def _table(page: Page, report: Report) -> None:
     rows = []
     plan = report.results.plan
-    for compared in report.comparison.evals:
+    for compared in shown_evals(report):
         verdict, words = eval_verdict(report.decision, compared.eval)
         cells = (
             compared.agent,

@@ -81,7 +81,7 @@ def _was_judged(trial: Trial, judged: set[tuple[str, str]]) -> bool:
 
 def judge_questions(planned: PlannedEval) -> int:
     """Return the judge calls of an Eval when every trial is answered and no verdict repaired."""
-    asked = sum(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
+    asked = sum(a.needs_judge for fixture in planned.own_fixtures for a in fixture.assertions)
     return asked * planned.execution.reps_per_fixture * len(planned.sides)
 
 

@@ -2,167 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from gateval.domain.bar.planning import BarPlan
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.plan import Revision
 from gateval.domain.planning import Rules, plan_change
-from gateval.domain.snapshot import Snapshot
-from gateval.formats.scripted import read_scripted
-from tests.helpers.manifests import catalogue_of, parse
-
-FILES = {
-    "agents/support.yaml": """\
-apiVersion: gateval/v1
-kind: Agent
-metadata: {name: support}
-spec:
-  models: [openai/gpt-5]
-  system: Be kind.
-""",
-    "evals/support.yaml": """\
-apiVersion: gateval/v1
-kind: Eval
-metadata: {name: support-eval}
-spec:
-  targetAgent: support
-  fixtureSelector: {matchLabels: {agent: support}}
-  fixtures: [plain]
-  judge: {model: openai/gpt-5, calibration: tone, minAgreement: 0.6}
-  scoring:
-    passThreshold: 0.85
-    severityWeights: {critical: 8}
-  execution: {repsPerFixture: 3}
-""",
-    "evals/fixtures.yaml": """\
-apiVersion: gateval/v1
-kind: EvalFixture
-metadata: {name: refund, labels: {agent: support}}
-spec:
-  severity: critical
-  input: {type: prompt, payload: {prompt: I want my money back}}
-  assertions:
-    - {type: toolNotCalled, tool: send_email}
-    - {type: toolCalled, tool: clarify, before: [refund]}
-    - {type: judge, rubric: "Asks for the reason.", minScore: 0.8}
-  toolReplay: [{tool: orders, result: {order: 7}}]
-  shadowTools: [refund]
----
-apiVersion: gateval/v1
-kind: EvalFixture
-metadata: {name: plain}
-spec:
-  input: {type: prompt, payload: {prompt: hi}}
-  assertions: [{type: contains, value: hello, weight: 2, severity: high}]
-""",
-    "evals/tone.yaml": """\
-apiVersion: gateval/v1
-kind: JudgeCalibration
-metadata: {name: tone}
-spec:
-  rubric: polite
-  judgeModels: [openai/gpt-5]
-  examples: [{candidateOutput: Hello, humanScore: 1}]
-""",
-}
-SCRIPT = "rules: [{reply: fine}]\n"
-NO_PARENT = "0" * 40
-
-
-def snapshot(files: Mapping[str, str], scripts: Mapping[str, str] | None = None) -> Snapshot:
-    models = {}
-    for name, text in (scripts or {}).items():
-        model, problems = read_scripted(f".gateval/scripted/{name}.yaml", text.encode())
-        assert model is not None, problems
-        models[name] = model
-    parsed = [parse(text, path) for path, text in files.items()]
-    revision = Revision(name="x", commit=None, tree=NO_PARENT)
-    return Snapshot(revision=revision, tree={}, catalogue=catalogue_of(parsed), scripts=models)
-
-
-def edited(path: str, old: str, new: str) -> dict[str, str]:
-    assert old in FILES[path], old
-    return {**FILES, path: FILES[path].replace(old, new)}
-
-
-def bar(head: Snapshot, base: Snapshot, tip: Snapshot | None = None) -> BarPlan:
-    """The bar as a whole plan has it."""
-    plan = plan_change(head, base, Rules(Policy(), "", None), tip or base)
-    return BarPlan(tuple(one for one in plan.evals if one.bar), (), plan.lost)
-
-
-def said(found: BarPlan) -> list[str]:
-    return [str(one) for each in found.evals if each.bar for one in each.bar.lowered]
-
-
-EVAL, FIXTURES = "evals/support.yaml", "evals/fixtures.yaml"
-LOWERED = {
-    "threshold": (EVAL, "0.85", "0.50", "evals/support.yaml:10 passThreshold 0.85 → 0.50"),
-    "weights": (EVAL, "critical: 8", "critical: 1", "severityWeights critical 8 → critical 1"),
-    "no weights": (EVAL, "    severityWeights: {critical: 8}\n", "", "critical 8 → defaults"),
-    "repetitions": (EVAL, "repsPerFixture: 3", "repsPerFixture: 1", "repsPerFixture 3 → 1"),
-    "other judge": (
-        EVAL, "model: openai/gpt-5", "model: openai/gpt-5-nano",
-        "judge openai/gpt-5 → openai/gpt-5-nano",
-    ),
-    "scripted judge": (
-        EVAL, "model: openai/gpt-5", "model: scripted/yes",
-        "real judge replaced by a scripted one openai/gpt-5 → scripted/yes",
-    ),
-    "temperature": (
-        EVAL, "calibration: tone", "calibration: tone, temperature: 1.5",
-        "temperature of the judge 0 → 1.5",
-    ),
-    "calibration": (EVAL, "calibration: tone, ", "", "calibration tone → none"),
-    "agreement": (EVAL, "minAgreement: 0.6", "minAgreement: 0.1", "minAgreement 0.6 → 0.1"),
-    "no agreement": (EVAL, ", minAgreement: 0.6", "", "minAgreement 0.6 → none"),
-    "selector": (
-        EVAL, "{agent: support}", "{agent: nobody}", "no longer selects 1 fixture: refund"
-    ),
-    "list": (EVAL, "  fixtures: [plain]\n", "", "no longer selects 1 fixture: plain"),
-    "renamed fixture": (
-        FIXTURES, "name: refund, ", "name: other, ", "critical fixture refund removed"
-    ),
-    "severity": (
-        FIXTURES, "severity: critical", "severity: low", "severity of fixture refund critical → low"
-    ),
-    "input": (
-        FIXTURES, "I want my money back", "hi", "input of fixture refund"
-    ),
-    "dropped assertion": (
-        FIXTURES, "    - {type: toolNotCalled, tool: send_email}\n", "",
-        "assertion toolNotCalled send_email of fixture refund dropped",
-    ),
-    "weaker order": (
-        FIXTURES, ", before: [refund]", "",
-        'assertion toolCalled clarify of fixture refund changed {"before":["refund"]} → {}',
-    ),
-    "other text": (
-        FIXTURES, "value: hello", "value: h",
-        'assertion contains hello of fixture plain changed {"value":"hello"} → {"value":"h"}',
-    ),
-    "rubric": (
-        FIXTURES, "Asks for the reason.", "Answers.",
-        "rubric of fixture refund reworded Asks for the reason. → Answers.",
-    ),
-    "judge score": (
-        FIXTURES, "minScore: 0.8", "minScore: 0.1",
-        'assertion judge of fixture refund changed {"minScore":0.8} → {"minScore":0.1}',
-    ),
-    "assertion weight": (
-        FIXTURES, "weight: 2", "weight: 0.1",
-        "weight of assertion contains hello of fixture plain 2 → 0.1",
-    ),
-    "assertion severity": (
-        FIXTURES, ", severity: high}", "}",
-        "severity of assertion contains hello of fixture plain high → the fixture's",
-    ),
-    "tool replay": (FIXTURES, "{order: 7}", "{order: 8}", "toolReplay of fixture refund"),
-    "shadow tools": (FIXTURES, "shadowTools: [refund]", "shadowTools: []", "shadowTools of fixture refund"),
-}  # fmt: skip
+from tests.helpers.bars import (
+    EVAL,
+    FILES,
+    FIXTURES,
+    HARMLESS,
+    LOWERED,
+    SCRIPT,
+    bar,
+    edited,
+    said,
+    snapshot,
+)
 
 
 @pytest.mark.parametrize("case", LOWERED)
@@ -232,31 +88,15 @@ def test_fixtures_that_are_added_cannot_outweigh_a_failure() -> None:
     plain = FILES[FIXTURES].split("---\n")[1]
     easy = plain.replace("name: plain", "name: easy, labels: {agent: support}")
     more = f"{FILES[FIXTURES]}---\n{easy}"
-    assert bar(snapshot({**FILES, FIXTURES: more}), snapshot(FILES)) == BarPlan()
+    (alone,) = bar(snapshot({**FILES, FIXTURES: more}), snapshot(FILES)).evals
+    assert alone.own_fixtures == (), "nothing runs again, whether or not the Agent is touched"
+    assert alone.bar is not None
+    assert alone.bar.lowered == ()
     agent = FILES["agents/support.yaml"].replace("Be kind.", "Be brief.")
     files = {**FILES, FIXTURES: more, "agents/support.yaml": agent}
     (planned,) = bar(snapshot(files), snapshot(FILES)).evals
     assert planned.own_fixtures == (), "nothing runs again"
     assert [fixture.name for fixture in planned.fixtures] == ["plain", "refund"]
-
-
-HARMLESS = {
-    "raised threshold": edited(EVAL, "0.85", "0.95"),
-    "moved fixtures": {
-        **{path: text for path, text in FILES.items() if path != FIXTURES},
-        "elsewhere/fixtures.yaml": FILES[FIXTURES],
-    },
-    "reformatted": edited(FIXTURES, "{type: contains, value: hello,", "{ value: 'hello' , type: contains,"),
-    "comment": edited(FIXTURES, "kind: EvalFixture\n", "kind: EvalFixture # one case\n"),
-    "new label": edited(FIXTURES, "{agent: support}", "{agent: support, team: a}"),
-    "description": edited(FIXTURES, "severity: critical", "severity: critical\n  description: Why"),
-    "time limit": edited(EVAL, "repsPerFixture: 3", "repsPerFixture: 3, timeoutSeconds: 900"),
-    "side by side": edited(EVAL, "repsPerFixture: 3", "repsPerFixture: 3, parallel: 9"),
-    "more repetitions": edited(EVAL, "repsPerFixture: 3", "repsPerFixture: 5"),
-    "selected by name": edited(EVAL, "fixtures: [plain]", "fixtures: [plain, refund]"),
-    "schedule": edited(EVAL, "  execution:", "  schedule: '0 3 * * *'\n  execution:"),
-    "the agent alone": edited("agents/support.yaml", "Be kind.", "Be brief."),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", HARMLESS)

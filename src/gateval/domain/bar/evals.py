@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.bar.fixtures import lowered_in_fixture, same_test
 from gateval.domain.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.manifests.severity import Severity
+from gateval.domain.paths import show_path
+from gateval.domain.place import Place
 from gateval.domain.plan import Lowered
 from gateval.domain.selection import script_name
 from gateval.domain.snapshot import Snapshot
@@ -38,6 +41,53 @@ def lowered(before: Eval, tip: Snapshot, head: Snapshot) -> tuple[Lowered, ...]:
         *_judge(before, after, tip, head),
         *_fixtures(before, after, tip, head),
     )
+
+
+def lowered_parts(asked: Eval, tip: Snapshot, base: Snapshot, head: Snapshot) -> Iterator[Lowered]:
+    """Yield what head lowers of what an Eval of the base tip uses, as it was at the merge-base.
+
+    That is: its fixtures, the script of its judge, and its calibration. The Eval itself may have
+    come later.
+    """
+    used = {
+        one.name
+        for one in (*select_fixtures(asked, tip.catalogue), *select_fixtures(asked, base.catalogue))
+    }
+    unselected: list[Fixture] = []
+    for name in sorted(used):
+        old, new = base.catalogue.fixture(name), head.catalogue.fixture(name)
+        if old is None or old is new:
+            continue
+        if new is None:
+            yield Lowered(place=old.place, what=f"{old.severity} fixture {name} removed")
+        elif _selects(asked, old) and not _selects(asked, new):
+            unselected.append(old)
+        elif not same_test(old, new):
+            yield from lowered_in_fixture(old, new)
+    yield from _no_longer(unselected, asked.place)
+    yield from _script(asked, base, head)
+    name = asked.judge.calibration or ""
+    was, now = base.catalogue.calibration(name), head.catalogue.calibration(name)
+    if was is not None and (now is None or now.digest != was.digest):
+        word = "removed" if now is None else "changed"
+        yield Lowered(place=(now or was).place, what=f"calibration {name} {word}")
+
+
+def _selects(asked: Eval, fixture: Fixture) -> bool:
+    selector = asked.fixture_selector
+    by_label = selector is not None and selector.match_labels.items() <= fixture.labels.items()
+    return by_label or fixture.name in asked.fixtures
+
+
+def _script(asked: Eval, base: Snapshot, head: Snapshot) -> Iterator[Lowered]:
+    """A judge's script that was there and is another now. Scripts nobody names are not read."""
+    name = script_name(asked.judge.model)
+    path = f"{SCRIPTED_FOLDER}/{name}.yaml"
+    if name is None or path not in base.tree or base.tree[path] == head.tree.get(path):
+        return
+    was, now = base.scripts.get(name), head.scripts.get(name)
+    if was is None or now is None or was.digest != now.digest:
+        yield Lowered(place=Place(file=show_path(path)), what=f"scripted judge {name} changed")
 
 
 def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
@@ -124,11 +174,14 @@ def _fixtures(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> Itera
             yield Lowered(place=old.place, what=f"{old.severity} fixture {old.name} removed")
         else:
             unselected.append(old)
-    if unselected:
-        names = [fixture.name for fixture in unselected[:NAMES_SHOWN]]
-        more = f" and {len(unselected) - NAMES_SHOWN} more" if len(unselected) > NAMES_SHOWN else ""
-        noun = "fixture" if len(unselected) == 1 else "fixtures"
-        yield Lowered(
-            place=after.places.get("spec.fixtureSelector", after.place),
-            what=f"no longer selects {len(unselected)} {noun}: {', '.join(names)}{more}",
-        )
+    yield from _no_longer(unselected, after.places.get("spec.fixtureSelector", after.place))
+
+
+def _no_longer(unselected: Sequence[Fixture], place: Place) -> Iterator[Lowered]:
+    if not unselected:
+        return
+    names = [fixture.name for fixture in unselected[:NAMES_SHOWN]]
+    more = f" and {len(unselected) - NAMES_SHOWN} more" if len(unselected) > NAMES_SHOWN else ""
+    noun = "fixture" if len(unselected) == 1 else "fixtures"
+    what = f"no longer selects {len(unselected)} {noun}: {', '.join(names)}{more}"
+    yield Lowered(place=place, what=what)

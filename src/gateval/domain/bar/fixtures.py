@@ -21,7 +21,7 @@ def same_test(before: Fixture, after: Fixture) -> bool:
 
     What describes a fixture (labels, kind, description, origin) and where it stands do not matter.
     """
-    return _test(before) == _test(after)
+    return before.digest == after.digest or _test(before) == _test(after)
 
 
 def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:

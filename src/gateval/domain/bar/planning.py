@@ -6,11 +6,13 @@ counts for both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gateval.domain.bar.evals import lowered, same_judge
+from gateval.domain.bar.doubts import about_eval, tip_doubts
+from gateval.domain.bar.evals import lowered, lowered_parts, same_judge
 from gateval.domain.bar.fixtures import same_test
+from gateval.domain.bar.names import free_name
 from gateval.domain.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
@@ -20,6 +22,7 @@ from gateval.domain.plan import (
     Bar,
     Baseline,
     ChangeKind,
+    Doubt,
     Lowered,
     PlannedEval,
     Reason,
@@ -27,18 +30,17 @@ from gateval.domain.plan import (
 from gateval.domain.selection import script_name
 from gateval.domain.snapshot import Snapshot
 
-SUFFIX = ".base-tip"
-"""Added to the name of an Eval or a scripted judge as the base tip has it."""
-
 
 class BarPlan(NamedTuple):
     """The base tip's Evals to run, the scripted judges that only they need, and what is lost:
-    Evals whose Agent the change removes, so that nothing can run.
+    Evals whose Agent the change removes, so that nothing can run. `doubts` is what may ask more,
+    and cannot be read.
     """
 
     evals: tuple[PlannedEval, ...] = ()
     scripts: tuple[ScriptedModel, ...] = ()
     lost: tuple[Lowered, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 class _Sides(NamedTuple):
@@ -63,42 +65,62 @@ def plan_bar(
     `changes` are the changed Agents by name, `planned` head's own Evals that run.
     """
     sides = _Sides(head, base, tip, changes, {one.name: one for one in planned})
+    touched = [asked for asked in tip.catalogue.evals if _concerns(asked, sides)]
+    renamed = _script_names(sides)
+    taken = {one.name for one in head.catalogue.evals}
     evals: list[PlannedEval] = []
     scripts: dict[str, ScriptedModel] = {}
     lost: list[Lowered] = []
-    for asked in tip.catalogue.evals:
-        if not _concerns(asked, sides):
-            continue
+    for asked in touched:
         if head.catalogue.agent(asked.target_agent) is None:
             lost += _lost(asked, sides)
             continue
-        found = _bar_eval(asked, sides)
+        found = None if about_eval(asked, tip) else _bar_eval(asked, sides, renamed, taken)
         if found is not None:
+            taken.add(found.name)
             evals.append(found)
-            scripts |= _scripts(asked, found, sides)
-    return BarPlan(tuple(evals), tuple(scripts.values()), tuple(lost))
+            scripts |= _scripts(asked, renamed, tip)
+    touches = bool(changes or planned or touched)
+    doubts = tip_doubts(head, base, tip, changes, touched, touches=touches)
+    return BarPlan(tuple(evals), tuple(scripts.values()), tuple(lost), doubts)
 
 
 def _concerns(asked: Eval, sides: _Sides) -> bool:
-    """Whether the change touches the Agent, or makes the Eval ask less than at the merge-base.
+    """Whether the change touches what an Eval of the base tip is about.
 
-    An Eval that is new on the base tip binds too, once the change touches its Agent.
+    That is: its Agent; head's version of it, which runs; what it asked at the merge-base; or a
+    part that it uses now and that was there at the merge-base, though the Eval may not have been.
     """
-    if asked.target_agent in sides.changes:
+    if asked.target_agent in sides.changes or asked.name in sides.planned:
         return True
     before = sides.base.catalogue.eval(asked.name)
-    return before is not None and bool(lowered(before, sides.base, sides.head))
+    if before is not None:
+        asks_less = bool(lowered(before, sides.base, sides.head))
+    else:
+        asks_less = _unread(asked, sides) and bool(lowered(asked, sides.tip, sides.head))
+    return asks_less or any(lowered_parts(asked, sides.tip, sides.base, sides.head))
+
+
+def _unread(asked: Eval, sides: _Sides) -> bool:
+    """Whether the Eval may have been at the merge-base, where something cannot be read."""
+    return any(
+        not one.kind or (one.kind == "Eval" and one.name in {"", asked.name})
+        for one in sides.base.catalogue.broken
+    )
 
 
 def _lost(asked: Eval, sides: _Sides) -> Iterator[Lowered]:
-    if sides.base.catalogue.agent(asked.target_agent) is not None:
+    base, name = sides.base.catalogue, asked.target_agent
+    if base.agent(name) is not None or base.is_broken("Agent", name):
         yield Lowered(
             place=asked.place,
             what=f"Agent {asked.target_agent} removed: Eval {asked.name} has nothing to run",
         )
 
 
-def _bar_eval(asked: Eval, sides: _Sides) -> PlannedEval | None:
+def _bar_eval(
+    asked: Eval, sides: _Sides, renamed: Mapping[str, str], taken: Container[str]
+) -> PlannedEval | None:
     """The Eval as the base tip has it, or None when head's own asks all of it."""
     fixtures = select_fixtures(asked, sides.tip.catalogue)
     if not fixtures:
@@ -111,14 +133,18 @@ def _bar_eval(asked: Eval, sides: _Sides) -> PlannedEval | None:
     if not said and ours and all_reused and _asks_as_much(ours, asked, running, fixtures):
         return None
     change = sides.changes.get(asked.target_agent)
+    script = script_name(asked.judge.model) or ""
+    model = asked.judge.model
+    if script in renamed:
+        model = f"{SCRIPTED_PROVIDER}/{renamed[script]}"
     reps = asked.execution.reps_per_fixture
     if reused and ours is not None:
         reps = ours.execution.reps_per_fixture
     return PlannedEval(
-        name=_free_name(asked.name, sides),
+        name=free_name(asked.name, taken),
         place=asked.place,
         agent=asked.target_agent,
-        judge=asked.judge.model_copy(update={"model": _judge_model(asked, sides)}),
+        judge=asked.judge.model_copy(update={"model": model}),
         scoring=asked.scoring,
         execution=asked.execution.model_copy(update={"reps_per_fixture": reps}),
         baseline=_baseline(change),
@@ -134,12 +160,15 @@ def _bar_eval(asked: Eval, sides: _Sides) -> PlannedEval | None:
 
 def _said(asked: Eval, sides: _Sides) -> tuple[Lowered, ...]:
     """What head asks less, and of it what only the target branch has brought since."""
-    before = sides.base.catalogue.eval(asked.name)
-    own = {one.what for one in lowered(before, sides.base, sides.head)} if before else set()
-    return tuple(
-        one.model_copy(update={"moved": one.what not in own})
-        for one in lowered(asked, sides.tip, sides.head)
-    )
+    before, ours = sides.base.catalogue.eval(asked.name), sides.head.catalogue.eval(asked.name)
+    own = tuple(lowered(before, sides.base, sides.head)) if before else ()
+    own += tuple(lowered_parts(asked, sides.tip, sides.base, sides.head))
+    if ours is None and before is None and not _unread(asked, sides):
+        since = Lowered(place=asked.place, what=f"Eval {asked.name} added", moved=True)
+        return (since, *own)
+    words = {one.what for one in own}
+    now = lowered(asked, sides.tip, sides.head)
+    return tuple(one.model_copy(update={"moved": one.what not in words}) for one in now)
 
 
 def _reusable(
@@ -186,29 +215,21 @@ def _baseline(change: AgentChange | None) -> Baseline:
     return Baseline.NEW_AGENT if change.kind is ChangeKind.NEW else Baseline.MERGE_BASE
 
 
-def _free_name(name: str, sides: _Sides) -> str:
-    """A name for the base tip's version that no Eval of head has."""
-    free = f"{name}{SUFFIX}"
-    while sides.head.catalogue.eval(free) is not None:
-        free += SUFFIX
-    return free
+def _script_names(sides: _Sides) -> Mapping[str, str]:
+    """Names of their own for the scripts of the base tip that head changes or no longer has."""
+    taken = {*sides.head.scripts, *sides.tip.scripts}
+    names: dict[str, str] = {}
+    for name, script in sorted(sides.tip.scripts.items()):
+        new = sides.head.scripts.get(name)
+        if new is None or new.digest != script.digest:
+            names[name] = free_name(name, taken)
+            taken.add(names[name])
+    return names
 
 
-def _judge_model(asked: Eval, sides: _Sides) -> str | None:
-    """The judge's model; a scripted one that head changes goes by a name of its own."""
+def _scripts(asked: Eval, renamed: Mapping[str, str], tip: Snapshot) -> Mapping[str, ScriptedModel]:
     script = script_name(asked.judge.model)
-    if script is None or not _differs(script, sides):
-        return asked.judge.model
-    return f"{SCRIPTED_PROVIDER}/{script}{SUFFIX}"
-
-
-def _scripts(asked: Eval, planned: PlannedEval, sides: _Sides) -> dict[str, ScriptedModel]:
-    script, name = script_name(asked.judge.model), script_name(planned.judge.model)
-    if script is None or name is None or script not in sides.tip.scripts:
+    if script is None or script not in renamed:
         return {}
-    return {name: sides.tip.scripts[script].model_copy(update={"name": name})}
-
-
-def _differs(script: str, sides: _Sides) -> bool:
-    old, new = sides.tip.scripts.get(script), sides.head.scripts.get(script)
-    return old is not None and (new is None or new.digest != old.digest)
+    name = renamed[script]
+    return {name: tip.scripts[script].model_copy(update={"name": name})}
