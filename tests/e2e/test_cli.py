@@ -319,6 +319,22 @@ def test_the_decision_stands_where_nobody_listens(shop: Repo, redirected: str) -
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("worse", [False, True])
+@pytest.mark.parametrize("read", ["Running", "trials: ", "Gateval: "])
+def test_the_decision_stands_where_somebody_stops_reading(
+    shop: Repo, read: str, *, worse: bool
+) -> None:
+    shop.write("agents/prompts/support.md", PROMPT + "Be brief.\n")
+    if worse:
+        regress(shop)
+    line = f"{{ gateval check 2>&1; echo $? >status; }} | grep -q -m 1 '{read}'"
+    shell(shop, line)
+    status = int((shop.path / "status").read_text())
+    assert status in ({1, 3} if worse else {0, 3}), "1 is a decision, and 0 is one"
+    if read == "Gateval: ":
+        assert status == (1 if worse else 0)
+
+
 def test_output_that_does_not_get_through_is_no_success(shop: Repo) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
@@ -18,6 +20,9 @@ from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import confirm_revisions, find_head
 from gateval.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from gateval.app.measure import Measured
 
 
 def check_change(
@@ -77,6 +82,15 @@ def carry_out(
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     measured = measure(plan, repository, settings, folder)
+    with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
+        _show(measured, settings)
+        print(f"Results: {folder.path}", file=sys.stderr)
+        if measured.interrupted:
+            print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
+    return EXIT_INTERRUPTED if measured.interrupted else measured.report.decision.exit_code
+
+
+def _show(measured: Measured, settings: Settings) -> None:
     screen = screen_of(sys.stdout, settings.environ)
     if screen == PAPER:
         sys.stdout.write(measured.views["summary"])
@@ -84,8 +98,3 @@ def carry_out(
         from gateval.app.views import summary_for
 
         sys.stdout.write(summary_for(measured.report, screen))
-    print(f"Results: {folder.path}", file=sys.stderr)
-    if measured.interrupted:
-        print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    return measured.report.decision.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
@@ -14,6 +15,7 @@ from gateval.app.names import PLAN_FILE, TRIALS_FILE
 from gateval.app.views import VIEWS, all_views, summary_for
 from gateval.domain.paths import show_path
 from gateval.domain.plan import Plan
+from gateval.domain.report import Report
 from gateval.domain.results import Results, RunInfo
 from gateval.errors import StageFileError
 from gateval.pipeline.run import report_on, results_of
@@ -30,11 +32,17 @@ def report_results(
         folder = create_results_folder(output, SystemClock(), chosen=output)
         publish_local(all_views(report), folder)
         print(f"Results: {folder.path}", file=sys.stderr)
-    elif view == "summary":
+    else:
+        with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
+            _print(report, view, environ)
+    return report.decision.exit_code
+
+
+def _print(report: Report, view: str, environ: Mapping[str, str]) -> None:
+    if view == "summary":
         sys.stdout.write(summary_for(report, screen_of(sys.stdout, environ)))
     else:
         sys.stdout.write(VIEWS[view](report))
-    return report.decision.exit_code
 
 
 def read_results(stored: Path) -> Results:

@@ -19,7 +19,7 @@ from gateval.cli.report import report
 from gateval.cli.run import run_command
 from gateval.cli.schema import schema
 from gateval.cli.validate import validate
-from gateval.errors import EXIT_USAGE
+from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 
 @click.group(
@@ -61,6 +61,8 @@ def _run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         error.show(sys.stderr)
         return EXIT_USAGE
+    except SystemExit as end:  # how click takes it that nobody reads on; its 1 is no decision
+        return EXIT_NOT_EVALUATED if end.code else EXIT_PASS
     except click.Abort:  # how click calls Ctrl-C
         raise KeyboardInterrupt from None
     return code if isinstance(code, int) else 0
