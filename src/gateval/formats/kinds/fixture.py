@@ -20,7 +20,6 @@ from gateval.domain.place import Problem
 from gateval.formats.sentences import unknown_word
 from gateval.formats.validation import PROBLEM_LIMIT, problem_at, validate
 from gateval.formats.written import Kind, Read, Source, Written, canonical, meaning
-from gateval.formats.yaml_document import Document, DocumentPath
 
 
 class AssertionCommon(Spec):
@@ -138,7 +137,7 @@ def _read_assertion(
     document, path = source.document, ("spec", "assertions", index)
     common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
     options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
-    common, problems = _read_common(common_raw, document, path)
+    common, problems = validate(AssertionCommon, common_raw, document, path)
     kind = raw.get("type")
     if not isinstance(kind, str):
         return None, problems
@@ -159,15 +158,6 @@ def _read_assertion(
         place=document.place(path),
     )
     return assertion, ()
-
-
-def _read_common(
-    raw: JsonObject, document: Document, path: DocumentPath
-) -> tuple[AssertionCommon | None, tuple[Problem, ...]]:
-    kind = raw.get("type")
-    if len(raw) == 1 and isinstance(kind, str):  # as nearly all are: nothing is left to check
-        return AssertionCommon.model_construct(type=kind), ()
-    return validate(AssertionCommon, raw, document, path)
 
 
 def _meant(assertion: AssertionSpec) -> JsonValue:
