@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
+
 LINE_WIDTH = 500
 """Characters kept of one line that is shown to a person."""
 
@@ -38,15 +41,18 @@ class Capture:
         return bytes(self._kept[-count:]) if count > 0 else b""
 
 
-def last_lines(data: bytes, count: int, *, without: str = "") -> tuple[str, ...]:
+def last_lines(data: bytes, count: int, *, polls: str = "") -> tuple[str, ...]:
     """Return the last `count` lines that are not blank, each cut at `LINE_WIDTH` characters.
 
-    Lines that hold `without`, unless it is empty, are left out.
+    With `polls`, which is how a log names a request that was made over and over, what it says of
+    that is left out: lines that hold it, and repetitions that differ in nothing but digits.
     """
-    lines = data.decode("utf-8", "replace").splitlines()
-    shown = [
-        line.rstrip()[:LINE_WIDTH]
-        for line in lines
-        if line.strip() and not (without and without in line)
-    ]
-    return tuple(shown[-count:]) if count > 0 else ()
+    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    if polls:
+        rest = (line for line in lines if polls not in line)
+        lines = [next(alike) for _, alike in groupby(rest, key=_without_digits)]
+    return tuple(line.rstrip()[:LINE_WIDTH] for line in lines[-count:]) if count > 0 else ()
+
+
+def _without_digits(line: str) -> str:
+    return re.sub(r"[0-9]+", "0", line)

@@ -50,13 +50,13 @@ def how_it_ended(ran: Ran, limits: Limits) -> str:
     return f"ended with exit code {ran.code}"
 
 
-def told(reason: str, ran: Ran, command: str, *, without: str = "") -> NoAnswer:
+def told(reason: str, ran: Ran, command: str, *, polls: str = "") -> NoAnswer:
     """The answer of a candidate at fault: the reason, the command's line, what was printed last.
 
-    Lines that hold `without` are left out: what a server logs about our own requests.
+    `polls` is how a server's log names requests of our own that are left out of it.
     """
-    errors = last_lines(ran.stderr, DETAIL_LINES, without=without)
-    prints = last_lines(ran.stdout, DETAIL_LINES - len(errors), without=without)
+    errors = last_lines(ran.stderr, DETAIL_LINES, polls=polls)
+    prints = last_lines(ran.stdout, DETAIL_LINES - len(errors), polls=polls)
     return NoAnswer(
         cause=Cause.CANDIDATE,
         reason=reason,

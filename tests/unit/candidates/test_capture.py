@@ -31,7 +31,8 @@ def test_last_lines_are_text_a_person_can_read() -> None:
     assert last_lines(b"", 5) == ()
 
 
-def test_lines_about_one_thing_can_be_left_out() -> None:
-    polls = "".join(f'[{n}:00] "GET /up" 404 -\n' for n in range(30))
+def test_what_a_log_says_of_polls_is_left_out() -> None:
+    polls = "".join(f'[{n}:00] not found\n[{n}:00] "GET /up" 404 -\n' for n in range(30))
     data = f"listening\n{polls}no database\n".encode()
-    assert last_lines(data, 20, without="GET /up") == ("listening", "no database")
+    assert last_lines(data, 20, polls="GET /up") == ("listening", "[0:00] not found", "no database")
+    assert len(last_lines(data, 99)) == 62

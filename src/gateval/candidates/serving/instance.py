@@ -114,9 +114,9 @@ async def _start_at(blueprint: Blueprint, port: int) -> Instance | NoAnswer:
     except NotReady as error:
         ran = await instance.stop()
         how = f"{instance.how_it_ended(ran)} before it was ready" if error.ended else str(error)
-        polled = blueprint.options.ready.path
-        without = f"GET {polled}" if polled else ""
-        return told(f"The server {how}.", ran, server_line(blueprint.argv), without=without)
+        path = blueprint.options.ready.path
+        polls = f"GET {path}" if path else ""
+        return told(f"The server {how}.", ran, server_line(blueprint.argv), polls=polls)
     except BaseException:
         await instance.stop()
         raise
