@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gateval.domain.bar.closures import narrowed_closures
 from gateval.domain.bar.doubts import base_doubts
 from gateval.domain.bar.planning import BarPlan, plan_bar
+from gateval.domain.bar.rules import RulesEdit, laxer_rules, other_edits
 from gateval.domain.base import digest
 from gateval.domain.catalogue import select_fixtures
 from gateval.domain.change import detect_changes, meaning, scripted_names, system_text
@@ -40,11 +42,15 @@ from gateval.domain.trial import Side
 
 @dataclass(frozen=True)
 class Rules:
-    """The policy that applies, where it was read, and the base tip it came from."""
+    """The policy that applies, where it was read, and the base tip it came from.
+
+    `edit` is what the change does to the gate config; None if it leaves that alone.
+    """
 
     policy: Policy
     source: str
     base_tip: Revision | None
+    edit: RulesEdit | None = None
 
 
 def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | None = None) -> Plan:
@@ -68,6 +74,9 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         planned = _without(planned, bar)
         bar = plan_bar(head, base, tip, by_name, planned)
     planned += bar.evals
+    lost = (*bar.lost, *(laxer_rules(rules.edit) if rules.edit else ()))
+    if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
+        lost += tuple(narrowed_closures(head, base, tip, changes))
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
     return Plan(
@@ -81,10 +90,14 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         agents=(*_definitions(planned, head, Side.HEAD), *_definitions(planned, base, Side.BASE)),
         evals=tuple(planned),
         removed=removed,
-        lost=bar.lost,
+        lost=lost,
         doubts=doubts,
         scripts=_scripts(planned, head, base, bar.scripts),
-        warnings=(*_warnings(planned, changes, head, base), *_tip_warnings(base, tip)),
+        warnings=(
+            *_warnings(planned, changes, head, base),
+            *_tip_warnings(base, tip),
+            *_rules_warnings(rules.edit),
+        ),
         nothing="" if planned else why_nothing(changes, doubts, head, base),
     )
 
@@ -220,6 +233,15 @@ def _warnings(
                     f"Agent {name} depends on the submodule {show_path(path)}; a candidate "
                     "gets an empty folder there."
                 )
+
+
+def _rules_warnings(edit: RulesEdit | None) -> Iterable[str]:
+    others = other_edits(edit) if edit else ()
+    if edit and others:
+        yield (
+            f"The change edits {edit.file}: {'; '.join(others)}. The target branch's rules decide "
+            "here; the edit takes effect after the merge."
+        )
 
 
 def _tip_warnings(base: Snapshot, tip: Snapshot | None) -> Iterable[str]:

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gateval.candidates.allowlist import refusals
 from gateval.domain.closure import closure_of
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.paths import resolve_path, show_path
-from gateval.domain.place import Place, Problem, sort_problems
+from gateval.domain.place import Problem, sort_problems
 from gateval.domain.plan import Revision
 from gateval.domain.planning import Rules
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests, UsageError
-from gateval.formats.gate_config import read_gate_config
 from gateval.formats.registries import Registries
 from gateval.pipeline.library import Library
+from gateval.pipeline.rules import read_edit, read_rules
 from gateval.pipeline.snapshots import snapshot_of
 from gateval.ports import Repository
 
@@ -65,6 +64,8 @@ def read_change(
             f"There is no gate config {show_path(config_path)}.",
             hint="Paths count from the repository's root.",
         )
+    edit = read_edit(repository, trees[head.tree], trees[base.tree], config, config_path)
+    rules = replace(rules, edit=edit)
     library = Library(repository, registries, config)
     library.load(trees[head.tree])
     changed = changed_paths(trees[head.tree], trees[base.tree])
@@ -118,35 +119,6 @@ def _survey(
     library = Library(repository, registries, config)
     library.load(tree)
     return snapshot_of(revision, tree, library)
-
-
-def read_rules(
-    repository: Repository, base_tip: Revision, path: str = GATE_CONFIG_PATH
-) -> tuple[Rules, GateConfig]:
-    """Read the gate config from the base tip; its absence means the defaults.
-
-    Raises `InvalidManifests` when it is there but wrong: a broken rule is not a missing one.
-    """
-    tree = repository.tree(base_tip)
-    entry = tree.get(path)
-    if entry is None:
-        source = f"defaults ({show_path(path)} is absent at {base_tip.short})"
-        return Rules(GateConfig().policy, source, base_tip), GateConfig()
-    data = repository.blobs([entry.oid], limit=Library.FILE_LIMIT)[entry.oid]
-    config, problems = read_gate_config(path, data or b"")
-    problems = (*problems, *_refused_variables(config, path))
-    if config is None or problems:
-        raise InvalidManifests(problems, hint="The gate config of the base applies; mend it there.")
-    return Rules(config.policy, f"{show_path(path)} at {base_tip.short}", base_tip), config
-
-
-def _refused_variables(config: GateConfig | None, path: str) -> tuple[Problem, ...]:
-    names = config.policy.candidate_env if config else ()
-    place = Place(file=show_path(path))
-    return tuple(
-        Problem(place=place, path="policy.candidateEnv", message=sentence)
-        for sentence in refusals(names)
-    )
 
 
 def _selects(changed: frozenset[str], head: Snapshot, base: Tree, library: Library) -> bool:

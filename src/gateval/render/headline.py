@@ -48,7 +48,11 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
         said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
     if lowered := by_code.get(ReasonCode.LOWERED_BAR):
-        said.append(f"the target branch's bar is not met ({count(len(lowered), 'Eval')})")
+        evals = sum(bool(reason.eval) for reason in lowered)
+        if evals:
+            said.append(f"the target branch's bar is not met ({count(evals, 'Eval')})")
+        if edits := len(lowered) - evals:
+            said.append(f"{count(edits, 'edit')} of what the gate asks not accepted")
     if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
         verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
         said.append(f"{_evals(report, below)} {verb}")
