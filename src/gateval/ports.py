@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -49,9 +49,10 @@ class Repository(Protocol):
     def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
         """The contents of these blobs; None for one larger than `limit` bytes."""
 
-    def export(self, revision: Revision, folder: Path) -> None:
+    def export(self, revision: Revision, folder: Path, hidden: Collection[str] = ()) -> None:
         """Write the files of a revision into an empty folder, byte for byte, without `.git`.
 
+        Of the files at the paths in `hidden`, only the folders come out.
         Symbolic links that lead out of the folder are refused with `RepositoryError`.
         """
 

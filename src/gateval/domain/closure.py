@@ -3,7 +3,7 @@
 With `watch`, the files it matches; without, for a runtime that starts a process, every tracked
 file under `cwd` and tracked paths named in `setup` and `command`. What a symbolic link in there
 points to belongs to it. The manifest itself counts by its meaning, and so do other manifests that
-happen to stand in the same folder: they are no code.
+happen to stand in the same folder: they are no code, and no candidate gets them (`is_hidden`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Closure:
     """Tells which paths belong.
 
     `roots` are folders or files ("" is the whole repository), `patterns` those of `watch` that have
-    wildcards, both from the repository root. `not_code` are the manifests.
+    wildcards, both from the repository root. `hidden` says what no candidate gets.
     """
 
     folder: str
     roots: frozenset[str]
     patterns: tuple[str, ...]
-    not_code: frozenset[str]
+    hidden: Callable[[str], bool]
 
     @cached_property
     def watched(self) -> Callable[[str], bool]:
@@ -40,7 +40,7 @@ class Closure:
 
     def covers(self, path: str) -> bool:
         """Whether a file at this path belongs to the closure, present or not."""
-        if path in self.not_code or path.startswith(".gateval/"):
+        if self.hidden(path):
             return False
         if any(_under(path, root) for root in self.roots):
             return True
@@ -73,9 +73,7 @@ def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
                 (patterns if has_wildcard(resolved) else roots).add(resolved)
     elif agent.runtime_type != MODEL_RUNTIME:
         roots |= _process_roots(agent, snapshot)
-    closure = Closure(
-        agent.folder, frozenset(roots), tuple(sorted(patterns)), snapshot.manifest_paths
-    )
+    closure = Closure(agent.folder, frozenset(roots), tuple(sorted(patterns)), snapshot.is_hidden)
     return _follow_links(closure, snapshot.links)
 
 
@@ -114,7 +112,7 @@ def _follow_links(closure: Closure, links: Mapping[str, str]) -> Closure:
     """Add what symbolic links inside the closure point to, until nothing new comes."""
     roots = set(closure.roots)
     while True:
-        grown = Closure(closure.folder, frozenset(roots), closure.patterns, closure.not_code)
+        grown = Closure(closure.folder, frozenset(roots), closure.patterns, closure.hidden)
         found = set(_targets(grown, links)) - roots
         if not found:
             return grown

@@ -206,6 +206,13 @@ class SideScripts(Value):
     models: tuple[ScriptedModel, ...]
 
 
+class HiddenFiles(Value):
+    """The paths of a side's revision that no candidate gets."""
+
+    side: Side
+    paths: tuple[str, ...]
+
+
 class Plan(Value):
     """What `run` needs, and nothing that it has to look up again but files of the two trees.
 
@@ -234,6 +241,7 @@ class Plan(Value):
     doubts: tuple[Doubt, ...] = ()
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
+    hidden: tuple[HiddenFiles, ...] = ()
     warnings: tuple[str, ...] = ()
     nothing: str = ""
 

@@ -18,6 +18,7 @@ from gateval.domain.closure import (
     closure_of,
     working_directory,
 )
+from gateval.domain.hiding import hidden_files
 from gateval.domain.idle import why_nothing
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec
 from gateval.domain.manifests.evaluation import Eval
@@ -93,6 +94,7 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         lost=lost,
         doubts=doubts,
         scripts=_scripts(planned, head, base, bar.scripts),
+        hidden=hidden_files(planned, head, base),
         warnings=(
             *_warnings(planned, changes, head, base),
             *_tip_warnings(base, tip),
@@ -126,6 +128,7 @@ def plan_revision(
         evals=tuple(planned),
         only=tuple(fixtures),
         scripts=_scripts(planned, head, None),
+        hidden=hidden_files(planned, head, None),
         warnings=tuple(_warnings(planned, (), head, None)),
         nothing="" if planned else "None of the named Evals has one of the named fixtures.",
     )

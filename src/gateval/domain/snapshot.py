@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from gateval.domain.catalogue import Catalogue
 from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.paths import resolve_path
+from gateval.domain.patterns import match_any
 from gateval.domain.place import Problem
 from gateval.domain.plan import Revision
 from gateval.domain.tree import Tree
+
+OWN_FOLDER = ".gateval/"
+"""Holds what belongs to the gate: scripted models, and results of local runs."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,31 @@ class Snapshot:
     links: Mapping[str, str] = field(default_factory=dict)
     scripts: Mapping[str, ScriptedModel] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+
+    @cached_property
+    def watched_by_name(self) -> Callable[[str], bool]:
+        """Whether an Agent's `watch` names a path itself, or a folder or pattern in `.gateval/`.
+
+        A pattern that merely takes in all that stands around (`**`) does not name it.
+        """
+        named: set[str] = set()
+        for agent in self.catalogue.agents:
+            for written in agent.spec.watch or ():
+                named.add(resolve_path(agent.folder, written.removesuffix("/**")) or "")
+        below = (*(one for one in named if f"{one}/".startswith(OWN_FOLDER)),)
+        own = match_any(below) if below else None
+        return lambda path: (
+            path in named or (own is not None and path.startswith(OWN_FOLDER) and own(path))
+        )
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether no candidate gets this file: a manifest, or one below `.gateval/`.
+
+        They say what is asked, not how it is answered: a program that reads them could be changed
+        without anybody noticing, or read its own assertions. What `watch` names is not hidden.
+        """
+        own = path in self.manifest_paths or path.startswith(OWN_FOLDER)
+        return own and not self.watched_by_name(path)
 
     @cached_property
     def paths(self) -> Sequence[str]:

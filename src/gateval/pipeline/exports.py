@@ -28,7 +28,10 @@ class RevisionExports:
                 folder = self._scratch / f"export-{side}"
                 folder.mkdir(mode=0o755, exist_ok=True)
                 revision = self._revision(side)
-                await asyncio.to_thread(self._repository.export, revision, folder)
+                hidden = {
+                    path for one in self._plan.hidden if one.side is side for path in one.paths
+                }
+                await asyncio.to_thread(self._repository.export, revision, folder, hidden)
                 self._done[side] = folder
             return self._done[side]
 

@@ -36,12 +36,15 @@ def snapshot_of(
     """Read one revision: all of it, or only the files that may hold an Agent."""
     shelf = library.shelf(tree)
     recognised = [path for path, entry in shelf.files.items() if library.is_manifest(path, entry)]
-    parsed = [
-        found
+    read = {
+        path: found
         for path in recognised
         if not agents_only or library.may_hold_agent(path, tree[path])
         if (found := library.parse(path, tree[path])) is not None
-    ]
+    }
+    parsed = list(read.values())
+    if not agents_only:  # what merely mentions us is no manifest, but as good as any file
+        recognised = [path for path, one in read.items() if one.manifests or one.problems]
     links = _links(shelf, library)
     unread = tuple(_unread(shelf, links, library))
     catalogue = _catalogue(parsed, unread)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from gateval.adapters.git.objects import Batch, batch
@@ -31,16 +31,23 @@ _FORBIDDEN = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?=/|\Z)", re.IGNORECASE | re.
 
 
 def write_tree(
-    git: Git, entries: Mapping[str, Entry], folder: Path, *, limit: int = EXPORT_LIMIT
+    git: Git,
+    entries: Mapping[str, Entry],
+    folder: Path,
+    *,
+    limit: int = EXPORT_LIMIT,
+    hidden: Collection[str] = (),
 ) -> None:
     """Write `entries` below `folder`, which is empty or does not exist yet. One git process.
 
     Files come out byte for byte with mode 644 or 755 whatever the umask is, submodules as empty
     folders, links as links. Raises `RepositoryError` for paths and links that could lead out of
     the folder or into a `.git`, when the disk is full, and beyond `limit` bytes; what was
-    written before stays there.
+    written before stays there. Of the files at the paths in `hidden`, only the folders come out.
     """
     check_paths(entries)
+    folders = {path.rpartition("/")[0] for path in hidden if path in entries} - {""}
+    entries = {path: entry for path, entry in entries.items() if path not in hidden}
     links = {path: entry.oid for path, entry in entries.items() if entry.is_symlink}
     files = {path: entry for path, entry in entries.items() if entry.is_file}
     wanted = [*links.values(), *(entry.oid for entry in files.values())]
@@ -52,6 +59,8 @@ def write_tree(
     for path, entry in entries.items():
         if entry.is_submodule:
             writer.folder(path)
+    for path in folders:
+        writer.folder(path)
     # Links come last, so that nothing is ever written through one.
     for path, target in targets.items():
         writer.link(path, target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,9 +79,12 @@ class GitRepository:
         """The contents of these blobs; None for one larger than `limit` bytes."""
         return objects.read_blobs(self._git, oids, limit)
 
-    def export(self, revision: Revision, folder: Path) -> None:
-        """Write the files of a revision into an empty (or new) folder, byte for byte."""
-        export.write_tree(self._git, self.tree(revision), folder)
+    def export(self, revision: Revision, folder: Path, hidden: Collection[str] = ()) -> None:
+        """Write the files of a revision into an empty (or new) folder, byte for byte.
+
+        Of the files at the paths in `hidden`, only the folders come out.
+        """
+        export.write_tree(self._git, self.tree(revision), folder, hidden=hidden)
 
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of `paths` that hold a Git LFS pointer instead of the file's content."""

@@ -46,8 +46,8 @@ def _lost(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> list[str]:
         return []
     system = new.spec.system
     prompt = resolve_path(new.folder, system.file) if isinstance(system, SystemFile) else None
-    before = set(closure_paths(theirs, head)) - ours.not_code - {prompt}
-    return sorted(before - set(closure_paths(ours, head)))
+    before = {path for path in closure_paths(theirs, head) if not head.is_hidden(path)}
+    return sorted(before - set(closure_paths(ours, head)) - {prompt})
 
 
 def _place(agent: Agent) -> Place:
