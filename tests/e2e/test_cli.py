@@ -210,6 +210,19 @@ def test_validate_tells_everything_at_once(shop: Repo) -> None:
     assert "evals/" not in only.stdout.split("\n", maxsplit=1)[0]
 
 
+def test_validate_says_when_a_file_that_is_named_is_no_manifest(shop: Repo) -> None:
+    shop.write("notes.yaml", "a: 1\n")
+    done = gateval(shop, "validate", "notes.yaml")
+    assert done.returncode == 0
+    assert "warning: notes.yaml holds no manifest: nothing in it was checked." in done.stdout
+    for path in ("agents/support.yaml", ".gateval/scripted/support.yaml", "agents"):
+        assert "warning" not in gateval(shop, "validate", path).stdout
+    shop.write("agents/support.yaml", AGENT.replace("gateval/v1", "gatevl/v1"))
+    done = gateval(shop, "validate", "agents/support.yaml")
+    assert done.returncode == 2, done.stdout
+    assert 'Did you mean "gateval/v1"?' in done.stdout
+
+
 def test_validate_warns_only_of_what_is_asked_and_can_be_known(shop: Repo) -> None:
     unused = (
         FIXTURES.split("---")[0]

@@ -19,6 +19,7 @@ from gateval.pipeline.revisions import find_head, find_revisions
 if TYPE_CHECKING:
     from gateval.domain.place import Problem
     from gateval.domain.plan import Plan, Revision
+    from gateval.domain.snapshot import Snapshot
 
 
 def announce_worktree(revision: Revision) -> None:
@@ -77,6 +78,9 @@ def validate_manifests(paths: Sequence[Path]) -> int:
                 f"{show_path(path)} is not tracked, or ignored by git.",
                 hint="Gateval reads what a commit would hold.",
             )
+    for path in wanted:
+        if _is_unread(path, snapshot):
+            print(f"warning: {show_path(path)} holds no manifest: nothing in it was checked.")
     problems = [p for p in snapshot.problems if _concerns(p, wanted)]
     for problem in problems:
         print(plain_line(str(problem), LINE_LIMIT))
@@ -109,6 +113,17 @@ def _whatever_is_here(repository: GitRepository) -> Revision:
         if repository.has_commit():
             raise
         return repository.worktree()
+
+
+def _is_unread(path: str, snapshot: Snapshot) -> bool:
+    """Whether a file that was named is nothing that Gateval reads."""
+    from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+    from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+
+    known = path in snapshot.manifest_paths or path == GATE_CONFIG_PATH
+    script = path.startswith(f"{SCRIPTED_FOLDER}/") and Path(path).stem in snapshot.scripts
+    told = any(problem.place.file == show_path(path) for problem in snapshot.problems)
+    return path in snapshot.tree and not (known or script or told)
 
 
 def count_of(number: int, noun: str) -> str:

@@ -1,9 +1,10 @@
 """The native manifest format: YAML documents with a known apiVersion and kind.
 
-A file is ours when its text holds one of our apiVersions, spelled plainly. In it, documents of
-other apiVersions are left alone, and so are kinds of pai.io/v1 that the gate has no use for
-(ModelProvider, AgentWorkload, ...). Two manifests of one kind may not share a name, whatever their
-namespace. `status` of pai.io/v1 documents is left alone, because exports carry it.
+A file is ours when its text holds one of our apiVersions, spelled plainly, or nearly so (see
+`versions.py`). In it, documents of other apiVersions are left alone, and so are kinds of pai.io/v1
+that the gate has no use for (ModelProvider, AgentWorkload, ...). Two manifests of one kind may not
+share a name, whatever their namespace. `status` of pai.io/v1 documents is left alone, because
+exports carry it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from gateval.formats.kinds.registry import KINDS
 from gateval.formats.registries import Registries
 from gateval.formats.sentences import expected_sentence, missing_key, unknown_word
 from gateval.formats.validation import PROBLEM_LIMIT, problem_at
+from gateval.formats.versions import almost_ours, has_group, is_like_ours
 from gateval.formats.written import (
     API_VERSIONS,
     NATIVE_VERSION,
@@ -39,6 +41,7 @@ _WIDE_MARKERS = tuple(
     for marker in _MARKERS
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 )
+_PAI_GROUP = PAI_VERSION.partition("/")[0]
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
@@ -55,12 +58,12 @@ class Parsed(NamedTuple):
 
 
 def looks_like_manifest(data: bytes) -> bool:
-    """Whether the text holds `pai.io/v1` or any `gateval/v…` anywhere.
+    """Whether the text holds `pai.io/v1` or any `gateval/v…` anywhere, or nearly so.
 
     Versions of ours that do not exist are let in, so that they are refused and not passed over;
     and so are files in UTF-16 and UTF-32.
     """
-    if any(marker in data for marker in _MARKERS):
+    if any(marker in data for marker in _MARKERS) or almost_ours(data):
         return True
     return b"\0" in data and any(marker in data for marker in _WIDE_MARKERS)
 
@@ -138,7 +141,7 @@ def _kind_of(document: Document) -> Kind | Problem | None:
         return None
     version, kind = head.get("apiVersion"), head.get("kind")
     if version not in API_VERSIONS:
-        return _other_version(document, version)
+        return _other_version(document, version, kind)
     if isinstance(kind, str) and kind in KINDS:
         return KINDS[kind]
     if kind is None:
@@ -150,12 +153,24 @@ def _kind_of(document: Document) -> Kind | Problem | None:
     return problem_at(document, ("kind",), unknown_word("kind", kind, list(KINDS)))
 
 
-def _other_version(document: Document, version: JsonValue) -> Problem | None:
-    """Other people's documents are left alone, but not a version of ours that does not exist."""
-    group = NATIVE_VERSION.partition("/")[0]
-    if not isinstance(version, str) or version.partition("/")[0] != group:
+def _other_version(document: Document, version: JsonValue, kind: JsonValue) -> Problem | None:
+    """Other people's documents are left alone, but not ours with a version that does not exist."""
+    ours = isinstance(kind, str) and (kind in KINDS or _is_slip(kind))
+    if not isinstance(version, str):
+        if not ours or not isinstance(document.data_at(("spec",)), dict):
+            return None
+        wrong = expected_sentence(["text"], version)
+        if version is None:
+            wrong = f"{missing_key('apiVersion')} Write {NATIVE_VERSION}."
+        return problem_at(document, ("apiVersion",), wrong)
+    if is_like_ours(version):
+        meant = ours or not version.casefold().startswith(_PAI_GROUP)
+    else:
+        meant = ours and kind != "Agent" and not has_group(version)
+    if not meant:
         return None
-    message = f"Unknown apiVersion {quote(version)}.{nearest(version, API_VERSIONS)}"
+    near = nearest(version, API_VERSIONS) or f" Write {NATIVE_VERSION}."
+    message = f"Unknown apiVersion {quote(version)}.{near}"
     return problem_at(document, ("apiVersion",), message)
 
 

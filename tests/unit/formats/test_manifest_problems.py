@@ -243,6 +243,57 @@ def test_documents_of_others_are_left_alone() -> None:
     assert parse(DOCUMENTS_OF_OTHERS) == Parsed((), ())
 
 
+TYPOS = {
+    "no v": ("gateval/1", 'Unknown apiVersion "gateval/1". Did you mean "gateval/v1"?'),
+    "a letter": ("gatevl/v1", 'Unknown apiVersion "gatevl/v1". Did you mean "gateval/v1"?'),
+    "two letters": ("gatveal/v1", 'Unknown apiVersion "gatveal/v1". Did you mean "gateval/v1"?'),
+    "no version": ("gateval", 'Unknown apiVersion "gateval". Did you mean "gateval/v1"?'),
+    "other case": ("Gateval/V1", 'Unknown apiVersion "Gateval/V1".'),
+    "a domain": ("gateval.io/v1", 'Unknown apiVersion "gateval.io/v1". Did you mean "gateval/v1"?'),
+    "pai": ("pai.io/v2", 'Unknown apiVersion "pai.io/v2". Did you mean "pai.io/v1"?'),
+    "pai, a letter": ("pia.io/v1", 'Unknown apiVersion "pia.io/v1". Did you mean "pai.io/v1"?'),
+    "the version alone": ("v1", 'Unknown apiVersion "v1".'),
+    "a number": ("1", "Expected text, got number 1. Put it in quotes."),
+    "nothing": ("", 'The required key "apiVersion" is missing.'),
+}
+
+
+@pytest.mark.parametrize("typo", TYPOS)
+def test_a_document_that_is_almost_ours_is_not_passed_over(typo: str) -> None:
+    version, message = TYPOS[typo]
+    text = EVAL.replace("gateval/v1", version)
+    (found,) = problems(text)
+    assert found.startswith("1:"), found
+    assert message in found
+    assert parse(text).broken[0].kind == ""
+
+
+@pytest.mark.parametrize("kind", ["Agent", "Eval", "EvalFixture", "JudgeCalibration"])
+def test_a_missing_version_is_told(kind: str) -> None:
+    text = f"kind: {kind}\nmetadata: {{name: a}}\nspec: {{}}\n"
+    assert problems(text) == [
+        '1:1: apiVersion: The required key "apiVersion" is missing. Write gateval/v1.'
+    ]
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        "kagent.dev/v1alpha1",
+        "agent.k8s.elastic.co/v1alpha1",
+        "gateway.networking.k8s.io/v1",
+        "apps/v1",
+        "argoproj.io/v1alpha1",
+        "example.com/v1",
+    ],
+)
+def test_an_agent_of_others_is_left_alone(version: str) -> None:
+    text = f"apiVersion: {version}\nkind: Agent\nmetadata: {{name: a}}\nspec: {{x: 1}}\n"
+    assert parse(text) == Parsed((), ())
+    ours = EVAL.partition("---")[0]
+    assert parse(f"{ours}---\n{text}").problems == parse(ours).problems
+
+
 def test_a_file_without_a_known_version_is_not_even_read() -> None:
     assert parse("a: [\n") == Parsed((), ())
 

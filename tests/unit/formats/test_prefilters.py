@@ -58,7 +58,15 @@ def test_no_agent_slips_past(kind: str) -> None:
         ("# about gateval/v1", True),
         ("apiVersion: gateval/v2", True),
         ("apiVersion: apps/v1\nkind: Agent", False),
+        ("apiVersion: agents.example.io/v1\nkind: Eval\nspec: {}", False),
+        ("apiVersion: kagent.dev/v1alpha1\nkind: Agent\nspec: {}", False),
+        ("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway", False),
+        ("kind: Deployment\nspec: {}", False),
         ("gateval", False),
+        ("apiVersion: gatevl/v1\nkind: Agent", True),
+        ("{apiVersion: 'gateval/1', kind: Eval}", True),
+        ("apiVersion: v1\nkind: EvalFixture\n", True),
+        ("kind: Eval\nspec: {}", True),
     ],
 )
 def test_what_looks_like_a_manifest(text: str, expected: bool) -> None:
