@@ -50,6 +50,7 @@ def _head(report: Report, frame: Frame) -> str:
         head=plan.head.short,
         base=plan.base.short if plan.base else "",
         policy_source=plan.policy_source,
+        policy_digest=plan.policy_digest[:12],
         scripted=", ".join(scripted_models(report)),
     )
 
