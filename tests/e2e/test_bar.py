@@ -179,3 +179,29 @@ def test_fixtures_that_are_added_to_a_bar_that_is_met_bother_nobody(tmp_path: Pa
     assert "1 Eval meets its threshold" in done.stdout
     assert "(target branch)" not in done.stdout
     assert "(target branch)" not in (tmp_path / "out/comment.md").read_text()
+
+
+def test_a_laxer_rule_is_told_by_plan_and_check_alike(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.write(".github/gateval.yml", "policy: {regressions: off, drafts: wait}\n")
+    shop.commit()
+    words = ".github/gateval.yml:1 policy.regressions block → off"
+    planned = gateval(shop, "plan").stdout
+    assert f"lowers the bar: {words}" in planned
+    assert "policy.drafts evaluate → wait" in planned
+    done = gateval(shop, "check", "--results", str(tmp_path / "one"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "what the gate asks is lowered (1 edit)" in done.stdout
+    assert words in done.stdout
+    accepted = ("check", "--accept-bar-change", "--results", str(tmp_path / "two"))
+    assert gateval(shop, *accepted).returncode == 0
+
+
+def test_an_invalid_gate_config_is_refused_where_it_is_written(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.write(".github/gateval.yml", "policy: {regresions: off}\n")
+    shop.commit()
+    done = gateval(shop, "check")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert ".github/gateval.yml:1:10: policy.regresions: Unknown key" in done.stderr
+    assert "every later change" in done.stderr

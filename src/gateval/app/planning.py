@@ -52,7 +52,7 @@ def show_plan(
         from gateval.render.stage import dump
 
         sys.stdout.write(dump(plan))
-    elif plan.nothing and not plan.warnings and not plan.changes:
+    elif plan.nothing and not (plan.warnings or plan.changes or plan.lost or plan.doubts):
         print(plan.nothing)
     else:
         from gateval.render.plan_table import render_plan

@@ -52,7 +52,7 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         if evals:
             said.append(f"the target branch's bar is not met ({count(evals, 'Eval')})")
         if edits := len(lowered) - evals:
-            said.append(f"{count(edits, 'edit')} of what the gate asks not accepted")
+            said.append(f"what the gate asks is lowered ({count(edits, 'edit')})")
     if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
         verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
         said.append(f"{_evals(report, below)} {verb}")

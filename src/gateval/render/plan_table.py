@@ -66,6 +66,10 @@ def _opening(plan: Plan) -> Iterator[str]:
 def _closing(plan: Plan) -> Iterator[str]:
     for entry in plan.removed:
         yield f"no longer evaluated: {removed_sentence(entry)}"
+    for lost in plan.lost:
+        yield f"lowers the bar: {lost}"
+    for doubt in plan.doubts:
+        yield f"cannot be read: {doubt}"
     for warning in plan.warnings:
         yield f"warning: {warning}"
 
