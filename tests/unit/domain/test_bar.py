@@ -105,6 +105,21 @@ def test_harmless_edits_cause_no_friction(case: str) -> None:
     assert found == BarPlan()
 
 
+ASKS_MORE = {
+    "higher severity": edited(FIXTURES, "value: hello, weight: 2, severity: high}]", "value: hello, weight: 2, severity: high}]\n  severity: high"),
+    "another assertion": edited(FIXTURES, "    - {type: toolNotCalled, tool: send_email}\n", "    - {type: toolNotCalled, tool: send_email}\n    - {type: contains, value: why}\n"),
+    "more agreement": edited(EVAL, "minAgreement: 0.6", "minAgreement: 0.9"),
+    "another fixture": {**FILES, "evals/more.yaml": FILES[FIXTURES].split("---\n")[0].replace("name: refund", "name: return")},
+    "another Eval": {**FILES, "evals/more.yaml": FILES[EVAL].replace("name: support-eval", "name: more")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ASKS_MORE)
+def test_what_asks_more_is_told_to_nobody(case: str) -> None:
+    found = bar(snapshot(ASKS_MORE[case]), snapshot(FILES))
+    assert (said(found), found.lost, found.doubts) == ([], (), ())
+
+
 def test_a_branch_from_before_the_bar_is_measured_by_the_bar_of_today() -> None:
     old = {path: text for path, text in FILES.items() if path.startswith("agents")}
     head = snapshot({**old, "agents/support.yaml": old["agents/support.yaml"] + "  watch: []\n"})
