@@ -92,6 +92,17 @@ def test_a_part_that_only_the_target_branch_uses_now() -> None:
     assert [one.name for one in plan.evals] == ["later-eval.base-tip"]
 
 
+@pytest.mark.parametrize("case", PARTS)
+def test_a_part_is_found_though_even_the_agent_came_later(case: str) -> None:
+    """There is nothing to start on head, so it is not measured, and blocks until it is accepted."""
+    gone = (EVAL, "agents/support.yaml")
+    head, base = snapshot(without(lowering(case), *gone)), snapshot(without(FILES, *gone))
+    plan = planned(head, base, snapshot(FILES))
+    assert plan.lost
+    assert verdict(plan) is GateVerdict.FAIL
+    assert not planned(base, base, snapshot(FILES)).lost
+
+
 def test_the_script_of_a_later_judge() -> None:
     strict = FILES[EVAL].replace("model: openai/gpt-5", "model: scripted/strict")
     old = without(FILES, EVAL)

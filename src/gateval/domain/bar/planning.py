@@ -110,12 +110,17 @@ def _unread(asked: Eval, sides: _Sides) -> bool:
 
 
 def _lost(asked: Eval, sides: _Sides) -> Iterator[Lowered]:
+    """What is lowered of an Eval whose Agent head lacks: all of it if the change removed that, else
+    the parts that it lowers. No trial can show that these do no harm before the branch is updated.
+    """
     base, name = sides.base.catalogue, asked.target_agent
     if base.agent(name) is not None or base.is_broken("Agent", name):
         yield Lowered(
             place=asked.place,
             what=f"Agent {asked.target_agent} removed: Eval {asked.name} has nothing to run",
         )
+    else:
+        yield from lowered_parts(asked, sides.tip, sides.base, sides.head)
 
 
 def _bar_eval(
