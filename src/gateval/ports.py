@@ -11,6 +11,7 @@ from gateval.domain.check_run import CheckReport, CheckRun
 from gateval.domain.forge import Comment, PullRequest
 from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.plan import Revision
+from gateval.domain.rulings.facts import LabelEvent, Push
 from gateval.domain.trace import NO_CALL
 from gateval.domain.tree import Entry
 from gateval.domain.trial import Cause, Side, Trial
@@ -222,6 +223,22 @@ class Comments(Viewer, Protocol):
         """Delete a comment; nothing happens when it is gone."""
 
 
+class Labels(Protocol):
+    """The labels on pull requests, and what tells whose they are and for which head."""
+
+    def label_events(self, pull_request: int) -> tuple[LabelEvent, ...]:
+        """Every time a label was put on a pull request or taken off, oldest first."""
+
+    def role(self, login: str) -> str:
+        """The person's role in the repository, custom ones included; empty for none."""
+
+    def newest_push(self, repository: str, branch: str) -> Push | None:
+        """The newest push to a branch of `owner/name`; None if none is known."""
+
+    def remove_label(self, pull_request: int, label: str) -> None:
+        """Take a label off; nothing happens when it is gone."""
+
+
 class CheckRuns(Viewer, Protocol):
     """The check runs of one repository. They are named by their number."""
 
@@ -257,7 +274,7 @@ class BranchGuards(Protocol):
         """See whether the check runs of a commit, a branch's tip for instance, may be read."""
 
 
-class Forge(PullRequests, Comments, CheckRuns, Protocol):
+class Forge(PullRequests, Comments, Labels, CheckRuns, Protocol):
     """A repository on GitHub, read and written through its API.
 
     Waits and retries happen inside: rate limits and outages are errors only after all retries.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,6 +19,8 @@ from gateval.pipeline.run import report_on
 from gateval.publish.local import publish_local
 from gateval.render.stage import dump
 from gateval.settings import Settings
+
+Judge = Callable[[Results], Report]
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,13 @@ def measure(
     *,
     part: Plan | None = None,
     at_once: int | None = None,
+    judge: Judge = report_on,
 ) -> Measured:
     """Run a plan, or the part of it that can be run, and write plan, trials and all views.
 
     The report is about the whole plan: what is not in `part` did not run. At most `at_once` trials
-    run side by side, over all Evals. Raises `MissingKey` when a model of the part has no key.
+    run side by side, over all Evals. `judge` makes the report once all is measured. Raises
+    `MissingKey` when a model of the part has no key.
     """
     from gateval.app.evaluate import evaluate
     from gateval.render.redaction import Redactor
@@ -62,7 +66,7 @@ def measure(
     if part is not None and part != plan:
         whole = Results(plan=plan, trials=results.trials, info=results.info)
         results = redactor.value(whole)
-    return conclude(results, folder, interrupted=evaluation.interrupted)
+    return conclude(results, folder, interrupted=evaluation.interrupted, judge=judge)
 
 
 def _store_plan(plan: Plan, folder: ResultsFolder) -> None:
@@ -70,11 +74,17 @@ def _store_plan(plan: Plan, folder: ResultsFolder) -> None:
     folder.write(PLAN_FILE, dump(plan, indent=None).encode())
 
 
-def conclude(results: Results, folder: ResultsFolder, *, interrupted: bool = False) -> Measured:
-    """Compare, decide, and write all views into the folder."""
+def conclude(
+    results: Results,
+    folder: ResultsFolder,
+    *,
+    interrupted: bool = False,
+    judge: Judge = report_on,
+) -> Measured:
+    """Compare, decide, and write all views into the folder; no label counts for half a run."""
     from gateval.app.views import all_views
 
-    report = report_on(results)
+    report = report_on(results) if interrupted else judge(results)
     views = all_views(report)
     publish_local(views, folder)
     return Measured(report, views, interrupted)

@@ -10,7 +10,9 @@ class Announcement(Value):
     """Texts and values for every sink; every text is sanitised and below its limit.
 
     `comment` begins with `stamp.MARKER`. `unasked` says that nobody needs to hear it who has not
-    heard of the gate on this pull request before: nothing was to be evaluated.
+    heard of the gate on this pull request before: nothing was to be evaluated. `keeps_evals` says
+    that nothing was run again, so that what stands below `stamp.BORDER` in a comment about the same
+    head stays.
     """
 
     conclusion: Conclusion
@@ -19,6 +21,7 @@ class Announcement(Value):
     comment: str
     job_summary: str
     annotations: tuple[Annotation, ...] = ()
+    keeps_evals: bool = False
     unasked: bool = False
 
     @property

@@ -14,7 +14,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.bounded import LongText, ShortText, first_of
 from gateval.domain.comparison import Comparison
-from gateval.domain.decision import GateVerdict
+from gateval.domain.verdicts import GateVerdict
 
 SHA = r"^[0-9a-f]{40,64}$"
 DIGEST = r"^[0-9a-f]{64}$"

@@ -15,6 +15,7 @@ CONCLUSIONS = {
     GateVerdict.FAIL: Conclusion.FAILURE,
     GateVerdict.INCOMPLETE: Conclusion.ACTION_REQUIRED,
     GateVerdict.INCONCLUSIVE: Conclusion.ACTION_REQUIRED,
+    GateVerdict.BYPASSED: Conclusion.NEUTRAL,
 }
 
 

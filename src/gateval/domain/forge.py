@@ -46,9 +46,14 @@ class PullRequest(Value):
 
 
 class Comment(Value):
-    """One comment on a pull request. `author` is a login; that of an App ends with `[bot]`."""
+    """One comment on a pull request. `author` is a login; that of an App ends with `[bot]`.
+
+    `created_at` is UTC, as ISO 8601 to the second; `edited` says that it was changed since.
+    """
 
     number: int = Field(ge=1)
     author: str
     body: str
     url: str
+    created_at: str = ""
+    edited: bool = False

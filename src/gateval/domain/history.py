@@ -58,7 +58,10 @@ class StoredEval(Value):
 class HistoryRecord(Value):
     """What a run decided about a head commit, without traces.
 
-    `base` is the merge-base; `policy` and `plan` are digests. Lists hold the first `LISTED`.
+    `base` is the merge-base; `policy` and `plan` are digests. `check` is the name of the check run
+    that shows the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says
+    who accepted a lowered bar, empty if nobody did. `started_at` is when the run began. Lists hold
+    the first `LISTED`.
     """
 
     version: Literal["history.v1"] = "history.v1"
@@ -66,6 +69,9 @@ class HistoryRecord(Value):
     base: str = Field(default="", pattern=rf"{SHA}|^$")
     policy: str = Field(pattern=DIGEST)
     plan: str = Field(pattern=DIGEST)
+    check: ShortText = ""
+    accepted: ShortText = ""
+    started_at: str = Field(default="", pattern=rf"{TIME}|^$")
     recorded_at: str = Field(pattern=TIME)
     run: AuditRun = AuditRun()
     verdict: GateVerdict
@@ -78,7 +84,9 @@ class HistoryRecord(Value):
     trials: int = Field(default=0, ge=0)
 
 
-def record_of(report: Report, *, run: AuditRun, recorded_at: str) -> HistoryRecord | None:
+def record_of(
+    report: Report, *, run: AuditRun, recorded_at: str, started_at: str = "", check: str = ""
+) -> HistoryRecord | None:
     """Return the record of a report, or None for a working tree, which has no commit."""
     plan, decision = report.results.plan, report.decision
     if plan.head.commit is None:
@@ -95,9 +103,12 @@ def record_of(report: Report, *, run: AuditRun, recorded_at: str) -> HistoryReco
         base=(plan.base and plan.base.commit) or "",
         policy=policy_digest(plan.policy),
         plan=plan_digest(plan),
+        check=check,
+        accepted=plan.bar_accepted,
+        started_at=started_at,
         recorded_at=recorded_at,
         run=run,
-        verdict=decision.verdict,
+        verdict=decision.evals,
         reasons=tuple(
             StoredReason(
                 verdict=r.verdict, code=r.code, text=r.text, eval=r.eval, fixture=r.fixture
@@ -120,13 +131,13 @@ def plan_digest(plan: Plan) -> str:
     without changing what runs, and its policy has a digest of its own.
     """
     names = {"name"}
-    rules = {"policy": True, "policy_digest": True, "policy_source": True}
+    rules = {"policy": True, "policy_digest": True, "policy_source": True, "bar_accepted": True}
     left_out = {**rules, "base_tip": True, "warnings": True}
     return digest(plan.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
 
 
-def usable(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str | None:
-    """Return why a stored verdict cannot stand for a new run of the evals; None if it can.
+def outdated(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str | None:
+    """Return why a record is not about what a run would measure now; None if it is.
 
     `policy` and `plan` are the digests as they are now.
     """
@@ -136,20 +147,31 @@ def usable(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str |
         return "the policy has changed since the verdict was stored"
     if record.plan != plan:
         return "what would run has changed since the verdict was stored"
+    return None
+
+
+def usable(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str | None:
+    """Return why a stored verdict cannot stand for a new run of the evals; None if it can."""
+    if why := outdated(record, head=head, policy=policy, plan=plan):
+        return why
     if record.verdict is GateVerdict.PASS:
         return "a pass is given by evals that ran, never by a stored verdict"
     return None
 
 
 def add_record(content: bytes, record: HistoryRecord) -> bytes:
-    """Return the file with `record` as its newest line, in place of any for the same head.
+    """Return the file with `record` as its newest line, in place of any for the same check on head.
 
-    Lines that are no records go; those of other versions stay, for whoever wrote them.
+    A run that began before the one whose record is there changes nothing. Lines that are no records
+    go; those of other versions stay, for whoever wrote them.
     """
+    if any(_newer(_parse(old), record) for old in content.split(b"\n")):
+        return content
     line = ascii_json(record.model_dump(mode="json")).encode() + b"\n"
     if len(line) > RECORD_LIMIT:
         raise RecordsError(f"The verdict takes {len(line):,} bytes; {RECORD_LIMIT:,} are allowed.")
-    kept = [old + b"\n" for old in content.split(b"\n") if _head(old) not in {None, record.head}]
+    mine = {(None, ""), (record.head, record.check)}
+    kept = [old + b"\n" for old in content.split(b"\n") if _key(old) not in mine]
     lines = [*kept, line][-RECORDS_KEPT:]
     size = sum(map(len, lines))
     while size > BYTES_KEPT:
@@ -157,13 +179,13 @@ def add_record(content: bytes, record: HistoryRecord) -> bytes:
     return b"".join(lines)
 
 
-def find_record(content: bytes, head: str) -> HistoryRecord | None:
-    """Return the newest record for a head commit, or None if there is none.
+def find_record(content: bytes, head: str, check: str = "") -> HistoryRecord | None:
+    """Return the newest record for a check on a head commit, or None if there is none.
 
     Raises `RecordsError` when it is of another version or not as Gateval writes it.
     """
     for line in reversed(content.split(b"\n")):
-        if _head(line) == head:
+        if _key(line) == (head, check):
             return _record(line)
     return None
 
@@ -183,11 +205,23 @@ def _record(line: bytes) -> HistoryRecord:
         raise RecordsError(f"The stored verdict is not as Gateval writes it: {where}.") from None
 
 
-def _head(line: bytes) -> str | None:
-    """Return the head commit that a line is about, or None for a line that is no record."""
+def _key(line: bytes) -> tuple[str | None, str]:
+    """Return head commit and check that a line is about; (None, "") if it is no record."""
     content = _parse(line)
-    head = content.get("head") if isinstance(content, dict) else None
-    return head if isinstance(head, str) and head else None
+    if not isinstance(content, dict):
+        return None, ""
+    head, check = content.get("head"), content.get("check", "")
+    known = isinstance(head, str) and head
+    return (str(head), check if isinstance(check, str) else "") if known else (None, "")
+
+
+def _newer(content: JsonValue, record: HistoryRecord) -> bool:
+    """Whether a line is about the same, and of a run that began later."""
+    if not isinstance(content, dict):
+        return False
+    same = (content.get("head"), content.get("check", "")) == (record.head, record.check)
+    started = content.get("started_at", "")
+    return same and isinstance(started, str) and started > record.started_at
 
 
 def _parse(line: bytes) -> JsonValue:

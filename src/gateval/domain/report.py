@@ -7,6 +7,7 @@ from typing import NamedTuple
 from gateval.domain.comparison import Comparison, compare
 from gateval.domain.decision import Decision, decide
 from gateval.domain.results import Results
+from gateval.domain.rulings.rules import NO_RULINGS, Ruling, Rulings
 
 
 class Report(NamedTuple):
@@ -17,7 +18,18 @@ class Report(NamedTuple):
     decision: Decision
 
 
-def make_report(results: Results) -> Report:
-    """Compare and decide. The same results always give the same report."""
+def make_report(results: Results, rulings: Rulings = NO_RULINGS) -> Report:
+    """Compare and decide. The same results and labels always give the same report.
+
+    Who accepted a lower bar is kept in the plan: it is part of what was asked of the change.
+    """
     comparison = compare(results)
-    return Report(results, comparison, decide(results, comparison, results.plan.policy))
+    if rulings.bar is not None:
+        plan = results.plan.model_copy(update={"bar_accepted": accepted_by(rulings.bar)})
+        results = results.model_copy(update={"plan": plan})
+    return Report(results, comparison, decide(results, comparison, results.plan.policy, rulings))
+
+
+def accepted_by(ruling: Ruling) -> str:
+    """Return who accepted a lower bar, and how."""
+    return f"{ruling.use.by.login} ({ruling.use.by.role}) with the label {ruling.label}"

@@ -17,6 +17,9 @@ from gateval.domain.forge import SHA_PATTERN
 MARKER = "<!-- gateval:comment v1 -->"
 """The first line of a rendered comment; publishing replaces it by one with a stamp."""
 
+BORDER = "<!-- gateval:evals -->"
+"""The line of a comment below which stands what the evals found, and nothing about labels."""
+
 GATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"
 
 _ID = re.compile(

@@ -54,9 +54,10 @@ class Trust(StrEnum):
 
 
 class Labeled(Value):
-    """The label that was just set or removed, by whom, and on which head."""
+    """The label that was just put on (`added`) or taken off, by whom, and on which head."""
 
     name: str
+    added: bool = True
     head_sha: Sha
     sender: str
 
@@ -127,11 +128,15 @@ Subject = Annotated[
 
 
 class Trigger(Value):
-    """What a run is about, before anything was asked of GitHub or git."""
+    """What a run is about, before anything was asked of GitHub or git.
+
+    `default_branch` is that of the repository, empty where the event does not tell.
+    """
 
     version: Literal["trigger.v1"] = "trigger.v1"
     event: EventName
     action: str = ""
     repository: Repository
+    default_branch: str = ""
     trust: Trust = Trust.TRUSTED
     subject: Subject

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
 
 from gateval.domain.base import Value
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS
@@ -16,6 +15,8 @@ class GateVerdict(StrEnum):
     FAIL = "fail"
     INCOMPLETE = "incomplete"
     INCONCLUSIVE = "inconclusive"
+    BYPASSED = "bypassed"
+    """Not a pass, but somebody who may has let this revision through. Never a verdict of evals."""
 
 
 PRECEDENCE = (
@@ -24,12 +25,14 @@ PRECEDENCE = (
     GateVerdict.INCONCLUSIVE,
     GateVerdict.PASS,
 )
+"""What evals can say, what counts most first."""
 
 EXIT_CODES = {
     GateVerdict.PASS: EXIT_PASS,
     GateVerdict.FAIL: EXIT_FAILED,
     GateVerdict.INCOMPLETE: EXIT_NOT_EVALUATED,
     GateVerdict.INCONCLUSIVE: EXIT_NOT_EVALUATED,
+    GateVerdict.BYPASSED: EXIT_PASS,
 }
 
 
@@ -60,13 +63,3 @@ class DecisionReason(Value):
     text: str
     eval: str = ""
     fixture: str = ""
-
-
-class Decision(Value):
-    """The decision with its ordered reasons, worst first."""
-
-    version: Literal["decision.v1"] = "decision.v1"
-    verdict: GateVerdict
-    exit_code: int
-    head: str
-    reasons: tuple[DecisionReason, ...] = ()

@@ -27,6 +27,7 @@ from gateval.domain.trigger import (
 )
 from gateval.errors import UsageError
 from gateval.formats.github_payloads import (
+    AnyPayload,
     DispatchPayload,
     MergeGroupPayload,
     PullRequestPayload,
@@ -70,7 +71,15 @@ def read_trigger(
             hint=_ELSEWHERE,
         )
     action, trust, subject = _READERS[event](_Given(environ, payload, pull_request))
-    return Trigger(event=event, action=action, repository=repository, trust=trust, subject=subject)
+    default = parse_payload(AnyPayload, payload).repository.default_branch
+    return Trigger(
+        event=event,
+        action=action,
+        repository=repository,
+        default_branch=check_ref(default),
+        trust=trust,
+        subject=subject,
+    )
 
 
 _ELSEWHERE = "Outside GitHub Actions, use `gateval check --base REV`."
@@ -122,7 +131,12 @@ def _pull_request(given: _Given) -> _Read:
     labeled = None
     if event.label is not None and event.action in {"labeled", "unlabeled"}:
         sender = event.sender.login if event.sender else ""
-        labeled = Labeled(name=event.label.name, head_sha=found.head.sha, sender=sender)
+        labeled = Labeled(
+            name=event.label.name,
+            added=event.action == "labeled",
+            head_sha=found.head.sha,
+            sender=sender,
+        )
     subject = PullRequestSubject(
         number=found.number,
         head_sha=found.head.sha,

@@ -32,6 +32,12 @@ class OwnRepository(RepositoryPayload):
     default_branch: Text
 
 
+class AnyPayload(Payload):
+    """What every event says."""
+
+    repository: OwnRepository
+
+
 class EndPayload(Payload):
     """One end of a pull request; `repo` is None when it was deleted."""
 

@@ -29,14 +29,17 @@ class Occasion:
     """What is measured, and for which pull request.
 
     `pull_request` is the live one; None when there is none or the token may not read it. `number`
-    is known in both cases; `group` are the numbers in a merge group. `warning` is a sentence, empty
-    if all is well.
+    is known in both cases; `group` are the numbers in a merge group, and `group_known` says that it
+    holds no others for certain. `base_ref` is the target branch. `warning` is a sentence, empty if
+    all is well.
     """
 
     revisions: Revisions
+    base_ref: str
     number: int | None = None
     pull_request: PullRequest | None = None
     group: tuple[int, ...] = ()
+    group_known: bool = False
     draft: bool = False
     warning: str = ""
 
@@ -82,6 +85,7 @@ def _pull_request(
     history.join(head, tip)
     return Occasion(
         revisions=_revisions(repository, head, tip),
+        base_ref=base_ref,
         number=subject.number,
         pull_request=found,
         draft=found.draft if found else subject.draft,
@@ -109,9 +113,12 @@ def _merge_group(subject: MergeGroupSubject, repository: Repository, history: Hi
     history.join(subject.head_sha, subject.base_sha)
     revisions = _revisions(repository, subject.head_sha, subject.base_sha)
     subjects = repository.subjects(subject.base_sha, subject.head_sha)
+    group = group_members(subject.number, subjects)
     return Occasion(
         Revisions(revisions.head, revisions.base, repository.resolve(tip)),
-        group=group_members(subject.number, subjects),
+        base_ref=subject.base_ref,
+        group=group,
+        group_known=len(group) == len(subjects),
     )
 
 
@@ -119,7 +126,7 @@ def _commit(subject: CommitSubject, repository: Repository, history: History) ->
     before = subject.before or history.tip(subject.base_ref)
     history.bring([subject.head_sha, before])
     history.join(subject.head_sha, before)
-    return Occasion(_revisions(repository, subject.head_sha, before))
+    return Occasion(_revisions(repository, subject.head_sha, before), subject.base_ref)
 
 
 def _revisions(repository: Repository, head: str, tip: str) -> Revisions:

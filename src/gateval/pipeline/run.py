@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import Results, RunInfo, sort_trials
+from gateval.domain.rulings.rules import NO_RULINGS, Rulings
 from gateval.domain.trial import Trial
 from gateval.engine.run import Workshop, run_trials
 
@@ -22,6 +23,6 @@ def results_of(plan: Plan, trials: tuple[Trial, ...], info: RunInfo) -> Results:
     return Results(plan=plan, trials=sort_trials(trials), info=info)
 
 
-def report_on(results: Results) -> Report:
-    """Compare and decide."""
-    return make_report(results)
+def report_on(results: Results, rulings: Rulings = NO_RULINGS) -> Report:
+    """Compare and decide; labels count as ruled."""
+    return make_report(results, rulings)

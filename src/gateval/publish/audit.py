@@ -66,14 +66,26 @@ def record_event(
 
     Secrets have to be out of the event before. `records` is None where there is no remote.
     """
-    entry: AuditEntry | None = None
-    deliveries = [Delivery(GIT, _NO_REMOTE)]
-    if records is not None:
-        try:
-            entry = append_entry(records, event)
-            deliveries = [Delivery(GIT)]
-        except (GatevalError, OSError) as error:
-            deliveries = [_failed(GIT, error)]
+    if records is None:
+        return deliver(event, None, others)
+    try:
+        return deliver(event, append_entry(records, event), others)
+    except (GatevalError, OSError) as error:
+        return deliver(event, None, others, why_not=error)
+
+
+def deliver(
+    event: AuditEvent,
+    entry: AuditEntry | None,
+    others: Sequence[AuditSink],
+    *,
+    why_not: GatevalError | OSError | None = None,
+) -> AuditReceipt:
+    """Tell the other sinks of an event, and of its entry in git, or else why there is none."""
+    if why_not is not None:
+        deliveries = [_failed(GIT, why_not)]
+    else:
+        deliveries = [Delivery(GIT) if entry else Delivery(GIT, _NO_REMOTE)]
     for sink in others:
         try:
             sink.write(entry or event)

@@ -29,6 +29,17 @@ from gateval.publish.target import Target
 FORBIDDEN = 403
 
 
+def newest_check(forge: CheckRuns, target: Target) -> CheckRun | None:
+    """Return the newest check run of this gate on the commit that is ours; None for none."""
+    found = [
+        run
+        for run in forge.check_runs(target.head, target.check_name)
+        if (stamp := Stamp.parse(run.external_id)) and stamp.gate == target.stamp.gate
+    ]
+    mine = [run for run in found if f"{run.app}[bot]" == forge.viewer()] if found else []
+    return mine[0] if mine else None
+
+
 class _Stamped(NamedTuple):
     run: CheckRun
     stamp: Stamp

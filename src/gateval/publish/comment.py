@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gateval.domain.announcement import Announcement
 from gateval.domain.forge import Comment
-from gateval.domain.stamp import Marked, mark, read_mark
+from gateval.domain.stamp import BORDER, Marked, mark, read_mark
 from gateval.errors import ForgeError, NotOnForge
 from gateval.ports import Comments
 from gateval.publish.outcome import Note, Sink, failed, left, written
@@ -35,7 +35,8 @@ def publish_comment(
             return left(Sink.COMMENT, _NEWER, newer.comment.url)
         if not found and (unwanted := _unwanted(target, announcement)):
             return left(Sink.COMMENT, unwanted)
-        body = mark(announcement.comment, Marked(stamp=target.stamp, head=target.head))
+        text = _text(announcement, target, found)
+        body = mark(text, Marked(stamp=target.stamp, head=target.head))
         if not found:
             made = forge.create_comment(pull_request, body)
             return _settle(forge, target, pull_request, made)
@@ -71,6 +72,22 @@ def _ours(forge: Comments, target: Target, pull_request: int) -> list[_Ours]:
     viewer = forge.viewer()
     mine = [one for one in marked if one.comment.author == viewer]
     return sorted(mine, key=lambda one: one.comment.number)
+
+
+def _text(announcement: Announcement, target: Target, found: list[_Ours]) -> str:
+    """Return the comment, with the evals of the one before if they were not run again."""
+    if not announcement.keeps_evals:
+        return announcement.comment
+    said, sign, _ = announcement.comment.partition(BORDER)
+    for one in reversed(found):
+        _, there, evals = one.comment.body.partition(BORDER)
+        if there and one.marked.head == target.head and len(said) + len(evals) < _ROOM:
+            return f"{said}{sign}{evals}"
+    return announcement.comment
+
+
+_ROOM = 65_000
+"""Characters of a comment; GitHub takes 65,536."""
 
 
 def _newer(found: list[_Ours], target: Target) -> _Ours | None:

@@ -19,20 +19,30 @@ from gateval.publish.target import CommentMode, Target
 __all__ = ["abandon", "complete_left_open", "open_check", "publish"]
 
 
-def publish(forge: Forge, target: Target, announcement: Announcement) -> Publication:
-    """Write check run, annotations and comment. Raises nothing that GitHub did."""
+def publish(
+    forge: Forge,
+    target: Target,
+    announcement: Announcement,
+    once_moved: Announcement | None = None,
+) -> Publication:
+    """Write check run, annotations and comment. Raises nothing that GitHub did.
+
+    `once_moved` is said in place of the announcement if head has moved since it was made: what
+    somebody let through was this very head.
+    """
     if target.pull_request is None:
         return Publication(notes=complete_check(forge, target, announcement))
     try:
         head = forge.pull_request(target.pull_request).head.sha
-    except ForgeError as error:
-        checks = complete_check(forge, target, announcement)
-        return Publication(notes=(*checks, _no_comment(target, error)))
-    moved = "" if head == target.head else head
-    checks = complete_check(forge, target, announcement, moved)
-    if moved:
-        why = f"Head has moved on to {moved[:7]}; the comment is left to the run on it."
-        return Publication(notes=(*checks, left(Sink.COMMENT, why)))
+    except ForgeError as error:  # nobody knows where head is, so nothing stands for it
+        checks = complete_check(forge, target, once_moved or announcement)
+        notes = (*checks, _no_comment(target, error))
+        return Publication(notes=notes, moved=once_moved is not None)
+    if head != target.head:
+        checks = complete_check(forge, target, once_moved or announcement, head)
+        why = f"Head has moved on to {head[:7]}; the comment is left to the run on it."
+        return Publication(notes=(*checks, left(Sink.COMMENT, why)), moved=True)
+    checks = complete_check(forge, target, announcement)
     comment = publish_comment(forge, target, announcement, target.pull_request)
     return Publication(notes=(*checks, comment))
 

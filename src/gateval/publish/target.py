@@ -6,11 +6,14 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from gateval.domain.base import Value
+from gateval.domain.base import Value, digest
 from gateval.domain.forge import SHA_PATTERN
 from gateval.domain.stamp import Stamp
 
 CHECK_NAME = "gateval"
+
+MOST = 80
+"""Characters of a branch's name in the name of a check."""
 
 
 class CommentMode(StrEnum):
@@ -24,7 +27,7 @@ class CommentMode(StrEnum):
 class Target(Value):
     """A commit, the pull request it is head of (None for a push), and this run's stamp.
 
-    `details_url` leads to the run's log.
+    `details_url` leads to the run's log. `into` is the target branch; empty for the default one.
     """
 
     head: str = Field(pattern=SHA_PATTERN)
@@ -32,9 +35,23 @@ class Target(Value):
     stamp: Stamp
     details_url: str = ""
     comment: CommentMode = CommentMode.ALWAYS
+    into: str = ""
 
     @property
     def check_name(self) -> str:
-        """`gateval`, or `gateval (NAME)` for a gate with a name of its own."""
+        """`gateval`, with the gate's own name and the branch it is measured for in brackets.
+
+        GitHub knows a check by commit and name alone. One commit can be head of several pull
+        requests, and what passes for one target branch says nothing about another.
+        """
         gate = self.stamp.gate
-        return CHECK_NAME if gate == CHECK_NAME else f"{CHECK_NAME} ({gate})"
+        own = [gate] if gate != CHECK_NAME else []
+        into = [f"into {shown_branch(self.into)}"] if self.into else []
+        return f"{CHECK_NAME} ({', '.join(own + into)})" if own or into else CHECK_NAME
+
+
+def shown_branch(name: str) -> str:
+    """Return a branch's name as it stands in a check's; a long or odd one by a digest of it."""
+    if len(name) <= MOST and name.isascii() and name.isprintable():
+        return name
+    return f"{name[:20].encode('ascii', 'replace').decode()} {digest(name)[:12]}"

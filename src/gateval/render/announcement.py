@@ -12,6 +12,7 @@ from gateval.render.comment import LIMIT, render_comment
 from gateval.render.fitting import size
 from gateval.render.frame import Frame
 from gateval.render.headline import headline
+from gateval.render.labels import bypass_title
 from gateval.render.sanitize import label
 
 JOB_SUMMARY_LIMIT = 320_000
@@ -38,6 +39,8 @@ def announce(report: Report, frame: Frame) -> Announcement:
 
 
 def _title(report: Report, frame: Frame) -> str:
+    if bypassed := bypass_title(report.decision):
+        return label(bypassed, TITLE_LIMIT)
     claim = "unverified, claims " if frame.unverified else ""
     words = f"{claim}{report.decision.verdict}: {headline(report)}"
     return label(words[:1].upper() + words[1:], TITLE_LIMIT)

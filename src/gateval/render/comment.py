@@ -5,14 +5,17 @@ Equal trials give equal bytes: nothing in here depends on a clock, a run id or a
 
 from __future__ import annotations
 
+from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report
+from gateval.domain.rulings.facts import GateLabel
 from gateval.render.environment import fill
 from gateval.render.fitting import fit, size
 from gateval.render.frame import PLAIN, Frame
 from gateval.render.headline import headline
+from gateval.render.labels import label_lines
 from gateval.render.parts import comment_parts
 from gateval.render.reproduce import reproduce_command
-from gateval.render.sanitize import link, marker
+from gateval.render.sanitize import border, link, marker
 from gateval.render.usage import scripted_models
 from gateval.render.wording import ICONS, UNVERIFIED_ICON, listing
 
@@ -46,6 +49,8 @@ def _head(report: Report, frame: Frame) -> str:
         verdict=f"unverified, claims {decision.verdict}" if frame.unverified else decision.verdict,
         unverified=frame.unverified,
         why=headline(report),
+        labels=label_lines(decision),
+        border=border(),
         worktree=plan.head.worktree,
         head=plan.head.short,
         base=plan.base.short if plan.base else "",
@@ -62,4 +67,13 @@ def _foot(report: Report, frame: Frame, left_out: str) -> str:
         worktree=report.results.plan.head.worktree,
         left_out=left_out,
         log=link("Log and results of this run", frame.run_url) if frame.run_url else "",
+        may_bypass=_may_bypass(report, frame),
+        label=GateLabel.BYPASS,
+        anchor=frame.anchor,
     )
+
+
+def _may_bypass(report: Report, frame: Frame) -> str:
+    """Return the roles that may let this through; empty where there is nothing to let through."""
+    settled = report.decision.verdict in {GateVerdict.PASS, GateVerdict.BYPASSED}
+    return "" if settled or frame.unverified else " or ".join(frame.may_bypass)

@@ -14,12 +14,12 @@ from gateval.render.wording import count, listing
 def headline(report: Report) -> str:
     """Return why the gate says what it says, in one sentence without its full stop."""
     decision = report.decision
-    blocking = [reason for reason in decision.reasons if reason.verdict is decision.verdict]
-    if decision.verdict is GateVerdict.FAIL:
+    blocking = [reason for reason in decision.reasons if reason.verdict is decision.evals]
+    if decision.evals is GateVerdict.FAIL:
         return "; ".join(_failures(report, blocking))
-    if decision.verdict is GateVerdict.INCOMPLETE:
+    if decision.evals is GateVerdict.INCOMPLETE:
         return "; ".join(_missing(report, blocking))
-    if decision.verdict is GateVerdict.INCONCLUSIVE:
+    if decision.evals is GateVerdict.INCONCLUSIVE:
         return "; ".join(_unknowns(blocking))
     return _passed(report)
 

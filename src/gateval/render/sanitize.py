@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from gateval.domain.stamp import MARKER
+from gateval.domain.stamp import BORDER, MARKER
 from gateval.render.hardening import harden
 from gateval.render.triggers import BREAK, defuse, defuse_log
 
@@ -111,6 +111,11 @@ def xml_text(text: str, limit: int) -> str:
     """
     shown, left = harden(text, limit)
     return defuse_log(defuse(shown + _cut_mark(left)))
+
+
+def border() -> Safe:
+    """Return the hidden line between what the gate says and what the evals found."""
+    return Safe(BORDER)
 
 
 def marker() -> Safe:

@@ -11,6 +11,7 @@ from gateval.render.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.facts import FixtureFacts, Standing, gather, silent_agents, standing
 from gateval.render.gaps import find_gaps
 from gateval.render.headline import headline
+from gateval.render.labels import label_lines
 from gateval.render.page import Page
 from gateval.render.reproduce import reproduce_command
 from gateval.render.terminal_sections import fixtures, silent, unmeasured
@@ -33,6 +34,7 @@ STYLES = {
     GateVerdict.FAIL: "red",
     GateVerdict.INCOMPLETE: "yellow",
     GateVerdict.INCONCLUSIVE: "yellow",
+    GateVerdict.BYPASSED: "yellow",
 }
 
 
@@ -41,15 +43,16 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     page = Page(width, color=color)
     facts = gather(report)
     _verdict(page, report)
+    _listed(page, "Labels", [str(line) for line in label_lines(report.decision)])
     _table(page, report)
     regressed = regressed_title(report.results.plan.policy)
     fixtures(page, regressed, standing(facts, Standing.REGRESSED))
     silent(page, silent_agents(facts))
     fixtures(page, "Looks worse, not certain", standing(facts, Standing.SUSPECT))
     fixtures(page, "Failing", standing(facts, Standing.FAILING))
-    _bar(page, "The bar", lowered_bar(report))
+    _listed(page, "The bar", lowered_bar(report))
     unmeasured(page, find_gaps(facts))
-    _bar(page, "The bar moves, and head meets it", met_bar(report))
+    _listed(page, "The bar moves, and head meets it", met_bar(report))
     _notes(page, report, facts)
     _run(page, report)
     return page.text()
@@ -84,7 +87,7 @@ def _table(page: Page, report: Report) -> None:
         page.table(header, rows)
 
 
-def _bar(page: Page, title: str, lines: Sequence[str]) -> None:
+def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
     if lines:
         page.heading(title)
     for line in lines:

@@ -98,7 +98,8 @@ def test_the_base_is_the_live_one_after_the_pull_request_was_retargeted(shop: Gi
     pull.base_ref, pull.draft = "release", True
     ended = job.run_action()
     assert ended.code == 3, "live base and live draft mark count, not those of the event"
-    assert shop.conclusions(pull.head_sha) == ["action_required"]
+    assert shop.conclusions(pull.head_sha, "gateval (into release)") == ["action_required"]
+    assert shop.conclusions(pull.head_sha) == [], "another branch asks for another check"
     assert "draft" in ended.log
 
 

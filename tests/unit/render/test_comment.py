@@ -38,7 +38,7 @@ def test_the_first_line_is_the_marker_by_which_the_gate_finds_its_comment() -> N
     comment = render_comment(sample_reports.hostile())
 
     assert comment.startswith("<!-- gateval:comment v1 -->\n### ")
-    assert comment.count("<!--") == 1
+    assert comment.count("<!--") == 2, "and the border above the evals"
 
 
 def test_equal_trials_give_equal_bytes() -> None:

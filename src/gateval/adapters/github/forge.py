@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from gateval.adapters.github import shapes
 from gateval.adapters.github.access import GitHubAccess
@@ -13,6 +14,7 @@ from gateval.adapters.github.transport import Request, Transport
 from gateval.adapters.github.waiting import Patience
 from gateval.domain.check_run import CheckReport, CheckRun
 from gateval.domain.forge import Comment, PullRequest
+from gateval.domain.rulings.facts import LabelEvent, Push
 
 _READ_PULLS = "pull-requests: read"
 _WRITE_PULLS = "pull-requests: write"
@@ -78,6 +80,42 @@ class GitHubForge:
         """Delete a comment; nothing happens when it is gone."""
         path = f"/issues/comments/{comment}"
         self._api.ask(Request("DELETE", path, "delete our comment", _WRITE_PULLS, missing_ok=True))
+
+    def label_events(self, pull_request: int) -> tuple[LabelEvent, ...]:
+        """Every time a label was put on a pull request or taken off, oldest first."""
+        what = f"list the events of pull request {pull_request}"
+        path = f"/issues/{pull_request}/events"
+        with understood(what):
+            found = [
+                event
+                for page in self._api.pages(Request("GET", path, what, _READ_PULLS))
+                for one in page
+                if (event := shapes.label_event(one)) is not None
+            ]
+        return tuple(sorted(found, key=lambda event: event.number))
+
+    def role(self, login: str) -> str:
+        """The person's role in the repository; empty for somebody unknown."""
+        what = f"say which role {login} has"
+        path = f"/collaborators/{quote(login, safe='')}/permission"
+        asked = Request("GET", path, what, "metadata: read", missing_ok=True)
+        content = self._api.ask(asked)
+        return str(content.get("role_name") or "") if isinstance(content, dict) else ""
+
+    def newest_push(self, repository: str, branch: str) -> Push | None:
+        """The newest push to a branch by the activity of its repository; None if it has none."""
+        what = f"list the pushes to {branch}"
+        query = {"ref": f"refs/heads/{branch}", "per_page": "1"}
+        asked = Request("GET", "/activity", what, "contents: read", query=query)
+        content = self._api.ask(asked._replace(repository=repository))
+        with understood(what):
+            return shapes.push(content[0]) if content else None
+
+    def remove_label(self, pull_request: int, label: str) -> None:
+        """Take a label off; nothing happens when it is gone."""
+        path = f"/issues/{pull_request}/labels/{quote(label, safe='')}"
+        what = f"take the label {label} off pull request {pull_request}"
+        self._api.ask(Request("DELETE", path, what, _WRITE_PULLS, missing_ok=True))
 
     def check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
         """All check runs of this name on a commit, of whatever App, newest first."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from gateval.domain.check_run import CheckReport, CheckRun
 from gateval.domain.forge import Branch, Comment, PullRequest
+from gateval.domain.rulings.facts import Account, LabelEvent, Push
 from gateval.errors import ForgeUnavailable
 
 _GHOST = "ghost"
@@ -38,7 +40,36 @@ def comment(content: Any) -> Comment:
         author=_login(content["user"]),
         body=content.get("body") or "",
         url=content["html_url"],
+        created_at=_instant(content["created_at"]),
+        edited=content["updated_at"] != content["created_at"],
     )
+
+
+def label_event(content: Any) -> LabelEvent | None:
+    """Read an event of an issue; None when it is not about a label.
+
+    Whoever acted through an App is no person, whatever account it acted for.
+    """
+    if content["event"] not in {"labeled", "unlabeled"}:
+        return None
+    who = content.get("actor")
+    by_app = content.get("performed_via_github_app") is not None
+    return LabelEvent(
+        number=content["id"],
+        label=content["label"]["name"],
+        added=content["event"] == "labeled",
+        by=Account(
+            login=_login(who),
+            id=who["id"] if who else None,
+            human=bool(who) and who["type"] == "User" and not by_app,
+        ),
+        at=_instant(content["created_at"]),
+    )
+
+
+def push(content: Any) -> Push:
+    """Read one entry of a repository's activity."""
+    return Push(after=content["after"], at=_instant(content["timestamp"]))
 
 
 def check_run(content: Any) -> CheckRun:
@@ -92,6 +123,12 @@ def _branch(content: Any) -> Branch:
         sha=content["sha"],
         repository=repository["full_name"] if repository else None,
     )
+
+
+def _instant(text: str) -> str:
+    """Return a time as UTC to the second, however precise and of whatever zone GitHub gave it."""
+    moment = datetime.fromisoformat(text).astimezone(UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _login(user: Any) -> str:

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 PER_PAGE = 100
 
 _PAGES_LIMIT = 100
-"""GitHub takes at most 2,500 comments on an issue and 1,000 check runs of a name."""
+"""GitHub takes at most 2,500 comments on an issue and 1,000 check runs of a name. What has more
+pages is refused as a whole: whoever floods a list could hide its newest entries."""
 
 
 class Request(NamedTuple):
     """One request. `what` completes "GitHub did not ..."; `permission` is what it needs.
 
     `path` is relative to the API, below `/repos/OWNER/NAME`; `/graphql` stands for that endpoint.
-    With `missing_ok`, a 404 is an answer like any other.
+    With `missing_ok`, a 404 is an answer like any other. `repository` names another one than ours,
+    a fork for instance.
     """
 
     verb: str
@@ -35,6 +37,7 @@ class Request(NamedTuple):
     body: Mapping[str, Any] | None = None
     query: Mapping[str, str] | None = None
     missing_ok: bool = False
+    repository: str = ""
 
 
 class Transport:
@@ -68,6 +71,10 @@ class Transport:
             yield content
             if 'rel="next"' not in answer.headers.get("link", ""):
                 return
+        raise ForgeRejected(
+            f"GitHub has more than {_PAGES_LIMIT * PER_PAGE:,} entries to tell; the gate, asked to "
+            f"{request.what}, would have to leave some out.",
+        )
 
     def _ask(self, request: Request) -> tuple[Answer, Any]:
         attempt = 0
@@ -102,7 +109,7 @@ class Transport:
             return None, None, "its answer was garbled"
 
     def _send(self, request: Request) -> Answer:
-        url = f"/repos/{self._access.repository}{request.path}"
+        url = f"/repos/{request.repository or self._access.repository}{request.path}"
         requester = self._requester()
         if request.path == "/graphql":
             url = requester.graphql_url

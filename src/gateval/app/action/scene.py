@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,8 @@ from pydantic import SecretStr, ValidationError
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, Remote, open_repository
 from gateval.adapters.github import GitHubAccess, GitHubForge
+from gateval.app.action.sinks import audit_sinks
+from gateval.domain.audit import AuditRun
 from gateval.domain.narrowing import Narrowing
 from gateval.domain.paths import show_path
 from gateval.domain.stamp import Stamp
@@ -22,6 +24,8 @@ from gateval.errors import UsageError
 from gateval.formats.action_inputs import ActionInputs, read_inputs
 from gateval.formats.github_event import read_trigger
 from gateval.formats.github_reading import PAYLOAD_LIMIT
+from gateval.pipeline.labels import OpenRecords
+from gateval.publish.audit import AuditSink
 from gateval.publish.target import CommentMode, Target
 from gateval.settings import Settings, read_settings
 
@@ -44,17 +48,31 @@ class Scene:
     forge: Forge
     narrowing: Narrowing
     stamp: Stamp
-    run_url: str
+    run: AuditRun
+    open_records: OpenRecords
+    sinks: Sequence[AuditSink]
 
-    def target(self, head: str, pull_request: int | None, *, claimed: bool) -> Target:
-        """What is reported on. A claim is reported under a gate of its own."""
+    @property
+    def run_url(self) -> str:
+        """Where the run's log is; empty outside of a run."""
+        return self.run.url
+
+    def target(
+        self, head: str, pull_request: int | None, *, claimed: bool, branch: str = ""
+    ) -> Target:
+        """What is reported on; `branch` is the one to merge into, if known.
+
+        A claim is reported under a gate of its own.
+        """
         gate = UNVERIFIED_GATE if claimed else self.narrowing.gate
+        own = branch in {"", self.trigger.default_branch}
         return Target(
             head=head,
             pull_request=pull_request,
             stamp=self.stamp.model_copy(update={"gate": gate}),
             details_url=self.run_url,
             comment=CommentMode(self.inputs.comment.value),
+            into="" if own or claimed else branch,
         )
 
 
@@ -64,16 +82,20 @@ def build_scene(environ: Mapping[str, str]) -> Scene:
     settings = read_settings(environ)
     trigger = read_trigger(environ, _event_file(environ), pull_request=inputs.pull_request)
     workspace = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd())
+    repository = open_repository(workspace, environ, trusted=True)
+    remote = _remote(environ, inputs, trigger)
     return Scene(
         inputs=inputs,
         settings=settings,
         trigger=trigger,
-        repository=(repository := open_repository(workspace, environ, trusted=True)),
-        history=repository.fetcher(_remote(environ, inputs, trigger)),
+        repository=repository,
+        history=repository.fetcher(remote),
         forge=build_forge(environ, inputs.token, trigger.repository),
         narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals),
         stamp=_stamp(environ),
-        run_url=_run_url(environ, trigger.repository),
+        run=_run(environ, trigger),
+        open_records=lambda: repository.records(environ, remote=remote.url, token=remote.token),
+        sinks=audit_sinks(environ),
     )
 
 
@@ -145,6 +167,17 @@ def _stamp(environ: Mapping[str, str]) -> Stamp:
 
 def _digits(text: str) -> int:
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0
+
+
+def _run(environ: Mapping[str, str], trigger: Trigger) -> AuditRun:
+    return AuditRun(
+        id=environ.get("GITHUB_RUN_ID", ""),
+        attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")) or 1,
+        url=_run_url(environ, trigger.repository),
+        event=trigger.event.value,
+        actor=environ.get("GITHUB_ACTOR", ""),
+        triggering_actor=environ.get("GITHUB_TRIGGERING_ACTOR", ""),
+    )
 
 
 def _run_url(environ: Mapping[str, str], repository: str) -> str:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.ownership import hand_over
 from gateval.adapters.results_folder import ResultsFolder, create_results_folder
+from gateval.app.action.case import Case
 from gateval.app.action.claims import confirmed_trigger, stored_results
 from gateval.app.action.ending import Ending, publication_outputs
+from gateval.app.action.keeping import find_kept
+from gateval.app.action.restating import restate
 from gateval.app.action.scene import Scene
 from gateval.app.keys import part_with_keys, refuse_missing_keys
 from gateval.app.names import PLAN_FILE, TRIGGER_FILE
 from gateval.app.registries import registries
-from gateval.domain.announcement import Announcement
 from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
 from gateval.domain.plan import Plan
 from gateval.domain.results import Results, RunInfo
-from gateval.domain.standing import exit_code, unverified
+from gateval.domain.standing import unverified
 from gateval.domain.trigger import PullRequestSubject
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, GatevalError
 from gateval.formats.action_inputs import Step
@@ -30,7 +33,7 @@ from gateval.publish.target import Target
 from gateval.render.stage import dump
 
 if TYPE_CHECKING:
-    from gateval.app.measure import Measured
+    from gateval.app.measure import Judge, Measured
 
 
 class Story:
@@ -60,18 +63,32 @@ class Story:
             return self._store_plan(plan)
         if occasion.draft and plan.evals and plan.policy.drafts is DraftPolicy.WAIT:
             return self._wait()
-        if step is Step.PUBLISH:
+        case = Case(scene, self._trigger, occasion, self.target)
+        kept = find_kept(case, plan)
+        if kept is not None and kept.record is not None:
+            return restate(case, plan.policy, kept.record, kept.check)
+        return self._judge(case, plan, f"The evals run: {kept.why_not}.\n" if kept else "")
+
+    def _judge(self, case: Case, plan: Plan, note: str) -> Ending:
+        """Measure, or take what other jobs measured; decide and say so."""
+        from gateval.app.action.verdict import Bench
+
+        bench = Bench(case)
+        if self.scene.inputs.step is Step.PUBLISH:
             from gateval.app.measure import conclude
 
             folder = self._folder("")
-            measured = conclude(stored_results(scene, plan, folder.run), folder)
+            results = stored_results(self.scene, plan, folder.run)
+            measured = conclude(results, folder, judge=bench.decide)
         else:
-            folder = self._folder(scene.inputs.results)
-            measured = self._measure(plan, folder)
+            folder = self._folder(self.scene.inputs.results)
+            measured = self._measure(plan, folder, bench.decide)
         if measured.interrupted:
             self.cancel()
             return Ending(EXIT_INTERRUPTED, {"results": self._shown(folder)})
-        return self._finish(occasion, measured, folder)
+        ending = bench.tell(measured.report, note + measured.views["summary"])
+        outputs = {**ending.outputs, "results": self._shown(folder)}
+        return replace(ending, outputs=outputs)
 
     def trouble(self, error: GatevalError) -> Ending:
         """End with an error, and say so on GitHub if it is known what it is about."""
@@ -115,9 +132,10 @@ class Story:
     def _target(self, occasion: Occasion, plan: Plan | None) -> Target:
         head = occasion.revisions.head.commit or ""
         claimed = bool(unverified(self._trigger.trust, plan, occasion.number))
-        return self.scene.target(head, occasion.number, claimed=claimed)
+        branch = occasion.base_ref
+        return self.scene.target(head, occasion.number, claimed=claimed, branch=branch)
 
-    def _measure(self, plan: Plan, folder: ResultsFolder) -> Measured:
+    def _measure(self, plan: Plan, folder: ResultsFolder, judge: Judge) -> Measured:
         """Run what can be run: all of it in a trusted run, in others what needs no key."""
         scene = self.scene
         folder.write(TRIGGER_FILE, dump(self._trigger).encode())
@@ -130,7 +148,8 @@ class Story:
 
         if not plan.evals or part is None:
             folder.write(PLAN_FILE, dump(plan, indent=None).encode())
-            return conclude(Results(plan=plan, info=RunInfo(run=folder.run)), folder)
+            results = Results(plan=plan, info=RunInfo(run=folder.run))
+            return conclude(results, folder, judge=judge)
         if scene.inputs.step is Step.ALL and self.target is not None:
             self.opened = True
             self._remember(self.target)
@@ -142,32 +161,7 @@ class Story:
             folder,
             part=part,
             at_once=scene.inputs.max_parallel,
-        )
-
-    def _finish(self, occasion: Occasion, measured: Measured, folder: ResultsFolder) -> Ending:
-        """Say what was found: on GitHub, unless this is only the step that runs."""
-        from gateval.render.announcement import announce
-        from gateval.render.frame import Frame
-        from gateval.render.outputs import report_outputs
-
-        report = measured.report
-        why = unverified(self._trigger.trust, report.results.plan, occasion.number)
-        frame = Frame(unverified=why, run_url=self.scene.run_url)
-        announcement = in_group(announce(report, frame), occasion.group)
-        publication = Publication()
-        if self.scene.inputs.step is not Step.RUN and self.target is not None:
-            publication = publish(self.scene.forge, self.target, announcement)
-        claimed = bool(why)
-        return Ending(
-            exit_code=exit_code(report.decision, claimed=claimed),
-            outputs={
-                **report_outputs(report, claimed=claimed),
-                **publication_outputs(publication),
-                "results": self._shown(folder),
-            },
-            summary=announcement.job_summary,
-            text=measured.views["summary"] + (f"\nUnverified. {why}\n" if claimed else ""),
-            warnings=(*filter(None, (occasion.warning,)), *publication.warnings),
+            judge=judge,
         )
 
     def _wait(self) -> Ending:
@@ -211,23 +205,11 @@ class Story:
         return str(folder.path.relative_to(root) if inside else folder.path)
 
 
-def in_group(announcement: Announcement, group: tuple[int, ...]) -> Announcement:
-    """Return the announcement with the pull requests of a merge group named in it."""
-    if not group:
-        return announcement
-    named = f"Merge group of {', '.join(f'#{number}' for number in group)}.\n\n"
-    return announcement.model_copy(
-        update={
-            "check_summary": named + announcement.check_summary,
-            "job_summary": named + announcement.job_summary,
-        }
-    )
-
-
 def _first_target(scene: Scene) -> Target | None:
     """What the run is about by the event alone, for errors that come before anything was asked."""
     subject, trust = scene.trigger.subject, scene.trigger.trust
     if subject.head_sha is None:
         return None
     number = subject.number if isinstance(subject, PullRequestSubject) else None
-    return scene.target(subject.head_sha, number, claimed=not trust.verified)
+    branch = getattr(subject, "base_ref", None) or ""
+    return scene.target(subject.head_sha, number, claimed=not trust.verified, branch=branch)

@@ -1,0 +1,157 @@
+"""Hears the gate's labels in one run: reads what bears on them, rules, and records.
+
+Labels are read after the evals, right before the decision: what was put on or taken off meanwhile
+counts as it is then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gateval.adapters.clock import SystemClock
+from gateval.app.action.scene import Scene
+from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
+from gateval.domain.forge import PullRequest
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.rulings.facts import GateLabel
+from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus, rule_on
+from gateval.domain.trigger import Trigger
+from gateval.errors import ForgeError, GatevalError
+from gateval.pipeline.labels import labels_of, read_label, read_recorded
+from gateval.publish.audit import AUDIT_LOG
+from gateval.publish.labels import settle
+from gateval.publish.ledger import Ledger
+
+
+@dataclass
+class Hearing:
+    """The labels of the pull requests that a run is about: one, or those of a merge group.
+
+    `complete` is false when the run may be about further pull requests, unknown ones.
+    """
+
+    scene: Scene
+    trigger: Trigger
+    policy: Policy
+    pulls: tuple[PullRequest, ...]
+    group: bool = False
+    complete: bool = True
+    warnings: list[str] = field(default_factory=list)
+    _found: list[Ruling] = field(default_factory=list)
+    _recorded: tuple[AuditEntry, ...] | None = None
+    _unreadable: str = ""
+
+    @property
+    def rulings(self) -> Rulings:
+        """What was ruled so far."""
+        return Rulings(found=tuple(self._found))
+
+    def on(self, label: GateLabel) -> bool:
+        """Whether any of the pull requests has the label."""
+        return any(label in labels_of(pull) for pull in self.pulls)
+
+    def hear(self, label: GateLabel, about: AuditEvent, *, matters: bool) -> None:
+        """Rule on a label and carry it out. One that does not matter is looked at all the same:
+
+        a push may have ended it, and then it goes. `about` is what the evals say.
+        """
+        ruled = [self._rule(pull, label) for pull in self.pulls if label in labels_of(pull)]
+        if len(ruled) < len(self.pulls) or not self.complete:
+            ruled = [_denied(one) if one.granted else one for one in ruled]
+        for ruling in ruled:
+            if matters or ruling.status is RulingStatus.ENDED:
+                settled = settle(ruling, self.ledger(about), self.scene.forge, carried=self.group)
+                self._found.append(settled.ruling)
+                self.warnings += settled.warnings
+
+    def ledger(self, about: AuditEvent) -> Ledger:
+        """Return the audit log for what happens to this verdict."""
+        from gateval.render.redaction import Redactor
+
+        scene = self.scene
+        return Ledger(
+            policy=self.policy.audit,
+            about=about,
+            open_records=scene.open_records,
+            others=scene.sinks,
+            now=SystemClock().utc_now,
+            clean=Redactor((*scene.settings.secrets, scene.inputs.token)).value,
+            recorded=self._recorded or (),
+        )
+
+    def _rule(self, pull: PullRequest, label: GateLabel) -> Ruling:
+        facts = read_label(
+            self.scene.forge,
+            pull,
+            label,
+            self.trigger,
+            self._entries(),
+            attempt=self.scene.run.attempt,
+        )
+        if self._unreadable:
+            facts = facts.model_copy(update={"unknown": self._unreadable})
+        return rule_on(facts, self.policy.bypass)
+
+    def _entries(self) -> tuple[AuditEntry, ...]:
+        if self._recorded is None:
+            try:
+                self._recorded = read_recorded(self.scene.open_records, AUDIT_LOG)
+            except (GatevalError, OSError) as error:
+                self._recorded, self._unreadable = (), _sentence(error)
+        return self._recorded
+
+
+def open_hearing(
+    scene: Scene,
+    trigger: Trigger,
+    policy: Policy,
+    numbers: Sequence[int],
+    head: str,
+    *,
+    group: bool,
+    complete: bool = True,
+) -> Hearing:
+    """Read the pull requests as they are now.
+
+    Those that have moved on from the measured `head` have no say; nor has one that the token may
+    not read, which is a warning.
+    """
+    pulls, warnings = [], []
+    for number in numbers:
+        try:
+            pulls.append(scene.forge.pull_request(number))
+        except ForgeError as error:
+            warnings.append(f"Labels do not count in this run. {error.message} {error.hint}")
+    if warnings or (not group and any(pull.head.sha != head for pull in pulls)):
+        pulls = []
+    return Hearing(
+        scene, trigger, policy, tuple(pulls), group, complete, [one.strip() for one in warnings]
+    )
+
+
+def note_verdict(hearing: Hearing, about: AuditEvent, kind: AuditKind) -> AuditEntry | None:
+    """Record a verdict that no label changed; return its entry, None if git has none."""
+    ledger = hearing.ledger(about)
+    receipt = ledger.write(kind)
+    named = set(hearing.policy.audit.sinks)
+    hearing.warnings += [
+        f"The audit log is not complete. {one.problem} {one.hint}".strip()
+        for one in receipt.deliveries
+        if one.problem and one.sink in named
+    ]
+    return receipt.entry
+
+
+def _denied(ruling: Ruling) -> Ruling:
+    why = (
+        "The merge group holds other pull requests, or may hold some, that nobody has let through. "
+        "Queue this one by itself, or put the label on each of them."
+    )
+    return ruling.model_copy(update={"status": RulingStatus.DENIED, "why": why})
+
+
+def _sentence(error: GatevalError | OSError) -> str:
+    if isinstance(error, GatevalError):
+        return f"{error.message} {error.hint}".strip()
+    return f"The audit log cannot be read: {error.strerror}."

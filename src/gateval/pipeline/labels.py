@@ -1,0 +1,103 @@
+"""Reads all that bears on the gate's labels of a pull request, from the forge and the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from gateval.domain.audit import AuditEntry
+from gateval.domain.audit_chain import read_log
+from gateval.domain.bounded import LONG
+from gateval.domain.forge import PullRequest
+from gateval.domain.rulings.facts import (
+    GateLabel,
+    LabelEvent,
+    LabelFacts,
+    Payload,
+    Push,
+    newest_use,
+)
+from gateval.domain.trigger import PullRequestSubject, Trigger
+from gateval.errors import ForgeError, RecordsError
+from gateval.ports import Forge, RecordFile, Records
+
+OpenRecords = Callable[[], AbstractContextManager[Records]]
+"""Opens the records of the repository on the server."""
+
+
+def labels_of(pull: PullRequest) -> tuple[GateLabel, ...]:
+    """Return the gate's labels that are on a pull request, the one about the bar first."""
+    order = (GateLabel.ACCEPT_BAR, GateLabel.BYPASS)
+    return tuple(label for label in order if label in pull.labels)
+
+
+def read_recorded(open_records: OpenRecords, file: RecordFile) -> tuple[AuditEntry, ...]:
+    """Return the audit log's entries. Raises `RecordsError` if it is broken or unreadable."""
+    with open_records() as records:
+        stored = records.read(file)
+    log = read_log((stored.content if stored else None) or b"")
+    if log.broken:
+        raise RecordsError(str(log.broken))
+    return log.entries
+
+
+def read_label(
+    forge: Forge,
+    pull: PullRequest,
+    label: GateLabel,
+    trigger: Trigger,
+    recorded: tuple[AuditEntry, ...],
+    *,
+    attempt: int,
+) -> LabelFacts:
+    """Return what is known about a label that is on the live pull request.
+
+    `attempt` is that of the workflow run: the event of a re-run is as old as its first attempt, so
+    what it says about a label no longer counts.
+    """
+    facts = LabelFacts(
+        label=label,
+        head=pull.head.sha,
+        pull_request=pull.number,
+        author=pull.author,
+        payload=_payload(trigger, pull) if attempt == 1 else None,
+        pushed=trigger.action == "synchronize",
+        recorded=tuple(entry for entry in recorded if entry.pull_request == pull.number),
+    )
+    try:
+        events = forge.label_events(pull.number)
+        use = newest_use(label, events)
+        return facts.model_copy(
+            update={
+                "events": events,
+                "role": _role(forge, use),
+                "comments": forge.comments(pull.number),
+                "push": _push(forge, pull),
+            }
+        )
+    except ForgeError as error:
+        return facts.model_copy(update={"unknown": f"{error.message} {error.hint}".strip()[:LONG]})
+
+
+def _role(forge: Forge, use: LabelEvent | None) -> str:
+    return forge.role(use.by.login) if use and use.by.human else ""
+
+
+def _payload(trigger: Trigger, pull: PullRequest) -> Payload | None:
+    subject = trigger.subject
+    if not isinstance(subject, PullRequestSubject) or subject.number != pull.number:
+        return None
+    told = subject.labeled
+    if told is None or not told.added:
+        return None
+    return Payload(label=told.name, head=told.head_sha, sender=told.sender)
+
+
+def _push(forge: Forge, pull: PullRequest) -> Push | None:
+    """Ask for the newest push to the head branch; a forge that does not tell is no obstacle."""
+    if pull.head.repository is None:
+        return None
+    try:
+        return forge.newest_push(pull.head.repository, pull.head.ref)
+    except ForgeError:
+        return None

@@ -1,0 +1,68 @@
+"""What is said on GitHub when a label changed and the evals were not run again."""
+
+from __future__ import annotations
+
+from gateval.domain.announcement import Announcement
+from gateval.domain.check_conclusion import conclude
+from gateval.domain.check_run import TITLE_LIMIT
+from gateval.domain.decision import Decision, show_score
+from gateval.domain.history import HistoryRecord
+from gateval.render.environment import fill
+from gateval.render.frame import Frame
+from gateval.render.labels import bypass_title, label_lines
+from gateval.render.sanitize import border, label, link, marker
+from gateval.render.wording import ICONS, count
+
+_REASONS = 20
+
+
+def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -> Announcement:
+    """Render a stored verdict with the labels as they are now."""
+    why = _why(record)
+    text = fill(
+        "restated.md.j2",
+        marker=marker(),
+        border=border(),
+        icon=ICONS[decision.verdict],
+        verdict=decision.verdict,
+        why=why,
+        head=record.head[:12],
+        policy_digest=record.policy[:12],
+        labels=label_lines(decision),
+        measured=link("an earlier run", record.run.url) if record.run.url else "",
+        recorded_at=record.recorded_at,
+        rows=[
+            (one.eval, show_score(one.low, one.high), f"{one.threshold:.2f}", one)
+            for one in record.evals
+        ],
+        more=record.evals_total - len(record.evals),
+        reasons=[reason.text for reason in record.reasons[:_REASONS]],
+        more_reasons=max(0, record.reasons_total - _REASONS),
+        may_bypass="" if decision.bypass else " or ".join(frame.may_bypass),
+        label="force-eval-bypass",
+        log=link("Log of this run", frame.run_url) if frame.run_url else "",
+    )
+    unmarked = text.removeprefix(str(marker())).lstrip("\n")
+    words = f"{decision.verdict}: {why}"
+    return Announcement(
+        conclusion=conclude(decision.verdict, unverified=False),
+        title=label(bypass_title(decision) or words[:1].upper() + words[1:], TITLE_LIMIT),
+        check_summary=unmarked,
+        comment=text,
+        job_summary=unmarked,
+        keeps_evals=True,
+    )
+
+
+def restated_text(record: HistoryRecord, decision: Decision, *, unchanged: bool) -> str:
+    """Return the same for the log, a line or two (not sanitised)."""
+    first = f"Gateval: {decision.verdict}. {_why(record)}."
+    told = "Nothing changed on GitHub." if unchanged else ""
+    where = f"Measured at {record.recorded_at}; the evals were not run again. {told}".strip()
+    return "\n".join((first, *map(str, label_lines(decision)), where)) + "\n"
+
+
+def _why(record: HistoryRecord) -> str:
+    first = record.reasons[0].text if record.reasons else "the evals said so before"
+    rest = record.reasons_total - 1
+    return f"{first} and {count(rest, 'more reason')}" if rest > 0 else first
