@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gateval.domain.audit import AuditEntry
+from gateval.domain.audit_chain import read_log
 from tests.helpers import payloads
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
 from tests.helpers.shop import PROMPT, build_shop
 from tests.servers.github.server import GitHubServer
+from tests.servers.github.state.people import User
 from tests.servers.github.state.pull import Pull
 
 WORSE = PROMPT.replace("ask for the reason", "be quick")
@@ -100,7 +103,7 @@ class GitHubShop:
 
     def token(self, **permissions: str) -> str:
         """A workflow's token, with all that the gate needs unless said otherwise."""
-        full = {"contents": "read", "pull_requests": "write", "checks": "write"}
+        full = {"contents": "write", "pull_requests": "write", "checks": "write"}
         return self.server.world.workflow_token(self.repo, **(permissions or full))
 
     def job(self, event: str, payload: dict[str, Any], **more: Any) -> Job:
@@ -124,6 +127,56 @@ class GitHubShop:
         job = self.job("pull_request", payload, ref=ref, **more)
         job.check_out(self.bare, ref)
         return job
+
+    def on_label(
+        self,
+        pull: Pull,
+        name: str,
+        *,
+        by: User | None = None,
+        put: str = "labeled",
+        head: str | None = None,
+        **more: Any,
+    ) -> Job:
+        """The job that a label on a pull request starts; the label itself is the test's to put.
+
+        `head` is the head that the webhook tells; by default the present one.
+        """
+        job = self.on_pull(pull, put, **more)
+        told = {**job.payload, "label": {"name": name}, "sender": {"login": (by or self.ada).login}}
+        if head is not None:
+            told["pull_request"] = {**told["pull_request"]}
+            told["pull_request"]["head"] = {**told["pull_request"]["head"], "sha": head}
+        job.payload = told
+        return job
+
+    def label(
+        self, pull: Pull, name: str = "force-eval-bypass", *, by: User | None = None, **more: Any
+    ) -> Job:
+        """Put a label on and return the job which that starts."""
+        pull.label(name, by=by or self.ada)
+        return self.on_label(pull, name, by=by, **more)
+
+    def unlabel(self, pull: Pull, name: str = "force-eval-bypass", **more: Any) -> Job:
+        """Take a label off and return the job which that starts."""
+        pull.unlabel(name, by=self.ada)
+        return self.on_label(pull, name, put="unlabeled", **more)
+
+    def audit(self) -> tuple[AuditEntry, ...]:
+        """The audit log's entries, as they are on the server; the chain has to be whole."""
+        return read_log(self.audit_bytes()).entries
+
+    def audit_bytes(self) -> bytes:
+        """The audit log's bytes; empty when there is none."""
+        git = Repo.at(self.bare)
+        if "gateval-audit" not in self.branches():
+            return b""
+        return git.git("show", "gateval-audit:audit.jsonl")
+
+    def branches(self) -> list[str]:
+        """The branches on the server."""
+        listed = Repo.at(self.bare).git("for-each-ref", "--format=%(refname:short)", "refs/heads")
+        return listed.decode().split()
 
     def on_dispatch(self, **more: Any) -> Job:
         """The job of a manual run on main."""

@@ -45,6 +45,13 @@ class Repo:
         repo.git("init", "--quiet", "--bare", "--initial-branch=main", "--template=", kind)
         return repo
 
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        """Return the repository that is at `path` already."""
+        repo = cls.__new__(cls)
+        repo._at(path)
+        return repo
+
     def _at(self, path: Path) -> None:
         self.path = path
         self._commits = 0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from gateval.domain.report import Report, make_report
-from gateval.domain.stamp import MARKER, Marked, Stamp, mark, read_mark
+from gateval.domain.stamp import BORDER, MARKER, Marked, Stamp, mark, read_mark
 from gateval.render.announcement import announce
 from gateval.render.frame import Frame
 from gateval.render.junit import render_junit
@@ -122,8 +122,8 @@ def _characters(text: str) -> Iterator[str]:
 
 
 def _body(text: str) -> str:
-    """Return a text without the marker that is ours: nothing may look like one after that."""
-    return text.removeprefix(mark("", MARKED))
+    """Return a text without marker and border, which are ours: nothing else may look like one."""
+    return text.removeprefix(mark("", MARKED)).replace(BORDER, "", 1)
 
 
 def _markdown(raw: str) -> Iterator[str]:

@@ -1,0 +1,104 @@
+"""The bypass on the real entry: who may, how it looks, what is recorded, when it ends."""
+
+from __future__ import annotations
+
+from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+
+BYPASS = "force-eval-bypass"
+
+
+def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    failed = shop.on_pull(pull).run_action()
+    assert failed.code == 1
+    assert "admin or maintain can let this revision through" in pull.comments[0].body
+    evidence = pull.comments[0].body.partition("<!-- gateval:evals -->")[2]
+    pull.comment(f"/{BYPASS} Checkout is down, hotfix for #12", by=shop.ada)
+
+    ended = shop.label(pull).run_action()
+
+    assert ended.code == 0, ended.errors
+    assert ended.outputs["verdict"] == "bypassed"
+    assert ended.outputs["results"] == "", "nothing ran"
+    check = shop.repo.checks("gateval", pull.head_sha)[-1]
+    assert check.conclusion == "neutral"
+    assert check.title == "BYPASSED by @\u200bada (self-bypass): 2 failures"
+    (comment,) = [one for one in pull.comments if one.user.login == "github-actions[bot]"]
+    said, _, below = comment.body.partition("<!-- gateval:evals -->")
+    assert "Bypassed by ada (maintain), who is its author: a self-bypass" in said
+    assert "Reason: Checkout is down" in said
+    assert below == evidence, "the evidence of the evals stays"
+    (entry,) = shop.audit()
+    assert entry.kind == "bypass-granted"
+    assert entry.reason == "Checkout is down, hotfix for #12"
+    assert entry.head == pull.head_sha
+    assert entry.verdict == "fail"
+    assert entry.label is not None
+    assert (entry.label.by.login, entry.label.by.role, entry.label.own) == ("ada", "maintain", True)
+    assert [one.eval for one in entry.failing] == ["support-eval"]
+    assert entry.hash in comment.body
+    assert entry.hash in (check.summary or "")
+    assert entry.hash in ended.summary
+    assert f'"hash":"{entry.hash}"' in ended.log
+
+
+def test_a_push_ends_it(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    assert shop.label(pull).run_action().code == 0
+    shop.commit(WORSE + "\nAnd be kind.\n")
+    shop.push()
+    ended = shop.on_pull(pull, "synchronize").run_action()
+    assert ended.code == 1, ended.errors
+    assert pull.labels == []
+    assert "a push ended it" in pull.comments[0].body
+    assert [one.kind for one in shop.audit()] == ["bypass-granted", "bypass-ended"]
+    assert shop.conclusions(pull.head_sha) == ["failure"]
+
+
+def test_a_push_that_passes_ends_it_too(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    assert shop.label(pull).run_action().code == 0
+    shop.commit(SAME)
+    shop.push()
+    ended = shop.on_pull(pull, "synchronize").run_action()
+    assert ended.code == 0, ended.errors
+    assert shop.conclusions(pull.head_sha) == ["success"]
+    assert pull.labels == []
+
+
+def test_taking_the_label_off_restates_the_failure(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    assert shop.label(pull).run_action().code == 0
+    ended = shop.unlabel(pull).run_action()
+    assert ended.code == 1
+    assert shop.conclusions(pull.head_sha)[-1] == "failure"
+    assert "Bypassed" not in pull.comments[0].body
+
+
+def test_a_foreign_label_changes_nothing(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    before = (pull.comments[0].body, shop.conclusions(pull.head_sha))
+    ended = shop.label(pull, "needs docs").run_action()
+    assert ended.code == 1
+    assert "Nothing changed on GitHub" in ended.log
+    assert (pull.comments[0].body, shop.conclusions(pull.head_sha)) == before
+    assert shop.audit() == ()
+
+
+def test_a_foreign_label_leaves_a_pass_alone(shop: GitHubShop) -> None:
+    pull = shop.open_pull(SAME)
+    shop.on_pull(pull).run_action()
+    ended = shop.label(pull, "needs docs").run_action()
+    assert ended.code == 0
+    assert "Nothing changed on GitHub" in ended.log
+    assert shop.conclusions(pull.head_sha) == ["success"]
+
+
+def test_a_bypass_without_need_is_no_bypass(shop: GitHubShop) -> None:
+    pull = shop.open_pull(SAME)
+    ended = shop.label(pull).run_action()
+    assert ended.code == 0
+    assert shop.conclusions(pull.head_sha) == ["success"]
+    assert shop.audit() == ()
