@@ -1,0 +1,125 @@
+"""What a stored verdict may and may not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gateval.domain.base import ascii_json
+from gateval.domain.history import HISTORY_FILE, HISTORY_REF
+from gateval.domain.strict_json import read_json
+from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.repo import Repo
+from tests.helpers.shop import SCRIPT
+
+
+def history(shop: GitHubShop) -> bytes:
+    return Repo.at(shop.bare).git("show", f"{HISTORY_REF}:{HISTORY_FILE}")
+
+
+def forge(shop: GitHubShop, **changes: object) -> None:
+    """Rewrite the newest stored verdict, as anybody can who may push."""
+    lines = history(shop).splitlines()
+    record = read_json(lines[-1].decode())
+    assert isinstance(record, dict)
+    clone = Repo(shop.folder / "forger")
+    Path(clone.path / HISTORY_FILE).write_text(ascii_json({**record, **changes}) + "\n")
+    clone.commit()
+    clone.git("push", "--quiet", "--force", str(shop.bare), f"HEAD:{HISTORY_REF}")
+
+
+def test_a_forged_pass_turns_nothing_green(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    forge(shop, verdict="pass", reasons=[], reasons_total=0)
+    ended = shop.label(pull, "docs").run_action()
+    assert ended.code == 1
+    assert "a pass is given by evals that ran" in ended.log
+    assert shop.conclusions(pull.head_sha)[-1] == "failure"
+
+
+def test_a_forged_fail_needs_the_plan_of_today(shop: GitHubShop) -> None:
+    pull = shop.open_pull(SAME)
+    shop.on_pull(pull).run_action()
+    forge(shop, verdict="fail", plan="0" * 64)
+    ended = shop.label(pull, "docs").run_action()
+    assert ended.code == 0
+    assert "what would run has changed" in ended.log
+    assert ended.outputs["results"], "the evals ran"
+
+
+def test_another_policy_means_another_run(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    shop.push_main(**{".github__gateval.yml": "policy: {regressions: warn}\n"})
+    ended = shop.label(pull, "docs").run_action()
+    assert "the policy has changed" in ended.log
+    assert ended.outputs["results"]
+
+
+def test_a_garbled_history_means_another_run(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    forge(shop, verdict="splendid")
+    ended = shop.label(pull, "docs").run_action()
+    assert ended.code == 1
+    assert "the stored verdict cannot be read" in ended.log
+
+
+def test_without_write_permission_the_gate_still_gates(shop: GitHubShop) -> None:
+    token = shop.token(contents="read", pull_requests="write", checks="write")
+    pull = shop.open_pull(WORSE)
+    first = shop.on_pull(pull, token=token).run_action()
+    assert first.code == 1
+    assert "contents: write" in first.log
+    assert shop.conclusions(pull.head_sha) == ["failure"]
+    again = shop.label(pull, "docs", token=token).run_action()
+    assert again.code == 1
+    assert "no verdict on this revision is stored" in again.log
+
+
+def test_a_run_under_way_is_not_overtaken(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    app = shop.server.world.app("github-actions")
+    shop.repo.add_check(
+        "gateval", pull.head_sha, app=app, status="in_progress", conclusion=None,
+        external_id="gateval/gateval/2026-01-01T00:00:00Z/1.1",
+    )  # fmt: skip
+    ended = shop.label(pull, "docs").run_action()
+    assert "another run is evaluating this revision now" in ended.log
+    assert ended.code == 1
+
+
+def test_what_could_not_be_evaluated_is_recorded(shop: GitHubShop) -> None:
+    shop.work.branch("change", "main")
+    silent = SCRIPT.replace("user: Hello", "user: Bye").replace("  - reply: Done.\n", "")
+    shop.work.write(".gateval/scripted/support.yaml", silent)
+    pull = shop.open_pull(SAME)
+    ended = shop.on_pull(pull).run_action()
+    assert ended.code == 3, ended.errors
+    (entry,) = shop.audit()
+    assert entry.kind == "not-evaluated"
+    assert entry.hash in pull.comments[0].body
+
+
+def test_verdicts_are_recorded_where_the_policy_asks_for_it(shop: GitHubShop) -> None:
+    shop.push_main(**{".github__gateval.yml": "policy: {audit: {verdicts: true}}\n"})
+    pull = shop.open_pull(SAME)
+    assert shop.on_pull(pull).run_action().code == 0
+    assert [(entry.kind.value, entry.verdict) for entry in shop.audit()] == [("verdict", "pass")]
+
+
+def test_a_commit_has_a_check_for_each_branch_it_goes_into(shop: GitHubShop) -> None:
+    """What passes where the Agent does not even exist says nothing about the default branch."""
+    shop.work.branch("empty", "main")
+    for path in ("agents/support.yaml", "evals/support-eval.yaml", "evals/fixtures.yaml"):
+        shop.work.delete(path)
+    shop.work.commit()
+    shop.push("empty")
+    pull = shop.open_pull(WORSE)
+    assert shop.on_pull(pull).run_action().code == 1
+    other = shop.repo.open_pull("change", by=shop.ada, into="empty")
+    assert other.head_sha == pull.head_sha
+    shop.on_pull(other).run_action()
+    assert shop.conclusions(pull.head_sha, "gateval") == ["failure"]
+    assert len(shop.conclusions(pull.head_sha, "gateval (into empty)")) == 1

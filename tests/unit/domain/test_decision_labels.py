@@ -1,0 +1,58 @@
+"""Every verdict of evals with every ruling on every label."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from gateval.domain.audit import AuditPerson, LabelUse
+from gateval.domain.check_conclusion import conclude
+from gateval.domain.check_run import Conclusion
+from gateval.domain.decision import EXIT_CODES, GateVerdict, with_labels
+from gateval.domain.report import make_report
+from gateval.domain.rulings.facts import GateLabel
+from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus
+from tests.helpers.reports import make_results
+
+ROWS = {
+    GateVerdict.PASS: "a-eval f base:pass head:pass",
+    GateVerdict.FAIL: "a-eval f base:pass head:fail",
+    GateVerdict.INCOMPLETE: "a-eval f base:pass head:-",
+    GateVerdict.INCONCLUSIVE: "a-eval f base:pass head:provider",
+}
+STATES = (None, *RulingStatus)
+
+
+def ruling(label: GateLabel, status: RulingStatus) -> Ruling:
+    use = LabelUse(name=label, by=AuditPerson(login="ada", role="admin"))
+    return Ruling(label=label, status=status, use=use)
+
+
+@pytest.mark.parametrize(
+    ("evals", "bypass", "bar"), list(product(ROWS, STATES, STATES)), ids=lambda value: str(value)
+)
+def test_decision(
+    evals: GateVerdict, bypass: RulingStatus | None, bar: RulingStatus | None
+) -> None:
+    found = tuple(
+        ruling(label, status)
+        for label, status in ((GateLabel.BYPASS, bypass), (GateLabel.ACCEPT_BAR, bar))
+        if status
+    )
+    results = make_results(ROWS[evals])
+    decision = make_report(results, Rulings(found=found)).decision
+    bypassed = bypass is RulingStatus.GRANTED and evals is not GateVerdict.PASS
+    assert decision.evals is evals, "no label changes what the evals say"
+    assert decision.verdict is (GateVerdict.BYPASSED if bypassed else evals)
+    assert decision.exit_code == EXIT_CODES[decision.verdict]
+    assert (decision.exit_code == 0) == (bypassed or evals is GateVerdict.PASS)
+    assert decision.labels == found
+    assert decision.reasons == make_report(results).decision.reasons
+    assert (decision.bypass is not None) == bypassed
+    assert with_labels(decision, Rulings()).verdict is evals
+
+
+def test_a_bypass_is_neutral_and_never_a_claims() -> None:
+    assert conclude(GateVerdict.BYPASSED, unverified=False) is Conclusion.NEUTRAL
+    assert conclude(GateVerdict.BYPASSED, unverified=True) is Conclusion.ACTION_REQUIRED

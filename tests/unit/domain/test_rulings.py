@@ -1,0 +1,229 @@
+"""Whether a label counts: every rule alone, and no label without each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateval.domain.audit import AuditKind, AuditPerson, LabelUse
+from gateval.domain.audit_chain import append, read_log
+from gateval.domain.forge import Comment
+from gateval.domain.manifests.gate_config import BypassPolicy
+from gateval.domain.rulings.facts import (
+    Account,
+    GateLabel,
+    LabelEvent,
+    LabelFacts,
+    Payload,
+    Push,
+)
+from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus, rule_on
+from tests.helpers.audit_events import event as audit_event
+
+HEAD, OLD = "a" * 40, "b" * 40
+BYPASS = GateLabel.BYPASS
+ADA = Account(login="ada", id=1, human=True)
+EARLY, PUSHED, LATE = "2026-11-21T10:00:00Z", "2026-11-21T11:00:00Z", "2026-11-21T12:00:00Z"
+
+
+def use(
+    at: str = LATE, *, by: Account = ADA, added: bool = True, label: str = BYPASS, number: int = 5
+) -> LabelEvent:
+    return LabelEvent(number=number, label=label, added=added, by=by, at=at)
+
+
+GOOD = LabelFacts(
+    label=BYPASS,
+    head=HEAD,
+    pull_request=7,
+    author="bob",
+    events=(use(),),
+    role="maintain",
+    push=Push(after=HEAD, at=PUSHED),
+)
+TOLD = Payload(label=BYPASS, head=HEAD, sender="ada")
+
+
+def recorded(kind: AuditKind, *, head: str = HEAD, number: str = "5") -> dict[str, Any]:
+    noted = audit_event().model_copy(
+        update={
+            "kind": kind,
+            "head": head,
+            "pull_request": 7,
+            "label": LabelUse(name=BYPASS, by=AuditPerson(login="ada"), event=number),
+        }
+    )
+    return {"recorded": read_log(append(b"", noted)[0]).entries}
+
+
+def comment(body: str, *, by: str = "ada", at: str = LATE, edited: bool = False) -> Comment:
+    return Comment(number=1, author=by, body=body, url="", created_at=at, edited=edited)
+
+
+def rule(policy: BypassPolicy | None = None, **changes: Any) -> Ruling:
+    return rule_on(GOOD.model_copy(update=changes), policy or BypassPolicy())
+
+
+GRANTED = {
+    "newer than the push": {},
+    "told by the webhook, nobody tells of pushes": {"push": None, "payload": TOLD},
+    "granted before, nobody tells of pushes": {
+        "push": None,
+        **recorded(AuditKind.BYPASS_GRANTED),
+    },
+    "taken off and put on again": {
+        "events": (use(EARLY, number=1), use(PUSHED, added=False, number=2), use(number=5))
+    },
+    "another label came off": {"events": (use(), use(label="docs", added=False, number=9))},
+    "an admin": {"role": "admin"},
+    "by the author": {"author": "ada"},
+    "the log tells of another use that was ended": recorded(AuditKind.BYPASS_ENDED, number="4"),
+}
+
+DENIED = {
+    "nobody put it on": ({"events": ()}, "does not tell who"),
+    "taken off": ({"events": (use(), use(added=False, number=6))}, "does not tell who"),
+    "in other letters": ({"events": (use(label="Force-Eval-Bypass"),)}, "does not tell who"),
+    "a bot": (
+        {"events": (use(by=Account(login="x[bot]", id=2, human=False)),)},
+        "not a person",
+    ),
+    "a deleted account": (
+        {"events": (use(by=Account(login="ghost", human=False)),), "role": ""},
+        "not a person",
+    ),
+    "triage": ({"role": "triage"}, "role triage"),
+    "write": ({"role": "write"}, "admin or maintain may"),
+    "Maintain": ({"role": "Maintain"}, "role Maintain"),
+    "no role": ({"role": ""}, "no role"),
+    "unknown revision": ({"push": None}, "not known on which revision"),
+    "the push told is of another commit": (
+        {"push": Push(after=OLD, at=EARLY)},
+        "not known on which revision",
+    ),
+    "told of another label": (
+        {"push": None, "payload": TOLD.model_copy(update={"label": "docs"})},
+        "not known on which revision",
+    ),
+    "told of another person": (
+        {"push": None, "payload": TOLD.model_copy(update={"sender": "eve"})},
+        "not known on which revision",
+    ),
+    "granted before, and a push started the run": (
+        {"push": None, "pushed": True, **recorded(AuditKind.BYPASS_GRANTED)},
+        "not known on which revision",
+    ),
+    "another use was granted": (
+        {"push": None, **recorded(AuditKind.BYPASS_GRANTED, number="4")},
+        "not known on which revision",
+    ),
+    "something could not be read": ({"unknown": "GitHub is down."}, "GitHub is down."),
+}
+
+ENDED = {
+    "older than the push": {"events": (use(EARLY),)},
+    "in the second of the push": {"events": (use(PUSHED),)},
+    "older than the push, whatever the webhook told": {"events": (use(EARLY),), "payload": TOLD},
+    "told of another head": {
+        "push": None,
+        "payload": TOLD.model_copy(update={"head": OLD}),
+    },
+    "ended before": recorded(AuditKind.BYPASS_ENDED),
+    "granted for another head": recorded(AuditKind.BYPASS_GRANTED, head=OLD),
+}
+
+
+@pytest.mark.parametrize("case", GRANTED)
+def test_granted(case: str) -> None:
+    assert rule(**GRANTED[case]).status is RulingStatus.GRANTED
+
+
+@pytest.mark.parametrize("case", DENIED)
+def test_denied(case: str) -> None:
+    changes, words = DENIED[case]
+    ruling = rule(**changes)
+    assert ruling.status is RulingStatus.DENIED
+    assert words in ruling.why
+
+
+@pytest.mark.parametrize("case", ENDED)
+def test_ended(case: str) -> None:
+    ruling = rule(**ENDED[case])
+    assert ruling.status is RulingStatus.ENDED
+    assert "a push ended it" in ruling.why
+
+
+def test_the_authors_own_label() -> None:
+    assert rule(author="ada").use.own
+    strict = BypassPolicy(allow_author=False)
+    assert rule(strict, author="ada").status is RulingStatus.DENIED
+    assert rule(strict).granted
+
+
+REASONS = {
+    "given": (comment("/force-eval-bypass Shop is down."), "Shop is down."),
+    "over several lines": (comment("/force-eval-bypass Shop\nis down."), "Shop is down."),
+    "by somebody else": (comment("/force-eval-bypass No.", by="eve"), ""),
+    "edited": (comment("/force-eval-bypass No.", edited=True), ""),
+    "for the other label": (comment("/accept-bar-change No."), ""),
+    "empty": (comment("/force-eval-bypass   "), ""),
+    "another word": (comment("/force-eval-bypassed No."), ""),
+    "quoted": (comment("> /force-eval-bypass No."), ""),
+    "for the use before": (comment("/force-eval-bypass Old.", at="2026-11-21T09:00:00Z"), ""),
+}
+
+
+@pytest.mark.parametrize("case", REASONS)
+def test_the_reason(case: str) -> None:
+    said, expected = REASONS[case]
+    events = (use(EARLY, number=1), use(PUSHED, added=False, number=2), use(number=5))
+    policy = BypassPolicy(require_reason=True)
+    ruling = rule(policy, events=events, comments=(said,))
+    assert ruling.reason == expected
+    assert ruling.granted == bool(expected)
+
+
+FACTS = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["admin", "maintain", "write", "triage", "read", ""]),
+        "push": st.sampled_from([None, GOOD.push, Push(after=OLD, at=PUSHED)]),
+        "payload": st.sampled_from([None, TOLD, TOLD.model_copy(update={"head": OLD})]),
+        "pushed": st.booleans(),
+        "author": st.sampled_from(["ada", "bob"]),
+        "unknown": st.sampled_from(["", "GitHub is down."]),
+        "events": st.sampled_from(
+            [
+                (),
+                (use(),),
+                (use(EARLY),),
+                (use(by=Account(login="ada", id=1, human=False)),),
+                (use(), use(added=False, number=6)),
+            ]
+        ),
+    }
+)
+
+
+@settings(max_examples=500, derandomize=True)
+@given(FACTS)
+def test_no_label_counts_without_a_person_a_role_and_this_head(facts: dict[str, Any]) -> None:
+    ruling = rule(**facts)
+    if not ruling.granted:
+        assert ruling.why
+        return
+    (event,) = facts["events"]
+    assert event.by.human
+    assert facts["role"] in {"admin", "maintain"}
+    assert not facts["unknown"]
+    newer = facts["push"] is not None and facts["push"].after == HEAD and event.at > PUSHED
+    assert newer or facts["payload"] == TOLD
+
+
+def test_every_label_of_a_group_has_to_count() -> None:
+    granted, denied = rule(), rule(role="")
+    assert Rulings(found=(granted, granted)).bypass == granted
+    assert Rulings(found=(granted, denied)).bypass is None
+    assert Rulings(found=(granted,)).bar is None
