@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from gateval.domain.base import ascii_json
 from gateval.domain.history import HISTORY_FILE, HISTORY_REF
 from gateval.domain.strict_json import read_json
@@ -16,7 +18,7 @@ def history(shop: GitHubShop) -> bytes:
     return Repo.at(shop.bare).git("show", f"{HISTORY_REF}:{HISTORY_FILE}")
 
 
-def forge(shop: GitHubShop, **changes: object) -> None:
+def forge(shop: GitHubShop, **changes: JsonValue) -> None:
     """Rewrite the newest stored verdict, as anybody can who may push."""
     lines = history(shop).splitlines()
     record = read_json(lines[-1].decode())

@@ -67,7 +67,7 @@ def rule(policy: BypassPolicy | None = None, **changes: Any) -> Ruling:
     return rule_on(GOOD.model_copy(update=changes), policy or BypassPolicy())
 
 
-GRANTED = {
+GRANTED: dict[str, dict[str, Any]] = {
     "newer than the push": {},
     "told by the webhook, nobody tells of pushes": {"push": None, "payload": TOLD},
     "granted before, nobody tells of pushes": {
@@ -83,7 +83,7 @@ GRANTED = {
     "the log tells of another use that was ended": recorded(AuditKind.BYPASS_ENDED, number="4"),
 }
 
-DENIED = {
+DENIED: dict[str, tuple[dict[str, Any], str]] = {
     "nobody put it on": ({"events": ()}, "does not tell who"),
     "taken off": ({"events": (use(), use(added=False, number=6))}, "does not tell who"),
     "in other letters": ({"events": (use(label="Force-Eval-Bypass"),)}, "does not tell who"),
@@ -123,7 +123,7 @@ DENIED = {
     "something could not be read": ({"unknown": "GitHub is down."}, "GitHub is down."),
 }
 
-ENDED = {
+ENDED: dict[str, dict[str, Any]] = {
     "older than the push": {"events": (use(EARLY),)},
     "in the second of the push": {"events": (use(PUSHED),)},
     "older than the push, whatever the webhook told": {"events": (use(EARLY),), "payload": TOLD},
