@@ -14,7 +14,7 @@ def test_the_samples_are_understood() -> None:
     (job,) = gate_jobs(PATH, (ROOT / "examples/workflows/gate.yml").read_bytes())
     assert (job.check, job.step, job.events) == ("evals", "all", frozenset({"pull_request"}))
     assert job.variables == {"ANTHROPIC_API_KEY"}
-    wanted = {"contents": "read", "pull-requests": "write", "checks": "write"}
+    wanted = {"contents": "write", "pull-requests": "write", "checks": "write"}
     assert job.permissions == wanted
     (run,) = gate_jobs(PATH, (ROOT / "examples/workflows/untrusted-run.yml").read_bytes())
     assert (run.step, run.publishes, run.permissions) == ("run", False, {"contents": "read"})
