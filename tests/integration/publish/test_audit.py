@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -57,6 +59,25 @@ def test_every_sink_gets_the_entry_that_git_made(clone: tuple[Repo, Repo]) -> No
     assert log.entries == (receipt.entry,)
     message = origin.git("log", "-1", "--format=%B", "gateval-audit").decode().strip()
     assert message == "Entry 1: bypass granted, pull request 12, head a1b2c3d4e5f6"
+
+
+def test_twenty_runs_at_once_make_twenty_entries_in_one_chain(clone: tuple[Repo, Repo]) -> None:
+    repo, origin = clone
+    start = Barrier(20)
+
+    def run(number: int) -> AuditEntry:
+        with records(repo) as found:
+            start.wait(timeout=60)
+            return append_entry(found, event(f"Reason {number}"))
+
+    with ThreadPoolExecutor(20) as pool:
+        entries = list(pool.map(run, range(20)))
+    log = read_log(origin.git("show", "gateval-audit:audit.jsonl"))
+    assert log.broken is None
+    assert [entry.number for entry in log.entries] == list(range(1, 21))
+    assert set(log.entries) == set(entries), "each run knows its entry as it stands there"
+    assert sorted(entry.reason for entry in entries) == sorted(f"Reason {n}" for n in range(20))
+    assert origin.git("rev-list", "--count", "gateval-audit").strip() == b"20"
 
 
 def test_a_refusing_remote_leaves_the_other_sinks_the_bare_event(

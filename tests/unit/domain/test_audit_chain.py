@@ -50,20 +50,73 @@ def long_log(length: int) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-LONG = long_log(1_000)
+MANY = 1_000
+LONG = long_log(MANY)
+LONG_LINES = LONG.splitlines(keepends=True)
+
+places = st.integers(0, MANY - 1)
+bytes_of_it = st.integers(0, len(LONG) - 1)
+long_logs = settings(max_examples=25, deadline=None)
+
+
+def broken_line(lines: list[bytes]) -> int | None:
+    """The entry that a reader of these lines is told of; None if the log looks whole."""
+    broken = read_log(b"".join(lines)).broken
+    return broken.line if broken else None
 
 
 def test_a_thousand_entries_are_read() -> None:
-    assert len(read_log(LONG).entries) == 1_000
+    assert len(read_log(LONG).entries) == MANY
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, len(LONG) - 1), st.integers(1, 255))
+@long_logs
+@given(bytes_of_it, st.integers(1, 255))
 def test_one_byte_in_a_thousand_entries_is_named_by_its_entry(place: int, mask: int) -> None:
     changed = LONG[:place] + bytes([LONG[place] ^ mask]) + LONG[place + 1 :]
-    broken = read_log(changed).broken
-    assert broken is not None
-    assert broken.line == LONG.count(b"\n", 0, place) + 1
+    assert broken_line([changed]) == LONG.count(b"\n", 0, place) + 1
+
+
+@long_logs
+@given(bytes_of_it, st.binary(max_size=1))
+def test_one_byte_more_or_less_is_named_by_its_entry(place: int, added: bytes) -> None:
+    rest = LONG[place:] if added else LONG[place + 1 :]
+    line = LONG.count(b"\n", 0, place) + 1
+    assert broken_line([LONG[:place] + added + rest]) == line
+
+
+@long_logs
+@given(places)
+def test_one_entry_less_is_named_by_the_one_in_its_place(place: int) -> None:
+    found = read_log(b"".join(LONG_LINES[:place] + LONG_LINES[place + 1 :]))
+    if place == MANY - 1:
+        assert found.anchored(read_log(LONG).newest) is None, "it takes the anchor to see that"
+    else:
+        assert found.broken is not None
+        assert found.broken.line == place + 1
+
+
+@long_logs
+@given(places, places)
+def test_two_entries_in_each_others_place_are_named_by_the_first(one: int, other: int) -> None:
+    lines = list(LONG_LINES)
+    lines[one], lines[other] = lines[other], lines[one]
+    assert broken_line(lines) == (min(one, other) + 1 if one != other else None)
+
+
+@long_logs
+@given(places, st.integers(0, MANY))
+def test_an_entry_put_in_again_is_named_where_the_order_ends(source: int, place: int) -> None:
+    lines = [*LONG_LINES[:place], LONG_LINES[source], *LONG_LINES[place:]]
+    assert broken_line(lines) == (place + 2 if place == source else place + 1)
+
+
+@long_logs
+@given(places, st.text(max_size=20))
+def test_a_forged_entry_that_fits_is_named_by_the_one_after_it(place: int, reason: str) -> None:
+    body = json.loads(LONG_LINES[place]) | {"reason": f"forged {reason}"}
+    body["hash"] = hash_of(body)
+    forged = ascii_json(body).encode() + b"\n"
+    assert broken_line([*LONG_LINES[:place], forged, *LONG_LINES[place:]]) == place + 2
 
 
 def test_an_empty_log_is_whole_and_holds_no_anchor() -> None:
