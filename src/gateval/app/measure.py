@@ -54,7 +54,7 @@ def measure(
     redactor = Redactor(settings.secrets)
     sys.setswitchinterval(0.0005)  # trials come first; by default they would wait 5 ms each time
     with ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
-        storing = aside.submit(lambda: _store_plan(redactor.value(plan), folder))
+        storing = aside.submit(lambda: store_plan(redactor.value(plan), folder))
         loading = aside.submit(lambda: import_module("gateval.app.views").warm_up())
         with show_progress(sys.stderr, plain=settings.plain) as listen:
             evaluation = evaluate(
@@ -69,8 +69,11 @@ def measure(
     return conclude(results, folder, interrupted=evaluation.interrupted, judge=judge)
 
 
-def _store_plan(plan: Plan, folder: ResultsFolder) -> None:
-    """Write the plan for a report on a run that crashes; without secrets, as results are."""
+def store_plan(plan: Plan, folder: ResultsFolder) -> None:
+    """Write the plan for a report on a run that crashes.
+
+    Secrets have to be out of it before, as they are of results.
+    """
     folder.write(PLAN_FILE, dump(plan, indent=None).encode())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
-from tests.helpers.shop import AGENT, FIXTURES
+from tests.helpers.shop import AGENT, FIXTURES, SCRIPT
 
 
 def test_opened_fails_then_a_push_passes(shop: GitHubShop) -> None:
@@ -343,3 +343,20 @@ def test_a_matrix_with_a_job_that_never_came_back(shop: GitHubShop) -> None:
     assert ended.code == 2
     assert "holds no results.v1.json" in ended.errors
     assert shop.conclusions(pull.head_sha) == ["action_required"]
+
+
+def test_a_plan_with_nothing_to_run_is_stored_without_secrets(shop: GitHubShop) -> None:
+    key = "sk-live-7f3a9c2d1e8b4f60"
+    agent = AGENT.replace("name: support", "name: plain")
+    shop.push_main(**{"agents__plain.yaml": agent, f".gateval__scripted__{key}.yaml": SCRIPT})
+    shop.work.branch("change", "main")
+    shop.work.write("agents/plain.yaml", agent.replace("scripted/support", f"scripted/{key}"))
+    shop.work.commit()
+    shop.push()
+    pull = shop.repo.open_pull("change", by=shop.ada)
+    ended = shop.on_pull(pull).run_action(OPENAI_API_KEY=key)
+    assert ended.code == 0, ended.errors
+    plan = (ended.results / "plan.v1.json").read_text()
+    assert "scripted/[secret removed]" in plan
+    found = [path for path in ended.results.iterdir() if key in path.read_text()]
+    assert found == []

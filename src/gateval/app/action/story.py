@@ -144,11 +144,13 @@ class Story:
             refuse_missing_keys(plan, scene.settings)
         else:
             part = part_with_keys(plan, scene.settings)
-        from gateval.app.measure import conclude, measure
+        from gateval.app.measure import conclude, measure, store_plan
+        from gateval.render.redaction import Redactor
 
         if not plan.evals or part is None:
-            folder.write(PLAN_FILE, dump(plan, indent=None).encode())
-            results = Results(plan=plan, info=RunInfo(run=folder.run))
+            shown = Redactor(scene.settings.secrets).value(plan)
+            store_plan(shown, folder)
+            results = Results(plan=shown, info=RunInfo(run=folder.run))
             return conclude(results, folder, judge=judge)
         if scene.inputs.step is Step.ALL and self.target is not None:
             self.opened = True
