@@ -23,7 +23,10 @@ def main() -> None:
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # nothing installed beside us joins in
     prepare_streams()
     try:
+        from gateval.app.interrupts import listen_for_interrupts
         from gateval.cli.main import run
+
+        listen_for_interrupts()
 
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # while Python still imports

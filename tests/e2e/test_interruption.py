@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import candidate_processes, gateval, start_gateval
+from tests.helpers.command import (
+    candidate_processes,
+    environment,
+    gateval,
+    start_gateval,
+)
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, SCRIPT, build_shop
 
@@ -75,3 +81,38 @@ def test_a_killed_run_leaves_its_finished_trials(shop: Repo, tmp_path: Path) -> 
     done = gateval(shop, "report", str(results))
     assert done.returncode == 3
     assert "refund-asks-why" in done.stdout
+
+
+LOST = """\
+import os, signal, sys
+from gateval.app.interrupts import listen_for_interrupts
+
+listen_for_interrupts()
+
+
+class Callback:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)  # what is raised in here is printed as ignored
+
+
+Callback()
+from gateval.cli.main import run
+
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_an_interrupt_that_python_lost_still_ends_the_run(shop: Repo, tmp_path: Path) -> None:
+    arguments = ["run", "support-eval", "--results", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-c", LOST, *arguments],
+        cwd=shop.path,
+        env=environment(shop),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Exception ignored" in done.stderr
+    assert done.returncode == 130, done.stderr
+    assert candidate_processes(tmp_path) == []

@@ -14,6 +14,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
+from gateval.app.interrupts import interrupted
 from gateval.app.isolate import isolation, scratch_folder, walls_of
 from gateval.app.keys import refuse_missing_keys
 from gateval.app.names import TRIALS_FILE
@@ -124,6 +125,8 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
             if signal.getsignal(number) is signal.SIG_IGN:
                 continue
             loop.add_signal_handler(number, task.cancel)
+        if interrupted():
+            task.cancel()
     async with _workshop(run) as workshop:
         results = await run_a_plan(run.plan, workshop, RunInfo())
     return results.trials
