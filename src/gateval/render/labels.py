@@ -30,7 +30,10 @@ class LabelLine(NamedTuple):
 
 def label_lines(decision: Decision) -> Sequence[LabelLine]:
     """Return a sentence or two about each label that was looked at."""
-    return [LabelLine(_line(one), one.entry, one.hash) for one in decision.labels]
+    return [
+        LabelLine(_line(one, carried=one.head != decision.head), one.entry, one.hash)
+        for one in decision.labels
+    ]
 
 
 def bypass_title(decision: Decision) -> str:
@@ -45,18 +48,22 @@ def bypass_title(decision: Decision) -> str:
     return f"BYPASSED by @{ruling.use.by.login}{own}: {what}"
 
 
-def _line(ruling: Ruling) -> str:
+def _line(ruling: Ruling, *, carried: bool) -> str:
     use = ruling.use
     who = f"{use.by.login} ({use.by.role})" if use.by.role else use.by.login or "somebody"
-    about = f"pull request {ruling.pull_request} at {ruling.head[:7]}"
+    about = f"pull request {ruling.pull_request}" if carried else "this revision"
     if ruling.granted:
-        own = ", who is its author: a self-bypass" if use.own else ""
-        what = f"{_COUNTS[ruling.label]} {who}{own}, for {about}, with the label {ruling.label}"
-        what += f" of {use.applied_at}." if use.applied_at else "."
-        said = f" Reason: {ruling.reason}" if ruling.reason else " No reason was given."
+        own = ", author of the pull request (self-bypass)" if use.own else ""
+        when = f" put on at {use.applied_at}" if use.applied_at else ""
+        what = f"{_COUNTS[ruling.label]} {who}{own}, for {about}: label {ruling.label}{when}."
+        said = f" Reason: {_quoted(ruling.reason)}." if ruling.reason else " No reason was given."
     else:
         ended = ruling.status is RulingStatus.ENDED
         verb = "no longer counts" if ended else "does not count"
         what = f"The label {ruling.label} that {who} put on {verb} for {about}. {ruling.why}"
         said = ""
     return f"{what}{said}"
+
+
+def _quoted(reason: str) -> str:
+    return f"\N{LEFT DOUBLE QUOTATION MARK}{reason}\N{RIGHT DOUBLE QUOTATION MARK}"

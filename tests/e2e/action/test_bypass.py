@@ -25,8 +25,8 @@ def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -
     assert check.title == "BYPASSED by @\u200bada (self-bypass): 2 failures"
     (comment,) = [one for one in pull.comments if one.user.login == "github-actions[bot]"]
     said, _, below = comment.body.partition("<!-- gateval:evals -->")
-    assert "Bypassed by ada (maintain), who is its author: a self-bypass" in said
-    assert "Reason: Checkout is down" in said
+    assert "Bypassed by ada (maintain), author of the pull request (self-bypass)" in said
+    assert "Reason: “Checkout is down, hotfix for" in said
     assert below == evidence, "the evidence of the evals stays"
     (entry,) = shop.audit()
     assert entry.kind == "bypass-granted"

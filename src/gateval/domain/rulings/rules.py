@@ -139,7 +139,10 @@ def _ended(facts: LabelFacts, event: LabelEvent) -> str:
     pushed = after is not None and after.after == facts.head and after.at >= event.at
     moved = _told(facts, event) and facts.payload and facts.payload.head != facts.head
     if pushed or moved or _noted(facts, event):
-        return f"The label was put on an earlier revision, and a push ended it. {AGAIN}"
+        return (
+            "The label was put on an earlier revision, and a push ended it. "
+            "Put it on anew to let this revision through."
+        )
     return ""
 
 
