@@ -19,6 +19,10 @@ from gateval.domain.trial import Answer, Assessment, AssessmentStatus, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 
+_LONG = 2_000
+"""Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on a
+long text, without Python's lock, so that other trials go on meanwhile."""
+
 _Assessed = tuple[Assessment, Usage | None]
 
 
@@ -61,6 +65,8 @@ async def _assess_one(
         assertion = _assertion(spec, kind)
         if isinstance(assertion, JudgedAssertion) and judge is not None:
             return await assertion.assess_with(evidence, judge, judge_spec)
+        if len(evidence.answer.output) > _LONG:
+            return await asyncio.to_thread(assertion.assess, evidence), None
         return assertion.assess(evidence), None
     except NotMeasured as error:
         return _error(spec, error.cause, error.message), None

@@ -148,3 +148,19 @@ def test_step_numbers_are_those_of_the_recorded_trace() -> None:
     assert assessed({"type": "contains", "value": "bye"}, answer).steps == (3,)
     unlike = answer.model_copy(update={"output": "good bye"})
     assert assessed({"type": "contains", "value": "bye"}, unlike).steps == (4,)
+
+
+def test_a_pattern_made_to_be_slow_holds_up_no_other_trial() -> None:
+    asserted = fixture({"type": "regex", "pattern": ".{0,900}Z"})
+
+    async def others() -> int:
+        task = asyncio.ensure_future(assess(asserted, said("ab" * 50_000), None, JUDGE))
+        turns = 0
+        while not task.done():
+            turns += 1
+            await asyncio.sleep(0)
+        (found,), _ = task.result()
+        assert found.status.value == "failed"
+        return turns
+
+    assert asyncio.run(others()) > 100
