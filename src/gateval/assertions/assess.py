@@ -20,8 +20,8 @@ from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 
 _LONG = 2_000
-"""Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on a
-long text, without Python's lock, so that other trials go on meanwhile."""
+"""Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
+a long text, without Python's lock, so that other trials go on meanwhile."""
 
 _Assessed = tuple[Assessment, Usage | None]
 

@@ -47,6 +47,11 @@ class Running:
             raise
         self._started.exited.add_done_callback(self._note_end)
 
+    @property
+    def user(self) -> int | None:
+        """The id of its own user; None when it runs as the gate's."""
+        return self._started.user
+
     def kill(self) -> None:
         """Kill all of its processes at once."""
         if not self.stopped.done():

@@ -20,6 +20,8 @@ class Started(ABC):
     exited: asyncio.Future[None]
     over: End | None = None
     """The cap that it broke, if it was ended for that."""
+    user: int | None = None
+    """The id of its own user; None when it runs as the gate's."""
 
     @abstractmethod
     def terminate(self) -> None:

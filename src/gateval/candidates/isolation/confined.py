@@ -26,7 +26,10 @@ _CAPS = {"memory": End.MEMORY_OVER, "disk": End.DISK_OVER, "processes": End.PROC
 class Confined(Started):
     """Speaks to a warden through `control` (see `supervisor/warden.py` for the words)."""
 
-    def __init__(self, control: socket.socket, pipes: tuple[IO[bytes], ...]) -> None:
+    def __init__(
+        self, control: socket.socket, pipes: tuple[IO[bytes], ...], user: int | None
+    ) -> None:
+        self.user = user
         self._loop = asyncio.get_running_loop()
         self._control = control
         self._code = -int(signal.SIGKILL)

@@ -84,16 +84,16 @@ class Keeper(Starter):
         """Start a program in isolation. Raises `NotStarted`."""
         ends = _Ends()
         try:
-            control = self._ask(program, ends.theirs)
+            control, user = self._ask(program, ends.theirs)
         except BaseException:
             ends.close()
             raise
         finally:
             ends.close_theirs()
-        return Confined(control, ends.kept())
+        return Confined(control, ends.kept(), user)
 
-    def _ask(self, program: Program, pipes: list[int]) -> socket.socket:
-        """Have a warden start the program, and return the line to it."""
+    def _ask(self, program: Program, pipes: list[int]) -> tuple[socket.socket, int | None]:
+        """Have a warden start the program, and return the line to it and the program's user."""
         order = self._order(program)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -106,7 +106,7 @@ class Keeper(Starter):
         if "pid" not in said:
             ours.close()
             raise self._refused(program, said["error"])
-        return ours
+        return ours, said["user"]
 
     def _order(self, program: Program) -> Order:
         texts = (*program.argv, *program.env, *program.env.values())

@@ -7,6 +7,7 @@ import contextlib
 import socket
 
 from gateval.candidates.running import Running
+from gateval.candidates.serving.listeners import users_listening_on
 from gateval.candidates.serving.options import Ready
 from gateval.ports import Clock, LocalHttp, LocalHttpError, LocalRequest
 
@@ -44,6 +45,7 @@ async def wait_until_ready(
             except _NotYet as answer:
                 said = str(answer) or said
             else:
+                _refuse_impostor(running, port)
                 return host
         await asyncio.wait({running.ended}, timeout=pause)
         if running.ended.done():
@@ -51,6 +53,11 @@ async def wait_until_ready(
         if clock.monotonic() >= until:
             raise NotReady(f"was not ready within {ready.timeout_seconds:g} s: it {said}")
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+
+
+def _refuse_impostor(running: Running, port: int) -> None:
+    if running.user is not None and users_listening_on(port) - {running.user}:
+        raise NotReady(f"has no port: another program has taken port {port}")
 
 
 class _NotYet(Exception):

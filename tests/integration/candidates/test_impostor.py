@@ -1,0 +1,78 @@
+"""A program that takes a server's port before the server does must not answer in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.serving.listeners import users_listening_on
+from gateval.domain.trial import Answer
+from tests.helpers.candidates import ask
+from tests.helpers.isolation import isolated_world, open_python
+from tests.helpers.serving import ECHO, answers, server
+
+SLOW = "import time\ntime.sleep(0.7)\n" + ECHO
+LIE = b'{"reply": "I am base, and I am bad."}'
+REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+
+
+def _port_of(program: str) -> int:
+    """Find the port in the arguments of a process, as every user of the machine can."""
+    while True:
+        for process in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                words = (process / "cmdline").read_bytes().split(b"\0")
+                if program.encode() in words and words[-2].isdigit():
+                    return int(words[-2])
+        time.sleep(0.005)
+
+
+@contextlib.contextmanager
+def impostor(program: str) -> Iterator[None]:
+    """Take the first port that a server of this name is told, and answer there."""
+    listener = socket.socket()
+
+    def work() -> None:
+        listener.bind(("127.0.0.1", _port_of(program)))
+        listener.listen(50)
+        with contextlib.suppress(OSError):
+            while True:
+                peer, _ = listener.accept()
+                peer.recv(65_536)
+                peer.sendall(REPLY % (len(LIE), LIE))
+                peer.close()
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="users of their own take root")
+def test_whoever_took_the_port_first_does_not_answer() -> None:
+    with isolated_world(Wishes()) as world, impostor("claimed.py"):
+        world.write("claimed.py", SLOW)
+        python = (open_python(), "-I", "-S", "claimed.py", "{port}")
+        (found,) = answers(world, server(command=python), ask(timeout=20))
+    assert isinstance(found, Answer), found
+    assert found.output.startswith("You said"), "another port was tried, and the server asked"
+
+
+def test_whose_a_port_is() -> None:
+    with socket.socket(socket.AF_INET6) as listener:
+        listener.bind(("::1", 0))
+        port = listener.getsockname()[1]
+        assert users_listening_on(port) == frozenset()
+        listener.listen()
+        assert users_listening_on(port) == {os.geteuid()}
