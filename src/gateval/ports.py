@@ -15,6 +15,7 @@ from gateval.domain.rulings.facts import LabelEvent, Push
 from gateval.domain.trace import NO_CALL
 from gateval.domain.tree import Entry
 from gateval.domain.trial import Cause, Side, Trial
+from gateval.domain.trigger import Landed
 
 
 class Repository(Protocol):
@@ -38,8 +39,8 @@ class Repository(Protocol):
     def merge_base(self, one: str, other: str) -> str | None:
         """The best common ancestor of two commits, or None when they share no history."""
 
-    def subjects(self, old: str, new: str) -> tuple[str, ...]:
-        """The first lines of the commits that `new` adds to `old` along first parents, oldest last.
+    def landed(self, old: str, new: str) -> tuple[Landed, ...]:
+        """The commits that `new` adds to `old` along first parents, oldest last.
 
         At most a hundred. Whoever made the commits wrote them.
         """

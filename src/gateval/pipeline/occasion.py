@@ -18,6 +18,7 @@ from gateval.domain.trigger import (
     PullRequestSubject,
     Trigger,
     group_members,
+    known_for_certain,
 )
 from gateval.errors import MissingPermission, UsageError
 from gateval.pipeline.revisions import Revisions, common_ancestor
@@ -112,13 +113,13 @@ def _merge_group(subject: MergeGroupSubject, repository: Repository, history: Hi
     history.bring([subject.head_sha, subject.base_sha, tip])
     history.join(subject.head_sha, subject.base_sha)
     revisions = _revisions(repository, subject.head_sha, subject.base_sha)
-    subjects = repository.subjects(subject.base_sha, subject.head_sha)
-    group = group_members(subject.number, subjects)
+    commits = repository.landed(subject.base_sha, subject.head_sha)
+    group = group_members(subject.number, commits)
     return Occasion(
         Revisions(revisions.head, revisions.base, repository.resolve(tip)),
         base_ref=subject.base_ref,
         group=group,
-        group_known=len(group) == len(subjects),
+        group_known=known_for_certain(group, commits),
     )
 
 

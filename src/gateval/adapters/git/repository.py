@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gateval.adapters.git.records import GitRecords
     from gateval.adapters.git.remote import Remote
     from gateval.domain.plan import Revision
+    from gateval.domain.trigger import Landed
     from gateval.ports import RecordFile, Stored
 
 
@@ -60,9 +61,9 @@ class GitRepository:
         """The best common ancestor, or None when the two commits share no history."""
         return revisions.merge_base(self._git, one, other)
 
-    def subjects(self, old: str, new: str) -> tuple[str, ...]:
-        """The first lines of the commits between two, along first parents, newest first."""
-        return revisions.subjects(self._git, old, new)
+    def landed(self, old: str, new: str) -> tuple[Landed, ...]:
+        """The commits between two, along first parents, newest first."""
+        return revisions.landed(self._git, old, new)
 
     def tree(self, revision: Revision) -> Mapping[str, Entry]:
         """All entries of a revision, in git's order. Asked for once per tree, then remembered."""

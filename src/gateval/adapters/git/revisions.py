@@ -13,6 +13,7 @@ from gateval.errors import GatevalError, RepositoryError, UsageError
 
 if TYPE_CHECKING:
     from gateval.domain.plan import Revision
+    from gateval.domain.trigger import Landed
 
 _FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -67,13 +68,17 @@ def merge_base(git: Git, one: str, other: str) -> str | None:
     return None
 
 
-def subjects(git: Git, old: str, new: str) -> tuple[str, ...]:
-    """Return the first lines of the newest hundred commits of `old..new` along first parents."""
+def landed(git: Git, old: str, new: str) -> tuple[Landed, ...]:
+    """Return the newest hundred commits of `old..new` along first parents."""
+    from gateval.domain.trigger import Landed
+
     check_name(old)
     check_name(new)
-    options = ("--first-parent", "--max-count=100", "--no-show-signature", "--format=%s", "-z")
+    options = ("--first-parent", "--max-count=100", "--no-show-signature", "--format=%P%n%s", "-z")
     answer = git.run("log", *options, "--end-of-options", f"{old}..{new}", "--")
-    return tuple(os.fsdecode(answer.out).removesuffix("\0").split("\0")) if answer.out else ()
+    lines = os.fsdecode(answer.out).removesuffix("\0").split("\0") if answer.out else ()
+    found = (line.partition("\n") for line in lines)
+    return tuple(Landed(subject, merge=" " in parents) for parents, _, subject in found)
 
 
 def default_branch(git: Git) -> str | None:
