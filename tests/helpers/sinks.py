@@ -11,12 +11,21 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
+from gateval.domain.audit import AuditEvent, AuditKind, AuditPerson, AuditRun, LabelUse
+from gateval.domain.audit_chain import append, read_log
+from gateval.domain.audited import Occurrence, about_record
+from gateval.domain.decision import Decision, with_labels
+from gateval.domain.history import HistoryRecord, record_of
 from gateval.domain.report import Report, make_report
+from gateval.domain.rulings.facts import GateLabel
+from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus
 from gateval.domain.stamp import BORDER, MARKER, Marked, Stamp, mark, read_mark
 from gateval.render.announcement import announce
+from gateval.render.audit import entry_line, log_line, summary_section
 from gateval.render.frame import Frame
 from gateval.render.junit import render_junit
 from gateval.render.redaction import Redactor
+from gateval.render.restated import announce_restated, restated_text
 from gateval.render.runner import error_command, file_entry, warning_command
 from gateval.render.sanitize import label, plain, plain_line
 from gateval.render.stage import dump
@@ -51,7 +60,11 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
     """Render a report, and `attack` where single sentences go."""
     report = make_report(redactor.value(raw.results))
     attack = redactor.text(attack)
-    said = announce(report, Frame(unverified=attack, run_url=URL))
+    report = report._replace(decision=with_labels(report.decision, hostile_rulings(attack)))
+    said = announce(report, Frame(unverified=attack, run_url=URL, may_bypass=(attack,)))
+    record, bypassed = stored(report, attack), bypass(report, attack)
+    again = announce_restated(record, bypassed, Frame(run_url=URL, may_bypass=(attack,)))
+    event = about_labels(record, attack)
     notes = {
         f"annotation {number}": f"{one.path}\n{one.title}\n{one.message}"
         for number, one in enumerate(said.annotations)
@@ -61,9 +74,13 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "comment": mark(said.comment, MARKED),
             "check summary": said.check_summary,
             "job summary": said.job_summary,
+            "comment restated": mark(again.comment, MARKED),
+            "check summary restated": again.check_summary,
+            "audit": summary_section(event),
         },
         text={
             "title": said.title,
+            "title restated": again.title,
             "label": label(attack, 255),
             "junit": html.unescape(render_junit(report)),
             **notes,
@@ -74,6 +91,9 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "captured": plain(attack, 8_000),
             "commands": "\n".join((warning_command(attack), error_command(attack))),
             "junit": render_junit(report),
+            "restated": restated_text(record, bypassed, unchanged=False),
+            "audit": log_line(event),
+            "audit log": entry_line(read_log(append(b"", event)[0]).entries[0]),
         },
         data={
             "output": file_entry("why", said.title, TOKEN),
@@ -81,6 +101,54 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "decision": dump(report.decision),
         },
     )
+
+
+def hostile_rulings(attack: str, bypass: RulingStatus = RulingStatus.DENIED) -> Rulings:
+    """Labels of somebody whose name, role and words are attacks."""
+    use = LabelUse(
+        name=attack, by=AuditPerson(login=attack, role=attack), applied_at=attack, event=attack
+    )
+    ruling = Ruling(
+        label=GateLabel.ACCEPT_BAR,
+        status=RulingStatus.GRANTED,
+        use=use,
+        reason=attack,
+        entry=1,
+        hash="c" * 64,
+        pull_request=7,
+        head="d" * 40,
+    )
+    why = "" if bypass is RulingStatus.GRANTED else attack
+    other = {"label": GateLabel.BYPASS, "status": bypass, "why": why}
+    return Rulings(found=(ruling, ruling.model_copy(update=other)))
+
+
+def bypass(report: Report, attack: str) -> Decision:
+    """The decision, bypassed by that somebody."""
+    return with_labels(report.decision, hostile_rulings(attack, RulingStatus.GRANTED))
+
+
+def stored(report: Report, attack: str) -> HistoryRecord:
+    """The stored verdict, with words that somebody who may push wrote into it."""
+    run, commit = AuditRun(id="7", url=URL), {"commit": "d" * 40}
+    plan = report.results.plan
+    revisions = {"head": plan.head.model_copy(update=commit), "base": None}
+    results = report.results.model_copy(update={"plan": plan.model_copy(update=revisions)})
+    record = record_of(
+        report._replace(results=results), run=run, recorded_at="2026-11-20T09:00:00Z"
+    )
+    assert record is not None
+    evals = tuple(one.model_copy(update={"eval": attack[:100]}) for one in record.evals)
+    reasons = tuple(one.model_copy(update={"text": attack[:200]}) for one in record.reasons)
+    return record.model_copy(update={"evals": evals, "reasons": reasons})
+
+
+def about_labels(record: HistoryRecord, attack: str) -> AuditEvent:
+    """The audit event of a denial."""
+    at = Occurrence("octo/shop", 7, AuditRun(id=attack, actor=attack), "2026-11-20T09:00:00Z")
+    label = hostile_rulings(attack).found[0].use.model_dump()
+    told = {"kind": AuditKind.BYPASS_DENIED, "label": label, "reason": attack, "why": attack}
+    return AuditEvent.model_validate({**about_record(record, at).model_dump(), **told})
 
 
 def breaches(sinks: Sinks, secret: str) -> list[str]:
@@ -127,7 +195,9 @@ def _body(text: str) -> str:
 
 
 def _markdown(raw: str) -> Iterator[str]:
-    ours = raw.replace(f"[Log and results of this run]({URL})", "")
+    ours = raw
+    for words in ("Log and results of this run", "Log of this run", "an earlier run"):
+        ours = ours.replace(f"[{words}]({URL})", "")
     page = read(ours)
     yield from _characters(ours)
     for text in (ours, page.prose, page.code):

@@ -7,13 +7,17 @@ from gateval.domain.check_conclusion import conclude
 from gateval.domain.check_run import TITLE_LIMIT
 from gateval.domain.decision import Decision, show_score
 from gateval.domain.history import HistoryRecord
+from gateval.domain.rulings.facts import GateLabel
 from gateval.render.environment import fill
 from gateval.render.frame import Frame
 from gateval.render.labels import bypass_title, label_lines
-from gateval.render.sanitize import border, label, link, marker
+from gateval.render.sanitize import border, label, link, marker, plain_line
 from gateval.render.wording import ICONS, count
 
 _REASONS = 20
+
+_LINE = 2_500
+"""Characters of a line in the log: a reason of the longest kind, and what stands around it."""
 
 
 def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -> Announcement:
@@ -39,7 +43,7 @@ def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -
         reasons=[reason.text for reason in record.reasons[:_REASONS]],
         more_reasons=max(0, record.reasons_total - _REASONS),
         may_bypass="" if decision.bypass else " or ".join(frame.may_bypass),
-        label="force-eval-bypass",
+        label=GateLabel.BYPASS,
         log=link("Log of this run", frame.run_url) if frame.run_url else "",
     )
     unmarked = text.removeprefix(str(marker())).lstrip("\n")
@@ -55,11 +59,12 @@ def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -
 
 
 def restated_text(record: HistoryRecord, decision: Decision, *, unchanged: bool) -> str:
-    """Return the same for the log, a line or two (not sanitised)."""
+    """Return the same for the log, a line or two."""
     first = f"Gateval: {decision.verdict}. {_why(record)}."
     told = "Nothing changed on GitHub." if unchanged else ""
     where = f"Measured at {record.recorded_at}; the evals were not run again. {told}".strip()
-    return "\n".join((first, *map(str, label_lines(decision)), where)) + "\n"
+    lines = (first, *map(str, label_lines(decision)), where)
+    return "".join(f"{plain_line(line, _LINE)}\n" for line in lines)
 
 
 def _why(record: HistoryRecord) -> str:
