@@ -7,6 +7,8 @@ now; then the comment, unless head has moved. Each step goes on when the one bef
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gateval.domain.announcement import Announcement
 from gateval.domain.check_run import Conclusion
 from gateval.errors import ForgeError
@@ -23,28 +25,33 @@ def publish(
     forge: Forge,
     target: Target,
     announcement: Announcement,
-    once_moved: Announcement | None = None,
+    unbent: Announcement | None = None,
+    labels: Collection[str] = (),
 ) -> Publication:
     """Write check run, annotations and comment. Raises nothing that GitHub did.
 
-    `once_moved` is said in place of the announcement if head has moved since it was made: what
-    somebody let through was this very head.
+    `unbent` is said in place of the announcement if head has moved since it was made, or one of
+    `labels` was taken off: what somebody let through was this very head, as long as they do.
     """
     if target.pull_request is None:
         return Publication(notes=complete_check(forge, target, announcement))
     try:
-        head = forge.pull_request(target.pull_request).head.sha
+        live = forge.pull_request(target.pull_request)
     except ForgeError as error:  # nobody knows where head is, so nothing stands for it
-        checks = complete_check(forge, target, once_moved or announcement)
+        checks = complete_check(forge, target, unbent or announcement)
         notes = (*checks, _no_comment(target, error))
-        return Publication(notes=notes, moved=once_moved is not None)
+        return Publication(notes=notes, unbent=unbent is not None)
+    head = live.head.sha
     if head != target.head:
-        checks = complete_check(forge, target, once_moved or announcement, head)
+        checks = complete_check(forge, target, unbent or announcement, head)
         why = f"Head has moved on to {head[:7]}; the comment is left to the run on it."
-        return Publication(notes=(*checks, left(Sink.COMMENT, why)), moved=True)
-    checks = complete_check(forge, target, announcement)
-    comment = publish_comment(forge, target, announcement, target.pull_request)
-    return Publication(notes=(*checks, comment))
+        notes = (*checks, left(Sink.COMMENT, why))
+        return Publication(notes=notes, unbent=unbent is not None)
+    gone = unbent is not None and not set(labels) <= set(live.labels)
+    said = unbent if unbent is not None and gone else announcement
+    checks = complete_check(forge, target, said)
+    comment = publish_comment(forge, target, said, target.pull_request)
+    return Publication(notes=(*checks, comment), unbent=gone)
 
 
 def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Note:

@@ -65,8 +65,16 @@ class Ledger:
 
 
 def _same(entry: AuditEntry, event: AuditEvent) -> bool:
-    """Whether an entry says all of an event that is about the label: who, for which head, why."""
+    """Whether an entry says all of an event that is about the label: who, for which head, why.
+
+    And, where it counts, what it lets through: another run, or another gate, may have found more.
+    """
     if event.label is None:
         return False
-    names = ("kind", "repository", "pull_request", "head", "label", "reason", "why")
+    names = ["kind", "repository", "pull_request", "head", "label", "reason", "why"]
+    if event.kind in _LETS_THROUGH:
+        names += ["verdict", "failing", "failing_total", "bars", "bars_total", "policy"]
     return all(getattr(entry, name) == getattr(event, name) for name in names)
+
+
+_LETS_THROUGH = {AuditKind.BYPASS_GRANTED, AuditKind.BYPASS_CARRIED, AuditKind.BAR_ACCEPTED}

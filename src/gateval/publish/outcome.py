@@ -39,10 +39,10 @@ class Note(Value):
 
 
 class Publication(Value):
-    """What publishing did, in order. `moved` says that head is no longer what was measured."""
+    """What publishing did, in order. `unbent` says that it wrote what holds without any label."""
 
     notes: tuple[Note, ...] = ()
-    moved: bool = False
+    unbent: bool = False
 
     def url(self, sink: Sink) -> str:
         """Where a sink's last text can be seen; empty when there is none."""

@@ -19,8 +19,9 @@ from gateval.render.sanitize import border, link, marker
 from gateval.render.usage import scripted_models
 from gateval.render.wording import ICONS, UNVERIFIED_ICON, listing
 
-LIMIT = 64_000
-"""GitHub refuses comments of more than 65,536 characters."""
+LIMIT = 60_000
+"""GitHub refuses comments of more than 65,536 characters. The rest is for what a label event says
+above the evidence, which stays."""
 
 _NOTICE = 700
 """Room kept for the sentence that says what was left out."""
@@ -50,6 +51,8 @@ def _head(report: Report, frame: Frame) -> str:
         unverified=frame.unverified,
         why=headline(report),
         labels=label_lines(decision),
+        may_bypass=_may_bypass(report, frame),
+        label=GateLabel.BYPASS,
         border=border(),
         worktree=plan.head.worktree,
         head=plan.head.short,
@@ -67,8 +70,6 @@ def _foot(report: Report, frame: Frame, left_out: str) -> str:
         worktree=report.results.plan.head.worktree,
         left_out=left_out,
         log=link("Log and results of this run", frame.run_url) if frame.run_url else "",
-        may_bypass=_may_bypass(report, frame),
-        label=GateLabel.BYPASS,
         anchor=frame.anchor,
     )
 

@@ -44,6 +44,22 @@ def test_taking_it_off_asks_for_the_bar_again(shop: GitHubShop, lowered: Pull) -
     assert shop.conclusions(lowered.head_sha)[-1] == "failure"
 
 
+def test_another_label_s_event_in_place_of_its_own(shop: GitHubShop, lowered: Pull) -> None:
+    """Two labels at once: GitHub may cancel the first one's run for the second one's."""
+    shop.on_pull(lowered).run_action()
+    lowered.label(ACCEPT, by=shop.ada)
+    assert shop.label(lowered, "docs").run_action().code == 0
+    assert shop.conclusions(lowered.head_sha)[-1] == "success"
+
+
+def test_taken_off_between_decision_and_publishing(shop: GitHubShop, lowered: Pull) -> None:
+    job = shop.label(lowered, ACCEPT)
+    gone = lambda: lowered.unlabel(ACCEPT, by=shop.ada)  # noqa: E731
+    shop.server.faults.plant("GET", "/repos/acme/shop/activity", then=gone)
+    assert job.run_action().code == 1
+    assert shop.conclusions(lowered.head_sha)[-1] == "failure"
+
+
 def test_who_may_not_accept(shop: GitHubShop, lowered: Pull) -> None:
     eve = shop.repo.role(shop.server.world.user("eve"), "write")
     assert shop.label(lowered, ACCEPT, by=eve).run_action().code == 1

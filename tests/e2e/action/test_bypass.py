@@ -28,6 +28,7 @@ def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -
     assert "Bypassed by ada (maintain), author of the pull request (self-bypass)" in said
     assert "Reason: “Checkout is down, hotfix for" in said
     assert below == evidence, "the evidence of the evals stays"
+    assert "can let this revision through" not in comment.body, "somebody has"
     (entry,) = shop.audit()
     assert entry.kind == "bypass-granted"
     assert entry.reason == "Checkout is down, hotfix for #12"
@@ -74,6 +75,27 @@ def test_taking_the_label_off_restates_the_failure(shop: GitHubShop) -> None:
     assert ended.code == 1
     assert shop.conclusions(pull.head_sha)[-1] == "failure"
     assert "Bypassed" not in pull.comments[0].body
+
+
+def test_a_denial_is_not_told_of_a_label_that_is_gone(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.label(pull, by=shop.repo.role(shop.server.world.user("eve"), "triage")).run_action()
+    assert "eve has the role triage" in pull.comments[0].body
+    assert shop.unlabel(pull).run_action().code == 1
+    assert "eve has the role triage" not in pull.comments[0].body
+    assert "can let this revision through" in pull.comments[0].body
+    assert "Passing (1)" in pull.comments[0].body, "the evidence stays"
+
+
+def test_another_attempt_of_a_label_s_run_measures(shop: GitHubShop) -> None:
+    """Who clicks on "Re-run" asks for evals: the failure may have been an outage."""
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    job = shop.label(pull, "needs docs")
+    job.attempt = 2
+    ended = job.run_action()
+    assert "somebody asked for another attempt" in ended.log
+    assert ended.outputs["results"], "the evals ran"
 
 
 def test_a_foreign_label_changes_nothing(shop: GitHubShop) -> None:

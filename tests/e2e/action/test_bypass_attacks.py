@@ -155,6 +155,20 @@ def test_a_label_taken_off_while_the_evals_run(shop: GitHubShop) -> None:
     assert kinds(shop) == []
 
 
+def test_a_label_taken_off_between_decision_and_publishing(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    job = shop.label(pull)
+    gone = lambda: pull.unlabel(BYPASS, by=shop.ada)  # noqa: E731
+    shop.server.faults.plant("GET", NO_ACTIVITY, then=gone)
+    ended = job.run_action()
+    assert ended.code == 1
+    assert ended.outputs["verdict"] == "fail"
+    assert "BYPASSED" not in ended.summary
+    assert "Bypassed" not in pull.comments[0].body
+    assert shop.conclusions(pull.head_sha)[-1] == "failure"
+
+
 def test_head_moves_while_the_evals_run(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
     measured = pull.head_sha

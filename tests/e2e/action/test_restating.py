@@ -61,9 +61,11 @@ def test_another_policy_means_another_run(shop: GitHubShop) -> None:
 def test_a_garbled_history_means_another_run(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
     shop.on_pull(pull).run_action()
-    forge(shop, verdict="splendid")
+    forge(shop, verdict="fail", **{"\x1b[2J::error::x ##[error]y": 1})
     ended = shop.label(pull, "docs").run_action()
     assert ended.code == 1
+    assert "\x1b" not in ended.log
+    assert "##[" not in ended.log
     assert "the stored verdict cannot be read" in ended.log
 
 

@@ -86,6 +86,10 @@ class Faults:
         hits = [fault for fault in self._planted if fault.hits(request)]
         return hits[0] if hits else None
 
+    def forget(self, fault: Fault) -> None:
+        """Take a planted fault back."""
+        self._planted.remove(fault)
+
     def unused(self) -> list[str]:
         """Return a sentence for each fault that hit nothing: its test tested nothing."""
         return [

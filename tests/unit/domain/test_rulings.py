@@ -166,7 +166,10 @@ def test_the_authors_own_label() -> None:
 REASONS = {
     "given": (comment("/force-eval-bypass Shop is down."), "Shop is down."),
     "over several lines": (comment("/force-eval-bypass Shop\nis down."), "Shop is down."),
+    "below the command": (comment("/force-eval-bypass\r\nShop is down."), "Shop is down."),
     "by somebody else": (comment("/force-eval-bypass No.", by="eve"), ""),
+    "invisible": (comment("/force-eval-bypass \u200b."), ""),
+    "nothing at all": (comment(" "), ""),
     "edited": (comment("/force-eval-bypass No.", edited=True), ""),
     "for the other label": (comment("/accept-bar-change No."), ""),
     "empty": (comment("/force-eval-bypass   "), ""),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gateval.adapters.clock import SystemClock
 from gateval.app.action.scene import Scene
@@ -22,6 +23,9 @@ from gateval.pipeline.labels import labels_of, read_label, read_recorded
 from gateval.publish.audit import AUDIT_LOG
 from gateval.publish.labels import settle
 from gateval.publish.ledger import Ledger
+
+if TYPE_CHECKING:
+    from gateval.render.redaction import Redactor
 
 
 @dataclass
@@ -67,8 +71,6 @@ class Hearing:
 
     def ledger(self, about: AuditEvent) -> Ledger:
         """Return the audit log for what happens to this verdict."""
-        from gateval.render.redaction import Redactor
-
         scene = self.scene
         return Ledger(
             policy=self.policy.audit,
@@ -76,7 +78,7 @@ class Hearing:
             open_records=scene.open_records,
             others=scene.sinks,
             now=SystemClock().utc_now,
-            clean=Redactor((*scene.settings.secrets, scene.inputs.token)).value,
+            clean=self._redactor().value,
             recorded=self._recorded or (),
         )
 
@@ -91,7 +93,12 @@ class Hearing:
         )
         if self._unreadable:
             facts = facts.model_copy(update={"unknown": self._unreadable})
-        return rule_on(facts, self.policy.bypass)
+        return self._redactor().value(rule_on(facts, self.policy.bypass))
+
+    def _redactor(self) -> Redactor:
+        from gateval.render.redaction import Redactor
+
+        return Redactor((*self.scene.settings.secrets, self.scene.inputs.token))
 
     def _entries(self) -> tuple[AuditEntry, ...]:
         if self._recorded is None:

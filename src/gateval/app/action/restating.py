@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateval.app.action.case import Case
 from gateval.app.action.ending import Ending, publication_outputs
+from gateval.app.action.keeping import told_label
 from gateval.app.action.verdict import frame_of, publish_case
 from gateval.domain.audited import about_record
 from gateval.domain.check_conclusion import conclude
@@ -28,7 +29,7 @@ def restate(case: Case, policy: Policy, record: HistoryRecord, check: CheckRun |
     decision = with_labels(evals, hearing.rulings)
     frame = frame_of(case, policy)
     outputs = _outputs(record, decision)
-    if _stands(decision, check):
+    if _stands(case, decision, check):
         return Ending(
             exit_code=decision.exit_code,
             outputs={**outputs, "check-url": check.url if check else ""},
@@ -36,9 +37,10 @@ def restate(case: Case, policy: Policy, record: HistoryRecord, check: CheckRun |
             warnings=tuple(hearing.warnings),
         )
     said = announce_restated(record, decision, frame)
-    once_moved = announce_restated(record, evals, frame) if decision.bypass else None
-    publication = publish_case(case, said, once_moved)
-    decision = evals if publication.moved else decision
+    unbent = announce_restated(record, evals, frame) if decision.bypass else None
+    publication = publish_case(case, said, unbent, [GateLabel.BYPASS])
+    if publication.unbent and unbent:
+        decision, said = evals, unbent
     return Ending(
         exit_code=decision.exit_code,
         outputs={**_outputs(record, decision), **publication_outputs(publication)},
@@ -60,10 +62,16 @@ def _decision_of(record: HistoryRecord) -> Decision:
     )
 
 
-def _stands(decision: Decision, check: CheckRun | None) -> bool:
-    """Whether GitHub shows just that already, with nothing to add about a label."""
-    shown = conclude(decision.verdict, unverified=False)
-    return not decision.labels and check is not None and check.conclusion == shown
+def _stands(case: Case, decision: Decision, check: CheckRun | None) -> bool:
+    """Whether GitHub shows just that already, with nothing to add about a label.
+
+    What came of a label of the gate's is always said anew: the comment may still speak of it, and a
+    run that heard it before may be about to write.
+    """
+    told = told_label(case.trigger)
+    if decision.labels or check is None or (told and told.name in set(GateLabel)):
+        return False
+    return check.conclusion == conclude(decision.verdict, unverified=False)
 
 
 def _outputs(record: HistoryRecord, decision: Decision) -> dict[str, str]:

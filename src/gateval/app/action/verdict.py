@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from gateval.app.action.case import Case
@@ -11,12 +12,11 @@ from gateval.app.action.keeping import keep_verdict
 from gateval.domain.announcement import Announcement
 from gateval.domain.audit import AuditEntry, AuditKind
 from gateval.domain.audited import about_report
-from gateval.domain.decision import GateVerdict, with_labels
+from gateval.domain.decision import GateVerdict
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.report import Report
 from gateval.domain.results import Results
 from gateval.domain.rulings.facts import GateLabel
-from gateval.domain.rulings.rules import NO_RULINGS
 from gateval.domain.standing import exit_code, unverified
 from gateval.pipeline.run import report_on
 from gateval.publish.github import publish
@@ -33,6 +33,8 @@ class Bench:
     case: Case
     warnings: list[str] = field(default_factory=list)
     anchor: AuditEntry | None = None
+    _unbent: Report | None = None
+    """The report without any label."""
 
     def decide(self, results: Results) -> Report:
         """Compare, hear the labels, decide, and record what the policy wants recorded."""
@@ -41,6 +43,7 @@ class Bench:
         if not case.binds or (results.plan.nothing and not self._labelled()):
             return report
         hearing = case.hearing(policy, report.decision.evals)
+        self._unbent = report
         report = _heard(hearing, results, report, case)
         about = about_report(report, case.occurrence)
         if report.decision.verdict in _NOT_EVALUATED:
@@ -61,11 +64,11 @@ class Bench:
         frame = frame_of(case, plan.policy, anchor=self.anchor, unverified=claim)
         group = case.occasion.group
         said = in_group(announce(report, frame), group)
-        evals = report._replace(decision=with_labels(report.decision, NO_RULINGS))
-        bypassed = report.decision.bypass is not None
-        once_moved = in_group(announce(evals, frame), group) if bypassed else None
-        publication = publish_case(case, said, once_moved)
-        report = evals if publication.moved else report
+        labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
+        unbent = in_group(announce(self._unbent, frame), group) if labels and self._unbent else None
+        publication = publish_case(case, said, unbent, labels)
+        if publication.unbent and self._unbent and unbent:
+            report, said = self._unbent, unbent
         note = keep_verdict(case, report)
         return Ending(
             exit_code=exit_code(report.decision, claimed=bool(claim)),
@@ -101,12 +104,15 @@ def frame_of(
 
 
 def publish_case(
-    case: Case, said: Announcement, once_moved: Announcement | None = None
+    case: Case,
+    said: Announcement,
+    unbent: Announcement | None = None,
+    labels: Collection[str] = (),
 ) -> Publication:
     """Say it on GitHub, unless this is only the step that runs."""
     if not case.publishes:
         return Publication()
-    return publish(case.scene.forge, case.target, said, once_moved)
+    return publish(case.scene.forge, case.target, said, unbent, labels)
 
 
 def _heard(hearing: Hearing, results: Results, report: Report, case: Case) -> Report:

@@ -14,12 +14,15 @@ from gateval.domain.rulings.facts import GateLabel
 
 
 def find_reason(label: GateLabel, comments: Sequence[Comment], *, login: str, since: str) -> str:
-    """Return the newest reason that `login` gave after `since`, in one line; empty if none."""
+    """Return the newest reason that `login` gave after `since`, in one line; empty if none.
+
+    It may begin on the line below the command. What no letter or digit is in says nothing.
+    """
     command = f"/{label}"
     for comment in reversed(comments):
         if comment.author != login or comment.edited or comment.created_at < since:
             continue
-        word, _, reason = comment.body.strip().partition(" ")
-        if word == command and reason.strip():
-            return " ".join(reason.split())
+        word, *reason = comment.body.split() or [""]
+        if word == command and any(map(str.isalnum, "".join(reason))):
+            return " ".join(reason)
     return ""
