@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.helpers import payloads
 from tests.helpers.github_shop import WORSE, GitHubShop
 from tests.helpers.runner import Ended
+from tests.helpers.shop import FIXTURES
 from tests.servers.github.state.pull import Pull
 
 BYPASS = "force-eval-bypass"
@@ -72,3 +73,17 @@ def test_one_bypass_does_not_cover_the_others_of_its_group(shop: GitHubShop) -> 
     job.run += 1000
     ended = job.run_action()
     assert ended.code == 0, ended.errors
+
+
+def test_a_lowered_bar_that_was_accepted_is_carried_too(shop: GitHubShop) -> None:
+    shop.work.branch("change", "main")
+    shop.work.write("evals/fixtures.yaml", FIXTURES.replace("tool: clarify_reason", "tool: refund"))
+    shop.work.commit()
+    pull = shop.open_pull(WORSE)
+    pull.label("accept-bar-change", by=shop.ada)
+    ended, head = run_group(shop, pull)
+    assert ended.code == 0, ended.errors
+    assert shop.conclusions(head) == ["success"]
+    (entry,) = shop.audit()
+    assert (entry.kind.value, entry.head) == ("bypass-carried", head)
+    assert entry.bars

@@ -40,7 +40,8 @@ class Bench:
         """Compare, hear the labels, decide, and record what the policy wants recorded."""
         report = report_on(results)
         policy, case = results.plan.policy, self.case
-        if not case.binds or (results.plan.nothing and not self._labelled()):
+        idle = results.plan.nothing and report.decision.evals is GateVerdict.PASS
+        if not case.binds or (idle and not self._labelled()):
             return report
         hearing = case.hearing(policy, report.decision.evals)
         self._unbent = report
