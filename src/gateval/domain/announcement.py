@@ -25,6 +25,6 @@ class Announcement(Value):
     unasked: bool = False
 
     @property
-    def lets_merge(self) -> bool:
-        """Whether GitHub counts the conclusion as success."""
-        return self.conclusion in {Conclusion.SUCCESS, Conclusion.NEUTRAL}
+    def passes(self) -> bool:
+        """Whether it is a plain pass; a bypass is none, and has to be seen."""
+        return self.conclusion is Conclusion.SUCCESS

@@ -55,7 +55,7 @@ def _unwanted(target: Target, announcement: Announcement) -> str:
     """Return why no first comment is made; empty when one is wanted."""
     if announcement.unasked:
         return "Nothing was to be evaluated, and there is no earlier comment to bring up to date."
-    if target.comment is CommentMode.ON_FAILURE and announcement.lets_merge:
+    if target.comment is CommentMode.ON_FAILURE and announcement.passes:
         return "Comments are written on failure only."
     return ""
 

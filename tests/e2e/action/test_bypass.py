@@ -124,3 +124,10 @@ def test_a_bypass_without_need_is_no_bypass(shop: GitHubShop) -> None:
     assert ended.code == 0
     assert shop.conclusions(pull.head_sha) == ["success"]
     assert shop.audit() == ()
+
+
+def test_a_bypass_is_commented_on_where_only_failures_are(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    ended = shop.label(pull).run_action(inputs={"comment": "on-failure"})
+    assert ended.code == 0, ended.errors
+    assert "Bypassed by ada" in pull.comments[0].body

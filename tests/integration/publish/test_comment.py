@@ -133,7 +133,7 @@ def test_when_head_moves_on_the_comment_is_left_to_the_run_on_it(shop: Shop) -> 
         (CommentMode.ALWAYS, Conclusion.SUCCESS, 1),
         (CommentMode.ALWAYS, Conclusion.FAILURE, 1),
         (CommentMode.ON_FAILURE, Conclusion.SUCCESS, 0),
-        (CommentMode.ON_FAILURE, Conclusion.NEUTRAL, 0),
+        (CommentMode.ON_FAILURE, Conclusion.NEUTRAL, 1),
         (CommentMode.ON_FAILURE, Conclusion.FAILURE, 1),
         (CommentMode.ON_FAILURE, Conclusion.ACTION_REQUIRED, 1),
         (CommentMode.OFF, Conclusion.FAILURE, 0),
