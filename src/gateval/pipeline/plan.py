@@ -79,8 +79,8 @@ def plan_named_evals(
 def refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None:
     """Refuse Agents whose closure holds Git LFS pointers: their candidates would get no content."""
     problems = []
-    for definition in plan.agents:
-        agent = head.catalogue.agent(definition.name)
+    for name in dict.fromkeys(definition.name for definition in plan.agents):
+        agent = head.catalogue.agent(name)
         if agent is None or agent.runtime_type == MODEL_RUNTIME:
             continue
         paths = sorted(

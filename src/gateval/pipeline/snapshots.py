@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from gateval.domain.catalogue import Broken, Catalogue
 from gateval.domain.catalogue_checks import check_catalogue
 from gateval.domain.change import scripted_names
+from gateval.domain.lfs import is_lfs_pointer
 from gateval.domain.links import check_links
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
@@ -105,13 +106,20 @@ def _unread(shelf: Shelf, links: Mapping[str, str], library: Library) -> Iterabl
                 message="A manifest must be a file; this is a symbolic link. "
                 "Put the file itself here.",
             )
+    where = f"say in `manifests` of {GATE_CONFIG_PATH} where manifests are."
     for path, entry in shelf.files.items():
-        if library.data(entry) is None:
+        data = library.data(entry)
+        if data is None:
             yield Problem(
                 place=Place(file=show_path(path)),
                 message=f"This file has more than {library.FILE_LIMIT:,} bytes, too many to see "
-                "whether it is a manifest. Make it smaller, or say in `manifests` of "
-                f"{GATE_CONFIG_PATH} where manifests are.",
+                f"whether it is a manifest. Make it smaller, or {where}",
+            )
+        elif is_lfs_pointer(data):
+            yield Problem(
+                place=Place(file=show_path(path)),
+                message="This file is a Git LFS pointer, which does not say whether it is a "
+                f"manifest. Store the file itself in git, or {where}",
             )
 
 
@@ -128,10 +136,18 @@ def _prompts(
     library.read_all(tree[path] for path in wanted)
     texts, problems = {}, []
     for path, place in wanted.items():
+        data = library.data(tree[path]) or b""
+        message = ""
+        if is_lfs_pointer(data):
+            message = (
+                f"The prompt file {show_path(path)} is a Git LFS pointer. Store the file itself in "
+                "git."
+            )
         try:
-            texts[path] = (library.data(tree[path]) or b"").decode("utf-8")
+            texts[path] = data.decode("utf-8")
         except UnicodeDecodeError:
             message = f"The prompt file {show_path(path)} is not UTF-8; save it as UTF-8."
+        if message:
             problems.append(Problem(place=place, path="spec.system.file", message=message))
     return texts, problems
 

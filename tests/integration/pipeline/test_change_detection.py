@@ -17,6 +17,8 @@ PROGRAM = AGENT.replace(
     "  tools:", "  runtime: {type: command, command: [python3, ../src/run.py]}\n  tools:"
 )
 
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 9\n"
+
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Repo:
@@ -345,12 +347,36 @@ def test_a_broken_base_does_not_stop_the_change_that_mends_it(shop: Repo) -> Non
 
 def test_a_pointer_of_large_file_storage_is_refused(shop: Repo) -> None:
     build_program(shop)
-    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 9\n"
-    shop.write("agents/weights.bin", pointer)
+    shop.write("agents/weights.bin", POINTER)
     shop.commit()
     with pytest.raises(InvalidManifests) as caught:
         plan_of(shop, base="main")
-    assert "agents/weights.bin is a Git LFS pointer" in str(caught.value.problems[0])
+    (problem,) = caught.value.problems
+    assert "agents/weights.bin is a Git LFS pointer" in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (
+            "evals/support-eval.yaml",
+            "evals/support-eval.yaml:1:1: This file is a Git LFS pointer, which does not say",
+        ),
+        (
+            "agents/prompts/support.md",
+            "The prompt file agents/prompts/support.md is a Git LFS pointer.",
+        ),
+    ],
+)
+def test_a_pointer_is_taken_for_no_manifest_and_no_prompt(
+    shop: Repo, path: str, message: str
+) -> None:
+    shop.write(path, POINTER)
+    shop.commit()
+    with pytest.raises(InvalidManifests) as caught:
+        plan_of(shop)
+    (problem,) = caught.value.problems
+    assert message in str(problem)
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../elsewhere.yaml"])

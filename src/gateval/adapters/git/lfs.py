@@ -1,7 +1,4 @@
-"""Tells Git LFS pointers from real content: an agent started on a pointer would be judged unfairly.
-
-Format: https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md (pointers are under 1,024 bytes).
-"""
+"""Finds Git LFS pointers in a tree: an agent started on a pointer would be judged unfairly."""
 
 from __future__ import annotations
 
@@ -9,10 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from gateval.adapters.git.objects import read_blobs, sizes
 from gateval.adapters.git.run import Git
+from gateval.domain.lfs import POINTER_LIMIT, is_lfs_pointer
 from gateval.domain.tree import Entry
-
-_SIZE_BELOW = 1024
-_FIRST_LINE = b"version https://git-lfs.github.com/spec/v1"
 
 
 def pointers(git: Git, entries: Mapping[str, Entry], paths: Iterable[str]) -> tuple[str, ...]:
@@ -22,9 +17,7 @@ def pointers(git: Git, entries: Mapping[str, Entry], paths: Iterable[str]) -> tu
     """
     files = {path: entries[path].oid for path in paths if path in entries and entries[path].is_file}
     oids = list(dict.fromkeys(files.values()))
-    small = [oid for oid, size in sizes(git, oids).items() if size < _SIZE_BELOW]
-    contents = read_blobs(git, small, _SIZE_BELOW)
-    found = {
-        oid for oid, content in contents.items() if content and content.startswith(_FIRST_LINE)
-    }
+    small = [oid for oid, size in sizes(git, oids).items() if size < POINTER_LIMIT]
+    contents = read_blobs(git, small, POINTER_LIMIT)
+    found = {oid for oid, content in contents.items() if content and is_lfs_pointer(content)}
     return tuple(path for path, oid in files.items() if oid in found)
