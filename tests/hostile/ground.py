@@ -22,7 +22,7 @@ from tests.helpers.isolation import open_python
 from tests.helpers.repo import Repo
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.attacks.attack import Attack
-from tests.servers.model_server import Answer, Call, ModelServer, failure, reply
+from tests.servers.model_server import Answer, Call, ModelServer, failure, reply, streamed
 
 ROOT = Path(__file__).parents[2]
 WITNESS_TRIALS = 12
@@ -32,6 +32,15 @@ import json, runpy, sys
 name = json.load(sys.stdin)["prompt"] if sys.argv[1:] == [] else sys.argv[1]
 runpy.run_path(f"attacks/{name}.py", run_name="__main__")
 """
+
+CHOICES = {"anyOf": [{"items": {"anyOf": [{"items": {"const": 1}}] * 9}}] * 9}
+CATASTROPHIC_SCHEMA = {
+    "properties": {
+        "nothing reached": {"pattern": "^((a|a)*)*$"},
+        "deep": {"items": {"allOf": [CHOICES] * 9}},
+    }
+}
+"""A pattern that takes for ever where it is tried step by step, and choices within choices."""
 
 WITNESS = """\
 import http.client, json, os, sys, time, urllib.parse
@@ -189,6 +198,8 @@ def _fixture(attack: Attack) -> dict[str, Any]:
             {"type": "regex", "pattern": "^(a|a)*nothing$|nothing"},
             {"type": "regex", "pattern": "((a{1,30}){1,30})+!"},
         ]
+    if attack.name == "catastrophic-schema":
+        assertions.append({"type": "jsonSchema", "schema": CATASTROPHIC_SCHEMA})
     return {
         "apiVersion": "gateval/v1",
         "kind": "EvalFixture",
@@ -263,6 +274,8 @@ def _provider(canary: str) -> Iterator[str]:
         word = call.body["messages"][-1]["content"]
         if word == "echo-the-key":
             return failure(call, 401, f"Incorrect API key provided: {key}", x_key=key)
+        if word == "long-stream":
+            return streamed(call, "word " * 2_000, pause=0.005)
         if word == "redirect":
             return Answer(307, b"metadata", {"Location": "http://169.254.169.254/" + canary})
         return reply(call, "hello from the model")

@@ -34,6 +34,10 @@ ANSWERING = (
         print(json.dumps({"output": "nothing reached", "trace": [step] * 15_000}))
     """, either=True, ends=""),
     Attack("catastrophic-answer", "print('a' * 60_000 + '!'); nothing()"),
+    Attack("catastrophic-schema", """
+        text = {"nothing reached": "a" * 20_000 + "!", "deep": [[[0] * 20] * 20] * 20}
+        print(json.dumps({"output": json.dumps(text)}))
+    """, either=True, ends=""),
     Attack("other-endpoints", ASK + """
 for path in ("/models", "/files", "/fine_tuning/jobs", "/../v1/models", "/chat/completions/../../models", "/assistants"):
     for method in ("GET", "DELETE", "POST"):
@@ -69,6 +73,19 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 nothing()
 """, either=True, ends=""),
+    Attack("closes-mid-stream", ASK + """
+import struct
+question = {**QUESTION, "stream": True, "messages": [{"role": "user", "content": "long-stream"}]}
+for hard in (False, True) * 8:
+    line = http.client.HTTPConnection(BASE.hostname, BASE.port, timeout=10)
+    line.request("POST", BASE.path + "/chat/completions", json.dumps(question),
+                 {"Authorization": "Bearer " + KEY, "Content-Type": "application/json"})
+    held, first = line.sock, line.getresponse().read(20)
+    assert first.startswith(b"data:"), first
+    if hard: held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    held.close()
+nothing()
+"""),
     Attack("half-requests", ASK + """
 held = []
 for n in range(100):
