@@ -65,7 +65,9 @@ def demo() -> int:
         print(f"\nThe gate left no decision (exit status {status}).", file=sys.stderr)
         return 1
     results = runs[-1].parent
-    show("\nThis is what the pull request would get, and where all of it stands:")
+    show("\nThis is the comment that the pull request would get, as markdown:\n")
+    show((results / "comment.md").read_text("utf-8"))
+    show("And this is where all of it stands:")
     show(f"  comment     {results / 'comment.md'}")
     show(f"  traces      {results / 'results.v1.json'}")
     show(f"  repository  {repository}\n")

@@ -1,16 +1,18 @@
-"""The page about the action names every input, output and event, and no others."""
+"""README and the page about the action name every input, output and event, and no others."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+import yaml
 
 from gateval.domain.trigger import EventName
-from gateval.formats.action_inputs import NAMES
+from gateval.formats.action_inputs import NAMES, ActionInputs, read_inputs
 from gateval.formats.github_event import PULL_REQUEST_TYPES
 from tests.helpers.command import ROOT
 
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 PAGE = (ROOT / "docs/reference/action.md").read_text(encoding="utf-8")
 
 
@@ -26,9 +28,27 @@ def test_inputs() -> None:
 
 
 def test_outputs() -> None:
-    action = (ROOT / "action.yml").read_text(encoding="utf-8")
-    outputs = action.partition("\noutputs:\n")[2].partition("\nruns:\n")[0]
-    assert sorted(rows("Outputs")) == sorted(re.findall(r"^  ([a-z-]+):$", outputs, re.MULTILINE))
+    assert sorted(rows("Outputs")) == sorted(ACTION["outputs"])
+
+
+def test_the_readme_names_the_same() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"inputs are (.+?); its outputs (.+?)\. ", readme, re.DOTALL)
+    assert found is not None
+    inputs, outputs = found.groups()
+    assert re.findall(r"`([^`]+)`", inputs) == list(ACTION["inputs"])
+    assert re.findall(r"`([^`]+)`", outputs) == list(ACTION["outputs"])
+
+
+def test_defaults() -> None:
+    """Those of `action.yml` are the code's and the page's; the token's is the runner's."""
+    given = {name: one["default"] for name, one in ACTION["inputs"].items() if "default" in one}
+    assert given.pop("token") == "${{ github.token }}"
+    environ = {f"INPUT_{name.upper()}": value for name, value in given.items()}
+    assert read_inputs(environ) == ActionInputs()
+    for name, value in given.items():
+        (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |")]
+        assert row.split("|")[-2].strip() == f"`{value}`"
 
 
 @pytest.mark.parametrize("event", list(EventName))

@@ -91,12 +91,16 @@ def test_only_the_untrusted_run_may_write_nothing_and_only_it_has_no_keys_to_los
         assert "secrets." not in text
 
 
-@pytest.mark.parametrize("name", ["gate.yml"])
-def test_a_run_that_a_label_started_is_never_cancelled(name: str) -> None:
+def test_a_run_that_a_label_started_is_never_cancelled() -> None:
     """Its concurrency group is its own: the run's id is in it."""
-    workflow = load(ROOT / "examples/workflows" / name)
-    assert "labeled" in workflow["on"]["pull_request"]["types"]
-    assert "github.event.label && github.run_id" in workflow["concurrency"]["group"]
+    labelled = [
+        (path.name, workflow["concurrency"]["group"])
+        for path in SAMPLES + OWN
+        if "labeled" in ((workflow := load(path))["on"].get("pull_request") or {}).get("types", ())
+    ]
+    assert [name for name, _ in labelled] == ["gate.yml", "evals.yml"]
+    for name, group in labelled:
+        assert "github.event.label && github.run_id" in group, name
 
 
 def test_the_publishing_half_listens_to_the_running_half() -> None:

@@ -96,7 +96,7 @@ def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
 
     assert shown.status == 0, shown.printed
     assert "Exit status: 1: the gate would fail this pull request." in shown.printed
-    assert str(shown.results) in shown.printed
+    assert f"{shown.comment}\nAnd this is where all of it stands:\n" in shown.printed
     assert str(shown.results / "comment.md") in shown.printed
     assert "Does not answer any more" in shown.printed
     assert shown.report.decision.verdict is GateVerdict.FAIL

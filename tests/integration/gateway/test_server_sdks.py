@@ -60,6 +60,59 @@ while True:
         break
 """
 
+OPENAI_STREAMING_AGENT = """
+import json, openai, sys
+client = openai.OpenAI()
+tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+messages = [
+    {"role": "system", "content": "You help."},
+    {"role": "user", "content": [{"type": "text", "text": "My order?"}]},
+]
+while True:
+    asked = {"model": sys.argv[1], "messages": messages, "tools": [tool]}
+    with client.chat.completions.stream(**asked) as stream:
+        got = stream.until_done().get_final_completion()
+    message = got.choices[0].message
+    messages.append(message.model_dump(include={"role", "content", "tool_calls"}))
+    for call in message.tool_calls or ():
+        order = json.loads(call.function.arguments)["order"]
+        result = {"role": "tool", "tool_call_id": call.id, "content": f"order {order}: open"}
+        messages.append(result)
+    if not message.tool_calls:
+        print(message.content, got.model)
+        break
+"""
+
+RESPONSES_AGENT = """
+import json, openai, sys
+client = openai.OpenAI()
+tool = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
+items = [{"role": "user", "content": [{"type": "input_text", "text": "My order?"}]}]
+while True:
+    asked = {"model": sys.argv[1], "input": items, "instructions": "You help.", "tools": [tool]}
+    with client.responses.stream(**asked) as stream:
+        got = stream.until_done().get_final_response()
+    calls = [item for item in got.output if item.type == "function_call"]
+    said = [item for item in got.output if item.type == "message"]
+    items += [{"role": "assistant", "content": got.output_text} for _ in said]
+    for call in calls:
+        known = {"type": "function_call", "call_id": call.call_id, "name": call.name}
+        items.append({**known, "arguments": call.arguments})
+    for call in calls:
+        text = f"order {json.loads(call.arguments)['order']}: open"
+        items.append({"type": "function_call_output", "call_id": call.call_id, "output": text})
+    if not calls:
+        print(got.output_text, got.model)
+        break
+"""
+
+ANTHROPIC_STREAMING_AGENT = ANTHROPIC_AGENT.replace(
+    "    got = client.messages.create(", "    with client.messages.stream("
+).replace(
+    "messages=messages, tools=[tool]\n    )\n",
+    "messages=messages, tools=[tool]\n    ) as stream:\n        got = stream.get_final_message()\n",
+)
+
 SCRIPT = ScriptedModel(
     name="support",
     path=".gateval/scripted/support.yaml",
@@ -116,9 +169,23 @@ def shown(trace: Trace | None) -> list[str]:
         (ANTHROPIC_AGENT, "scripted/support", "scripted/support"),
         (ANTHROPIC_AGENT, "claude", "anthropic/claude"),
         (OPENAI_AGENT, "anthropic/claude", "anthropic/claude"),
+        (OPENAI_STREAMING_AGENT, "gpt", "openai/gpt"),
+        (RESPONSES_AGENT, "gpt", "openai/gpt"),
+        (ANTHROPIC_STREAMING_AGENT, "claude", "anthropic/claude"),
+    ],
+    ids=[
+        "chat, scripted",
+        "messages, scripted",
+        "messages",
+        "chat, of Anthropic",
+        "chat streamed",
+        "responses streamed",
+        "messages streamed",
     ],
 )
 def test_a_tool_round_trip(program: str, model: str, answered_by: str) -> None:
+    streams = "with client" in program
+
     async def run() -> tuple[str, Trace | None, list[Call], dict[str, str]]:
         async with ModelServer(serve) as provider:
             environ = {
@@ -156,4 +223,5 @@ def test_a_tool_round_trip(program: str, model: str, answered_by: str) -> None:
     assert (trace.usage.total == 30) == (not answered_by.startswith("scripted"))
     assert len(calls) == (0 if answered_by.startswith("scripted") else 2)
     assert all(call.body["model"] == answered_by.partition("/")[2] for call in calls)
+    assert all(call.streams == streams for call in calls)
     assert CANARY not in f"{output} {trace!r} {environment}"
