@@ -117,12 +117,38 @@ def test_nothing_is_written_beside_broken_manifests(tmp_path: Path) -> None:
     assert files(repo) == before
 
 
-def test_files_that_the_gate_would_not_see_are_a_mistake(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [(".github/gateval.yml", "manifests: [elsewhere]\n"), (".gitignore", "agents/\n")],
+)
+def test_files_that_the_gate_would_not_see_are_a_mistake(
+    tmp_path: Path, path: str, text: str
+) -> None:
     repo = Repo(tmp_path / "new")
-    repo.write(".github/gateval.yml", "manifests: [elsewhere]\n")
+    repo.write(path, text)
     done = gateval(repo, "init")
     assert done.returncode == 2
     assert "Add them to `manifests` in .github/gateval.yml" in done.stderr
+    assert "no .gitignore leaves them out" in done.stderr
+
+
+def test_where_a_folder_cannot_be_nothing_is_lost(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("agents/assistant", "A file, not a folder.\n")
+    before = files(repo)
+    done = gateval(repo, "init")
+    assert done.returncode == 2
+    assert "agents/assistant/agent.yaml could not be written: Not a directory." in done.stderr
+    assert files(repo) == before
+
+
+def test_a_prompt_whose_name_has_spaces(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("src dir/prompts/system prompt.md", "You help.\n")
+    done = gateval(repo, "init")
+    assert done.returncode == 0, done.stderr
+    assert b"/src dir/prompts/system prompt.md" in files(repo)["agents/src-dir/agent.yaml"]
+    assert gateval(repo, "validate").returncode == 0
 
 
 def test_a_model_that_cannot_be_one_is_refused(tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ def _confirm(repository: GitRepository, chosen: Sketch | None) -> None:
         place = chosen.folder or "the repository's root"
         raise UsageError(
             f"The new files in {place} are not looked at.",
-            hint=f"Add them to `manifests` in {GATE_CONFIG_PATH}.",
+            hint=f"Add them to `manifests` in {GATE_CONFIG_PATH}, if it has that, and see that no "
+            ".gitignore leaves them out.",
         )
 
 

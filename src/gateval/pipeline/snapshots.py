@@ -25,6 +25,7 @@ from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import Tree
 from gateval.errors import RepositoryError
 from gateval.formats.manifests import Parsed
+from gateval.formats.registry import SUFFIXES
 from gateval.formats.scripted import read_scripted
 from gateval.pipeline.library import Library, Shelf
 
@@ -100,7 +101,7 @@ def _links_out(catalogue: Catalogue, links: Mapping[str, str]) -> Iterable[Probl
 def _unread(shelf: Shelf, links: Mapping[str, str], library: Library) -> Iterable[Problem]:
     """What stands where a manifest may be, and cannot be looked into: it is never passed over."""
     for path, target in links.items():
-        if library.refuses_link(path, target):
+        if library.refuses_link(path, target) or _hides_manifest(path, target, shelf, library):
             yield Problem(
                 place=Place(file=show_path(path)),
                 message="A manifest must be a file; this is a symbolic link. "
@@ -121,6 +122,15 @@ def _unread(shelf: Shelf, links: Mapping[str, str], library: Library) -> Iterabl
                 message="This file is a Git LFS pointer, which does not say whether it is a "
                 f"manifest. Store the file itself in git, or {where}",
             )
+
+
+def _hides_manifest(path: str, target: str, shelf: Shelf, library: Library) -> bool:
+    """Whether a link with a manifest's name leads to a manifest that has none and is not read."""
+    resolved = resolve_path(path.rpartition("/")[0], target) if path.endswith(SUFFIXES) else None
+    if resolved is None or resolved in shelf.files or resolved not in shelf.tree:
+        return False
+    entry = shelf.tree[resolved]
+    return entry.is_file and library.is_manifest(path, entry)
 
 
 def _prompts(

@@ -202,6 +202,18 @@ def test_what_a_link_points_to_belongs_to_the_closure(shop: Repo) -> None:
     assert reasons(plan_of(shop, base="change2")) == ["shared/money.py changed"]
 
 
+def test_a_submodule_in_the_closure_counts_and_is_warned_of(shop: Repo) -> None:
+    build_program(shop)
+    vendored = f"160000,{shop.id('main')},agents/vendored"
+    shop.git("update-index", "--add", "--cacheinfo", vendored)
+    shop.git("commit", "--quiet", "--message=Vendored")
+    (shop.path / "agents/vendored").mkdir()
+    plan = plan_of(shop, base="main")
+    assert reasons(plan) == ["agents/vendored added"]
+    (warning,) = plan.warnings
+    assert "depends on the submodule agents/vendored; a candidate gets an empty folder" in warning
+
+
 def test_a_manifest_beside_the_program_is_no_code(shop: Repo) -> None:
     build_program(shop)
     shop.rename("evals/fixtures.yaml", "agents/fixtures.yaml")
@@ -389,6 +401,18 @@ def test_an_eval_behind_a_link_out_of_the_repository_is_not_passed_over(
     with pytest.raises(InvalidManifests) as caught:
         plan_of(shop)
     assert "evals/support-eval.yaml:1:1: A manifest must be a file" in str(caught.value.problems[0])
+
+
+def test_a_link_to_a_manifest_of_another_name_is_not_passed_over(shop: Repo) -> None:
+    shop.rename("evals/support-eval.yaml", "evals/support-eval.txt")
+    shop.link("evals/support-eval.yaml", "support-eval.txt")
+    shop.link("evals/notes.yaml", "../README.md")
+    shop.link("evals/again.yaml", "fixtures.yaml")
+    shop.commit()
+    with pytest.raises(InvalidManifests) as caught:
+        plan_of(shop)
+    (problem,) = caught.value.problems
+    assert "evals/support-eval.yaml:1:1: A manifest must be a file" in str(problem)
 
 
 def test_an_eval_too_large_to_look_at_is_not_passed_over(shop: Repo) -> None:
