@@ -54,8 +54,14 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     }
 
 
-def sample(command: Sequence[str], folder: Path, *, env: Mapping[str, str] | None = None) -> Sample:
-    """Run `command` in `folder` to its end. Raises `BenchmarkError` when it exits with not 0."""
+def sample(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    ends_with: int = 0,
+) -> Sample:
+    """Run `command` in `folder` to its end. Raises `BenchmarkError` for another exit status."""
     with tempfile.TemporaryFile() as printed:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -71,7 +77,7 @@ def sample(command: Sequence[str], folder: Path, *, env: Mapping[str, str] | Non
         process.returncode = code = os.waitstatus_to_exitcode(status)
         printed.seek(0)
         output = printed.read().decode("utf-8", "replace")
-    if code != 0:
+    if code != ends_with:
         raise BenchmarkError(f"{' '.join(command)} ended with {code}:\n{output[-2000:]}")
     scale = 1 if sys.platform == "darwin" else 1024
     return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale, code, output)

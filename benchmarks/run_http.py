@@ -78,12 +78,12 @@ def _measure_one(scale: Scale, fixtures: int, parallel: int, address: str) -> li
 
 
 def _run(folder: Path, address: str, fixtures: int) -> Sample:
-    before = _calls(address)
+    before = model_calls(address)
     env = {"OPENAI_BASE_URL": f"{address}/v1", "OPENAI_API_KEY": "benchmark"}
     with tempfile.TemporaryDirectory(prefix="gateval-benchmark-") as results:
         command = (*GATEVAL, "run", f"{agent_name(0)}-eval", "--results", f"{results}/run")
         one = sample(command, folder, env=env)
-    calls = _calls(address) - before
+    calls = model_calls(address) - before
     if calls != fixtures * CALLS_PER_FIXTURE:
         raise BenchmarkError(f"{fixtures} fixtures made {calls} model calls:\n{one.output[-2000:]}")
     return one
@@ -109,6 +109,7 @@ def model_server(latency: float) -> Iterator[str]:
             process.kill()
 
 
-def _calls(address: str) -> int:
+def model_calls(address: str) -> int:
+    """Ask a model server how many calls it has answered."""
     with urllib.request.urlopen(f"{address}/calls", timeout=10) as answer:  # noqa: S310 - loopback
         return int(answer.read())

@@ -10,8 +10,8 @@ from pathlib import Path
 class Scale:
     """The sizes. `runs` holds pairs of fixtures and `parallel`; `latency` is in seconds.
 
-    `rounds` samples are taken of short processes, `run_rounds` of whole runs. `cache` is where
-    generated repositories are kept.
+    `rounds` samples are taken of short processes, `entry_rounds` of jobs of the action,
+    `run_rounds` of whole runs. `cache` is where generated repositories are kept.
     """
 
     cache: Path
@@ -19,6 +19,7 @@ class Scale:
     agents: int = 200
     fixtures: int = 2_000
     rounds: int = 9
+    entry_rounds: int = 5
     runs: tuple[tuple[int, int], ...] = ((200, 20), (1_000, 100))
     run_rounds: int = 3
     latency: float = 0.2
@@ -35,6 +36,7 @@ def tiny(cache: Path) -> Scale:
         agents=4,
         fixtures=8,
         rounds=1,
+        entry_rounds=1,
         runs=((4, 2),),
         run_rounds=1,
         latency=0.01,

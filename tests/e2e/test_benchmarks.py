@@ -24,6 +24,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("plan_unchanged", "plan / (git diff + pydantic)"),
         ("validate_all", "validate / pydantic"),
+        ("action_entry", "nothing to evaluate / (git diff + pydantic)"),
         ("run_http", "4 at 2: wall / ideal"),
         ("gateway", "CPU per call"),
     ],
