@@ -72,26 +72,34 @@ def _pull_request(
     history: History,
     forge: PullRequests,
 ) -> Occasion:
+    number, told, into = subject.number, subject.head_sha, subject.base_ref
     with ThreadPoolExecutor(1) as aside:  # git asks the server while we ask its API
-        early = aside.submit(history.tip, subject.base_ref) if subject.base_ref else None
+        early = aside.submit(_bring, history, number, told, into) if told and into else None
         found, warning = _live(subject, forge)
     if found is not None and event is EventName.DISPATCH and not found.open:
         raise UsageError(
             f"Pull request #{found.number} is closed.", hint="Reopen it, or name another one."
         )
-    head = subject.head_sha or (found.head.sha if found else "")
-    base_ref = found.base.ref if found else subject.base_ref or ""
-    tip = early.result() if early and base_ref == subject.base_ref else history.tip(base_ref)
-    history.bring([head, tip], instead=f"refs/pull/{subject.number}/head")
+    head = told or (found.head.sha if found else "")
+    base_ref = found.base.ref if found else into or ""
+    retargeted = base_ref != into
+    tip = _bring(history, number, head, base_ref) if early is None or retargeted else early.result()
     history.join(head, tip)
     return Occasion(
         revisions=_revisions(repository, head, tip),
         base_ref=base_ref,
-        number=subject.number,
+        number=number,
         pull_request=found,
         draft=found.draft if found else subject.draft,
         warning=warning,
     )
+
+
+def _bring(history: History, number: int, head: str, base_ref: str) -> str:
+    """Fetch a pull request's head and the tip of the branch it goes into; return the tip."""
+    tip = history.tip(base_ref)
+    history.bring([head, tip], instead=f"refs/pull/{number}/head")
+    return tip
 
 
 def _live(subject: PullRequestSubject, forge: PullRequests) -> tuple[PullRequest | None, str]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import Results, RunInfo, sort_trials
 from gateval.domain.rulings.rules import NO_RULINGS, Rulings
 from gateval.domain.trial import Trial
-from gateval.engine.run import Workshop, run_trials
+
+if TYPE_CHECKING:
+    from gateval.engine.run import Workshop
 
 
 async def run_a_plan(
     plan: Plan, workshop: Workshop, info: RunInfo, finished: tuple[Trial, ...] = ()
 ) -> Results:
     """Run all trials of a plan; nothing is started when there is nothing to evaluate."""
+    from gateval.engine.run import run_trials  # a report on stored results does without
+
     trials = await run_trials(plan, workshop, finished) if plan.evals else ()
     return results_of(plan, trials, info)
 
