@@ -268,6 +268,9 @@ class BranchGuards(Protocol):
     def required_checks(self, branch: str) -> frozenset[str]:
         """The names of the checks that have to pass before anything is merged into a branch."""
 
+    def rules(self, branch: str) -> frozenset[str]:
+        """The types of the rules that rulesets set for a branch, such as `non_fast_forward`."""
+
     def read_pull_requests(self) -> None:
         """See whether pull requests may be read."""
 

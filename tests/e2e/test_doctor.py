@@ -29,7 +29,9 @@ def repo(tmp_path: Path) -> Repo:
 
 def lines(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
     """The health of each topic; of several lines on one, the last."""
-    found = re.findall(r"^(ok|problem|unknown)\s+(keys here|keys in CI|\S+)", done.stdout, re.M)
+    found = re.findall(
+        r"^(ok|problem|unknown)\s+(keys here|keys in CI|audit log|\S+)", done.stdout, re.M
+    )
     return {topic: health for health, topic in found}
 
 
@@ -44,6 +46,7 @@ def test_without_a_token_it_says_what_it_cannot_see(repo: Repo) -> None:
         "manifests": "ok",
         "workflow": "ok",
         "permissions": "ok",
+        "labels": "ok",
         "keys here": "ok",
         "GitHub": "unknown",
     }
@@ -173,6 +176,11 @@ def test_github_knows_which_check_is_required(repo: Repo, github_server: GitHubS
     assert done.returncode == 0, done.stdout
     assert "main requires the check gateval." in done.stdout
     assert token not in done.stdout + done.stderr
+    assert "No ruleset keeps gateval-audit from force pushes and deletion" in done.stdout
+    kept = (Rule("non_fast_forward"), Rule("deletion"))
+    there.rulesets.append(Ruleset(8, "audit", ("gateval-audit",), kept))
+    done = ask(repo, github_server, token)
+    assert "A ruleset keeps gateval-audit as it was written." in done.stdout
 
 
 def test_a_token_that_may_read_too_little(repo: Repo, github_server: GitHubServer) -> None:

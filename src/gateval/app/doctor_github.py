@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gateval.domain.diagnosis import Finding, Health, about_required_check
+from gateval.domain.audit import AUDIT_BRANCH
+from gateval.domain.diagnosis import Finding, Health, about_audit_branch, about_required_check
 from gateval.domain.forge import REPOSITORY_PATTERN
 from gateval.domain.gate_job import GateJob
 from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnForge
@@ -45,6 +46,7 @@ def github_findings(
         return
     yield from _token(guards, chosen)
     yield from _required(guards, jobs)
+    yield from _audit_branch(guards)
 
 
 def _guards(name: str, token: str, environ: Mapping[str, str]) -> BranchGuards | Finding:
@@ -101,3 +103,11 @@ def _required(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[Finding
     except ForgeError as error:
         seen = f"Not seen which checks are required. {error.message}"
         yield Finding(Health.UNKNOWN, "required", seen, error.hint)
+
+
+def _audit_branch(guards: BranchGuards) -> Iterator[Finding]:
+    try:
+        yield about_audit_branch(AUDIT_BRANCH, guards.rules(AUDIT_BRANCH))
+    except ForgeError as error:
+        seen = f"Not seen what protects {AUDIT_BRANCH}. {error.message}"
+        yield Finding(Health.UNKNOWN, "audit log", seen, error.hint)

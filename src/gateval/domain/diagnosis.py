@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from gateval.domain.gate_job import GateJob, lacking
+from gateval.domain.gate_job import LABELING, GateJob, lacking, records
 from gateval.domain.place import Problem, nearest
 
 CHECK_NAME = "gateval"
@@ -19,6 +19,8 @@ NAME_THE_BASE = (
 )
 """What to do in a clone in which there is no telling which branch is the default one."""
 
+_OTHERS = f"On another target branch BRANCH it is {CHECK_NAME} (into BRANCH)."
+EMERGENCIES = "docs/guides/emergencies.md"
 GUIDE = "docs/guides/branch-protection.md"
 
 
@@ -47,7 +49,8 @@ def about_workflows(jobs: Sequence[GateJob]) -> list[Finding]:
     events = {event for job in jobs for event in job.events}
     publishing = [job for job in jobs if job.publishes]
     named = [_about_name(job) for job in jobs if job.check == CHECK_NAME]
-    return [_about_events(jobs, events), *named, *map(_about_permissions, publishing)]
+    heard = [_about_labels(job) for job in publishing if "pull_request" in job.events]
+    return [_about_events(jobs, events), *named, *map(_about_permissions, publishing), *heard]
 
 
 def about_unreadable(problem: Problem) -> Finding:
@@ -107,6 +110,35 @@ def _about_permissions(job: GateJob) -> Finding:
     return Finding(Health.OK, "permissions", f"{where}: enough for comment and check run.")
 
 
+def _about_labels(job: GateJob) -> Finding:
+    """Say whether the gate's labels count in a job. Without them the gate works all the same."""
+    where = f"{job.path}, job {job.check}"
+    if records(job) is False:
+        seen = "no label counts, for nothing can be recorded, and a label runs the Evals again."
+        todo = f"For labels, add `contents: write` to the job's `permissions`: see {EMERGENCIES}."
+    elif missing := [one for one in LABELING if one not in job.types]:
+        seen = f"no run starts on {' or '.join(missing)}, so labels count from the next push on."
+        todo = f"Add to `types` of pull_request: {', '.join(missing)}."
+    else:
+        return Finding(Health.OK, "labels", f"{where}: runs on labels, and may record them.")
+    return Finding(Health.OK, "labels", f"{where}: {seen}", todo)
+
+
+def about_audit_branch(branch: str, rules: Collection[str]) -> Finding:
+    """Say whether rulesets keep the audit log from being rewritten; classic protection is unseen.
+
+    `rules` are the types of the rules that GitHub names for the branch.
+    """
+    missing = [words for rule, words in _KEEPING.items() if rule not in rules]
+    if not missing:
+        return Finding(Health.OK, "audit log", f"A ruleset keeps {branch} as it was written.")
+    seen = f"No ruleset keeps {branch} from {' and '.join(missing)}; the chain shows it afterwards."
+    return Finding(Health.OK, "audit log", seen, "Forbid both: see docs/guides/audit.md.")
+
+
+_KEEPING = {"non_fast_forward": "force pushes", "deletion": "deletion"}
+
+
 def about_keys(
     complaints: Sequence[str], needed: Iterable[str], jobs: Sequence[GateJob], *, runner: bool
 ) -> list[Finding]:
@@ -142,13 +174,16 @@ def about_required_check(
 ) -> Finding:
     """Say whether the gate's check run is required, and whether a job's is taken for it."""
     if CHECK_NAME in required:
-        return Finding(Health.OK, "required", f"{branch} requires the check {CHECK_NAME}.")
+        seen = f"{branch} requires the check {CHECK_NAME}."
+        return Finding(Health.OK, "required", seen, _OTHERS)
     mistaken = sorted({job.check for job in jobs} & set(required))
     if mistaken:
         seen = f"{branch} requires {mistaken[0]}, which is the job; one that is skipped passes it."
     else:
         seen = f"{branch} does not require the check {CHECK_NAME}: a failed gate can be merged."
-    return Finding(Health.PROBLEM, "required", seen, f"Require {CHECK_NAME}: see {GUIDE}.")
+    return Finding(
+        Health.PROBLEM, "required", seen, f"Require {CHECK_NAME}: see {GUIDE}. {_OTHERS}"
+    )
 
 
 def about_history(branch: str | None, *, shallow: bool, joined: bool, runner: bool) -> Finding:

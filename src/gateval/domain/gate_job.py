@@ -17,7 +17,8 @@ class GateJob(NamedTuple):
 
     `permissions` is None where neither job nor workflow says any: the repository's default counts.
     `step` is the input of this name, `inputs` the names of all that the gate's step gets in `with`,
-    `variables` the names that it gets from `env`.
+    `variables` the names that it gets from `env`. `types` are those of `pull_request`, empty where
+    GitHub's default counts, which knows no labels.
     """
 
     path: str
@@ -27,11 +28,21 @@ class GateJob(NamedTuple):
     variables: frozenset[str]
     step: str = "all"
     inputs: tuple[str, ...] = ()
+    types: frozenset[str] = frozenset()
 
     @property
     def publishes(self) -> bool:
         """Whether the job is to write comment and check run."""
         return self.step in {"all", "publish"}
+
+
+LABELING = ("labeled", "unlabeled")
+"""The types of `pull_request` that labels start."""
+
+
+def records(job: GateJob) -> bool | None:
+    """Say whether a job's token may write audit log and verdicts; None where nobody says."""
+    return None if job.permissions is None else _level(job.permissions, "contents") == "write"
 
 
 def lacking(job: GateJob) -> tuple[str, ...]:

@@ -70,6 +70,7 @@ def _job(
         variables=frozenset(key for env in environments for key in _mapping(env)),
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
+        types=_types(workflow.get("on")),
     )
 
 
@@ -79,6 +80,12 @@ def _events(on: JsonValue) -> frozenset[str]:
     if isinstance(on, dict | list):
         return frozenset(str(event) for event in on)
     return frozenset()
+
+
+def _types(on: JsonValue) -> frozenset[str]:
+    """Return the types of `pull_request`: a name or a list of names."""
+    types = _mapping(_mapping(on).get("pull_request")).get("types")
+    return _events(types)
 
 
 def _mapping(value: JsonValue) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ import pytest
 from gateval.domain.diagnosis import (
     Finding,
     Health,
+    about_audit_branch,
     about_history,
     about_keys,
     about_required_check,
@@ -89,6 +90,45 @@ def test_keys() -> None:
 def test_the_required_check(required: set[str], health: Health, sentence: str) -> None:
     finding = about_required_check("main", required, [GOOD])
     assert finding.health is health
+    assert sentence in finding.seen
+
+
+LABELS = frozenset({"opened", "labeled", "unlabeled"})
+WRITES = {**NEEDED, "contents": "write"}
+
+
+@pytest.mark.parametrize(
+    ("permissions", "types", "sentence"),
+    [
+        (NEEDED, LABELS, "no label counts, for nothing can be recorded"),
+        (WRITES, frozenset[str](), "no run starts on labeled or unlabeled"),
+        (WRITES, LABELS - {"unlabeled"}, "no run starts on unlabeled,"),
+        (WRITES, LABELS, "runs on labels, and may record them"),
+        ("write-all", LABELS, "runs on labels"),
+        (None, LABELS, "runs on labels"),
+    ],
+)
+def test_what_labels_need_is_a_note(
+    permissions: dict[str, str] | str | None, types: frozenset[str], sentence: str
+) -> None:
+    found = about_workflows([GOOD._replace(permissions=permissions, types=types)])
+    (note,) = [one for one in found if one.topic == "labels"]
+    assert note.health is Health.OK
+    assert sentence in note.seen
+    assert bool(note.todo) is ("runs on" not in sentence)
+
+
+@pytest.mark.parametrize(
+    ("rules", "sentence"),
+    [
+        ({"non_fast_forward", "deletion"}, "keeps gateval-audit as it was written"),
+        ({"deletion"}, "from force pushes; the chain"),
+        (set(), "from force pushes and deletion;"),
+    ],
+)
+def test_what_keeps_the_audit_log(rules: set[str], sentence: str) -> None:
+    finding = about_audit_branch("gateval-audit", rules)
+    assert finding.health is Health.OK
     assert sentence in finding.seen
 
 

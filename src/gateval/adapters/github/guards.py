@@ -47,6 +47,14 @@ class GitHubGuards:
             found = {rule for page in rules for rule in _ruled(page)}
             return frozenset(found | set(_protected(one)))
 
+    def rules(self, branch: str) -> frozenset[str]:
+        """The types of the rules that active rulesets set for a branch; it need not exist."""
+        what = f"list the rules of {branch}"
+        path = f"/rules/branches/{quote(branch, safe='')}"
+        with understood(what):
+            pages = self._api.pages(Request("GET", path, what, "metadata: read"))
+            return frozenset(str(rule["type"]) for page in pages for rule in page)
+
     def read_pull_requests(self) -> None:
         """Read one page of pull requests, to see whether this token may."""
         query = {"per_page": "1"}
