@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import os
-import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from tests.servers.git_backend import Served, serve
 
 _HEADERS = {
     "Content-Type": "CONTENT_TYPE",
@@ -96,40 +97,36 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header("WWW-Authenticate", 'Basic realm="GitHub"')
                 self.end_headers()
                 return
-        head, _, content = self._backend(body).partition(b"\r\n\r\n")
-        lines = [line.partition(": ") for line in head.decode().split("\r\n")]
-        status = next((value for name, _, value in lines if name == "Status"), "200")
-        self.send_response(int(status.split()[0]))
-        for name, _, value in lines:
-            if name != "Status":
-                self.send_header(name, value)
+        served = self._served(body)
+        self.send_response(served.status)
+        for name, value in served.headers.items():
+            self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.write(served.body)
 
-    def _backend(self, body: bytes) -> bytes:
+    def _served(self, body: bytes) -> Served:
         path, _, query = self.path.partition("?")
-        environ = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "GIT_PROJECT_ROOT": str(self.folder),
-            "GIT_HTTP_EXPORT_ALL": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": "safe.directory",
-            "GIT_CONFIG_VALUE_0": "*",
+        request = {
             "PATH_INFO": path,
             "QUERY_STRING": query,
             "REQUEST_METHOD": self.command,
-            "CONTENT_LENGTH": str(len(body)),
             "REMOTE_ADDR": "127.0.0.1",
         }
         for header, variable in _HEADERS.items():
             if header in self.headers:
-                environ[variable] = self.headers[header]
-        done = subprocess.run(
-            ["git", "http-backend"], input=body, env=environ, capture_output=True, check=True
-        )
-        return done.stdout
+                request[variable] = self.headers[header]
+        return serve(self.folder, body, request, _environ())
+
+
+def _environ() -> dict[str, str]:
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
+    }
 
 
 def _command_lines() -> bytes:

@@ -5,10 +5,10 @@ Tokens decide who may read and push; https://git-scm.com/docs/git-http-backend.
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from tests.servers.git_backend import serve
 from tests.servers.github.api import bearer
 from tests.servers.github.http import Reply, Request
 from tests.servers.github.state.people import User
@@ -60,17 +60,9 @@ def allowed(world: World, request: Request) -> GitCall | Reply:
 def run(call: GitCall) -> Reply:
     """Let git answer. Blocks while git works."""
     assert call.repo.git is not None
-    done = subprocess.run(
-        ["git", "http-backend"],
-        input=call.request.raw,
-        capture_output=True,
-        check=True,
-        env=call.repo.git.env | _cgi(call),
-    )
-    head, _, body = done.stdout.partition(b"\r\n\r\n")
-    headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-    status = int(headers.pop("Status", "200 OK").split(" ")[0])
-    return Reply(status, body, headers)
+    store = call.repo.git
+    served = serve(store.path.parent, call.request.raw, _cgi(call, store.path.name), store.env)
+    return Reply(served.status, served.body, served.headers)
 
 
 def take_note(call: GitCall) -> None:
@@ -109,13 +101,10 @@ def _refused(token: Token, repo: Repository, *, pushing: bool) -> Reply | None:
     return Reply(403, b"Write access to repository not granted.")
 
 
-def _cgi(call: GitCall) -> dict[str, str]:
-    assert call.repo.git is not None
-    path, request = call.repo.git.path, call.request
+def _cgi(call: GitCall, folder: str) -> dict[str, str]:
+    request = call.request
     environment = {
-        "GIT_PROJECT_ROOT": str(path.parent),
-        "GIT_HTTP_EXPORT_ALL": "1",
-        "PATH_INFO": f"/{path.name}{call.tail}",
+        "PATH_INFO": f"/{folder}{call.tail}",
         "REQUEST_METHOD": request.method,
         "QUERY_STRING": urlencode(request.query),
         "CONTENT_TYPE": request.headers.get("content-type", ""),
