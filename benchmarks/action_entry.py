@@ -9,8 +9,6 @@ least as `plan_unchanged`, of which the plan alone may take four times as much.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 import urllib.request
 from collections import Counter
@@ -30,12 +28,12 @@ from benchmarks.processes import (
     IMPORT_PYDANTIC,
     BenchmarkError,
     Sample,
-    environment,
     interleaved,
     sample,
+    start,
 )
 from benchmarks.repository import BASE, HEAD, Files, large_files, repository
-from benchmarks.run_http import ROOT, model_calls, model_server
+from benchmarks.run_http import model_calls, model_server
 from benchmarks.scale import Scale
 from tests.helpers import payloads
 from tests.helpers.runner import Job, read_entries
@@ -198,14 +196,8 @@ def github(
         "count": pulls,
         "comments": COMMENTS,
     }
-    process = subprocess.Popen(
-        (sys.executable, "-m", "tests.servers.github", "benchmarks.action_world:open_pulls"),
-        cwd=ROOT,
-        env=environment({WISHES: json.dumps(wishes)}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    env = {WISHES: json.dumps(wishes)}
+    process = start("tests.servers.github", "benchmarks.action_world:open_pulls", env=env)
     with process:
         try:
             assert process.stdout is not None

@@ -9,24 +9,21 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiohttp
 
 from benchmarks.figures import Figure
 from benchmarks.model_server import AGENT_MODEL, ANSWER
-from benchmarks.processes import BenchmarkError, environment
+from benchmarks.processes import BenchmarkError, start
 from benchmarks.run_http import model_server
 from benchmarks.scale import Scale
 
 NAME = "gateway"
 CPU_MS_BAR = 1.2
 MEMORY_MB_BAR = 100.0
-ROOT = Path(__file__).parent.parent
 INSTANCES = 100
 AT_ONCE = 20
 
@@ -86,15 +83,8 @@ def measure(scale: Scale) -> list[Figure]:
 @contextmanager
 def gateway(provider: str) -> Iterator[Gateway]:
     """Start the gateway in front of a provider; ends it afterwards."""
-    command = (sys.executable, "-m", "benchmarks.gateway_server", "--instances", str(INSTANCES))
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment({"OPENAI_BASE_URL": f"{provider}/v1", "OPENAI_API_KEY": "benchmark-key-1"}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    env = {"OPENAI_BASE_URL": f"{provider}/v1", "OPENAI_API_KEY": "benchmark-key-1"}
+    process = start("benchmarks.gateway_server", "--instances", str(INSTANCES), env=env)
     with process:
         try:
             yield Gateway(process)

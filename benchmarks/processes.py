@@ -19,6 +19,7 @@ KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV", "PYTHONPATH")
 """Variables that a measured process sees. PYTHONDONTWRITEBYTECODE is not among them; PYTHONPATH is,
 so that another copy of the sources can be measured."""
 
+ROOT = Path(__file__).parent.parent
 GATEVAL = (sys.executable, "-m", "gateval")
 IMPORT_PYDANTIC = (sys.executable, "-c", "from pydantic import BaseModel")
 
@@ -81,6 +82,18 @@ def sample(
         raise BenchmarkError(f"{' '.join(command)} ended with {code}:\n{output[-2000:]}")
     scale = 1 if sys.platform == "darwin" else 1024
     return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale, code, output)
+
+
+def start(*module: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Start a module of this repository with its arguments; it is spoken to line by line."""
+    return subprocess.Popen(
+        (sys.executable, "-m", *module),
+        cwd=ROOT,
+        env=environment(env),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def interleaved(rounds: int, *subjects: Callable[[], Sample]) -> list[tuple[Sample, ...]]:

@@ -7,8 +7,6 @@ latencies divided by `parallel`: a program that costs nothing itself.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, median
 from benchmarks.manifests import agent_name
-from benchmarks.processes import GATEVAL, BenchmarkError, Sample, environment, interleaved, sample
+from benchmarks.processes import GATEVAL, BenchmarkError, Sample, interleaved, sample, start
 from benchmarks.repository import repository, served_agent_files, single_agent_files
 from benchmarks.scale import Scale
 
@@ -27,7 +25,6 @@ SERVED_WALL_BAR = 1.35
 CPU_MS_BAR = 5.0
 MEMORY_MB_BAR = 150.0
 CALLS_PER_FIXTURE = 2
-ROOT = Path(__file__).parent.parent
 
 
 def measure(scale: Scale) -> list[Figure]:
@@ -92,15 +89,7 @@ def _run(folder: Path, address: str, fixtures: int) -> Sample:
 @contextmanager
 def model_server(latency: float) -> Iterator[str]:
     """Start the model server in a process of its own; gives its address, ends it afterwards."""
-    command = (sys.executable, "-m", "benchmarks.model_server", "--latency", str(latency))
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = start("benchmarks.model_server", "--latency", str(latency))
     with process:
         try:
             assert process.stdout is not None
