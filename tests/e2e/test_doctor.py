@@ -51,6 +51,23 @@ def test_without_a_token_it_says_what_it_cannot_see(repo: Repo) -> None:
         "GitHub": "unknown",
     }
     assert "Set GITHUB_TOKEN or GH_TOKEN" in done.stdout
+    assert "runs on labels, and may record them" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (", labeled, unlabeled]", "]", "no run starts on labeled or unlabeled"),
+        ("contents: write", "contents: read", "For labels, add `contents: write`"),
+    ],
+)
+def test_what_labels_need_is_noted(repo: Repo, old: str, new: str, sentence: str) -> None:
+    text = (repo.path / WORKFLOW).read_text()
+    assert old in text
+    repo.write(WORKFLOW, text.replace(old, new))
+    done = gateval(repo, "doctor")
+    assert done.returncode == 0, done.stdout
+    assert sentence in done.stdout
 
 
 def test_problems_have_a_next_step_and_an_exit_code(tmp_path: Path) -> None:
