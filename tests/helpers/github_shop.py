@@ -12,7 +12,9 @@ from tests.helpers import payloads
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
 from tests.helpers.shop import PROMPT, build_shop
+from tests.servers.github import webhooks
 from tests.servers.github.server import GitHubServer
+from tests.servers.github.state.merge_queue import MergeGroup
 from tests.servers.github.state.people import User
 from tests.servers.github.state.pull import Pull
 
@@ -122,7 +124,7 @@ class GitHubShop:
 
     def on_pull(self, pull: Pull, action: str = "opened", **more: Any) -> Job:
         """The job of a `pull_request` event, with the merge commit checked out at depth 1."""
-        payload = pull_payload(pull, action)
+        payload = self._pull_payload(pull, action, self.ada)
         ref = f"refs/pull/{pull.number}/merge"
         job = self.job("pull_request", payload, ref=ref, **more)
         job.check_out(self.bare, ref)
@@ -143,11 +145,9 @@ class GitHubShop:
         `head` is the head that the webhook tells; by default the present one.
         """
         job = self.on_pull(pull, put, **more)
-        told = {**job.payload, "label": {"name": name}, "sender": {"login": (by or self.ada).login}}
+        job.payload = self._pull_payload(pull, put, by or self.ada, name)
         if head is not None:
-            told["pull_request"] = {**told["pull_request"]}
-            told["pull_request"]["head"] = {**told["pull_request"]["head"], "sha": head}
-        job.payload = told
+            job.payload["pull_request"]["head"]["sha"] = head
         return job
 
     def label(
@@ -180,19 +180,39 @@ class GitHubShop:
 
     def on_dispatch(self, **more: Any) -> Job:
         """The job of a manual run on main."""
-        job = self.job("workflow_dispatch", payloads.dispatch(), **more)
+        job = self.job("workflow_dispatch", self.dispatch_payload(), **more)
         job.check_out(self.bare, "refs/heads/main", "--depth=1000")
         return job
 
+    def dispatch_payload(self, branch: str = "main") -> dict[str, Any]:
+        """The event of a manual run on a branch, as GitHub recorded one."""
+        links = self.server.links
+        return webhooks.workflow_dispatch(
+            self.repo, by=self.ada, links=links, inputs={"pull-request": "7"}, branch=branch
+        ).payload
 
-def pull_payload(pull: Pull, action: str) -> dict[str, Any]:
-    """The event about a pull request as it is now."""
-    return payloads.pull_request(
-        action,
-        number=pull.number,
-        head=pull.head_sha,
-        base=pull.base_sha,
-        head_repository=pull.head_repo.full_name if pull.head_repo else None,
-        title=pull.title,
-        draft=pull.draft,
-    )
+    def push_payload(self) -> dict[str, Any]:
+        """The event of the newest push to main, as GitHub recorded one."""
+        return webhooks.push(self.repo, "main", by=self.ada, links=self.server.links).payload
+
+    def group_payload(self, head: str, ref: str, *, base: str) -> dict[str, Any]:
+        """The event of a merge group on main, as GitHub recorded one."""
+        group = MergeGroup(self.repo, (), head, ref, base, "refs/heads/main")
+        return webhooks.merge_group(group, by=self.ada, links=self.server.links).payload
+
+    def _pull_payload(
+        self, pull: Pull, action: str, by: User, label: str | None = None
+    ) -> dict[str, Any]:
+        """The event about a pull request as it is now; recorded but for rare actions."""
+        if webhooks.is_recorded("pull_request", action):
+            links = self.server.links
+            return webhooks.pull_request(pull, action, by=by, label=label, links=links).payload
+        return payloads.pull_request(
+            action,
+            number=pull.number,
+            head=pull.head_sha,
+            base=pull.base_sha,
+            head_repository=pull.head_repo.full_name if pull.head_repo else None,
+            title=pull.title,
+            draft=pull.draft,
+        )

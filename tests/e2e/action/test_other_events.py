@@ -39,7 +39,8 @@ def test_a_manual_run_for_a_closed_pull_request(shop: GitHubShop) -> None:
 def test_a_manual_run_on_a_branch(shop: GitHubShop) -> None:
     shop.commit(WORSE)
     head = shop.push()
-    job = shop.job("workflow_dispatch", payloads.dispatch(), ref="refs/heads/change", sha=head)
+    payload = shop.dispatch_payload("change")
+    job = shop.job("workflow_dispatch", payload, ref="refs/heads/change", sha=head)
     job.check_out(shop.bare, "refs/heads/change")
     assert job.run_action().code == 1
     assert shop.conclusions(head) == ["failure"]
@@ -53,7 +54,7 @@ def test_a_merge_group_is_compared_with_what_it_builds_on(shop: GitHubShop) -> N
     base, _ = shop.queue("first", 1, on="main")
     pull = shop.open_pull(WORSE)
     head, ref = shop.queue("change", pull.number, on=base)
-    payload = payloads.merge_group(head=head, base=base, number=pull.number)
+    payload = shop.group_payload(head, ref, base=base)
     job = shop.job("merge_group", payload, ref=ref, sha=head)
     job.check_out(shop.bare, ref)
     ended = job.run_action()
@@ -73,7 +74,9 @@ def test_a_merge_group_is_compared_with_what_it_builds_on(shop: GitHubShop) -> N
 def test_a_push_to_the_default_branch_is_compared_with_what_it_replaced(shop: GitHubShop) -> None:
     before = shop.repo.branches["main"]
     after = shop.push_main(**{"agents__prompts__support.md": WORSE})
-    job = shop.job("push", payloads.push(before=before, after=after), sha=after)
+    payload = shop.push_payload()
+    assert (payload["before"], payload["after"]) == (before, after)
+    job = shop.job("push", payload, sha=after)
     job.check_out(shop.bare, "refs/heads/main")
     ended = job.run_action()
     assert ended.code == 1, ended.errors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.helpers import payloads
 from tests.helpers.github_shop import WORSE, GitHubShop
 from tests.helpers.runner import Ended
 from tests.helpers.shop import FIXTURES
@@ -14,7 +13,7 @@ BYPASS = "force-eval-bypass"
 def run_group(shop: GitHubShop, pull: Pull, *, on: str = "main") -> tuple[Ended, str]:
     base = shop.work.id(on)
     head, ref = shop.queue(pull.head_ref, pull.number, on=on)
-    payload = payloads.merge_group(head=head, base=base, number=pull.number)
+    payload = shop.group_payload(head, ref, base=base)
     job = shop.job("merge_group", payload, ref=ref, sha=head)
     job.check_out(shop.bare, ref)
     return job.run_action(), head
@@ -63,7 +62,7 @@ def test_one_bypass_does_not_cover_the_others_of_its_group(shop: GitHubShop) -> 
     base = shop.work.id("main")
     middle, _ = shop.queue("first", first.number, on="main")
     head, ref = shop.queue("second", second.number, on=middle)
-    payload = payloads.merge_group(head=head, base=base, number=second.number)
+    payload = shop.group_payload(head, ref, base=base)
     job = shop.job("merge_group", payload, ref=ref, sha=head)
     job.check_out(shop.bare, ref)
     ended = job.run_action()

@@ -166,6 +166,11 @@ def issue_comment(pull: Pull, comment: Comment, *, links: Links) -> Event:
     return Event("issue_comment", payload, pull.repo, comment.user, *_default(pull.repo))
 
 
+def is_recorded(event: str, action: str) -> bool:
+    """Whether there is a recording of this event with this action."""
+    return f"{event}${action}" in _read("webhook-payloads.json")["payloads"]
+
+
 def _named(user: User) -> dict[str, str]:
     return {"name": user.login, "email": f"{user.login}@example.com"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from tests.servers.github.state.issues import Comment, IssueEvent, Label
 from tests.servers.github.state.people import User
@@ -24,7 +25,7 @@ def label(shown: Label, repo: Repository, links: Links) -> dict[str, Any]:
     return {
         "id": shown.id,
         "node_id": node_id("LA", shown.id),
-        "url": f"{links.repo(repo)}/labels/{shown.name}".replace(" ", "%20"),
+        "url": f"{links.repo(repo)}/labels/{quote(shown.name)}",
         "name": shown.name,
         "color": shown.color,
         "default": False,
