@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,6 +160,18 @@ def test_a_re_run_gets_the_old_event_and_reports_on_the_old_head(shop: GitHubSho
 HOSTILE = "x\n::error::forged\r\n::set-output name=verdict::pass @acme/all <!-- --> ](http://evil) `${{x}}`"
 
 
+NEEDED = ("action", "sha", "full_name", "default_branch")
+
+
+def poisoned(value: Any, key: str = "") -> Any:
+    """An event with hostile text in every field but those that say what it is about."""
+    if isinstance(value, dict):
+        return {name: poisoned(each, name) for name, each in value.items()}
+    if isinstance(value, list):
+        return [poisoned(each, key) for each in value]
+    return HOSTILE if isinstance(value, str) and key not in NEEDED else value
+
+
 def test_hostile_strings_everywhere(shop: GitHubShop) -> None:
     shop.work.branch("change", "main")
     shop.work.write("agents/::error::x\n.md", HOSTILE)
@@ -169,7 +182,8 @@ def test_hostile_strings_everywhere(shop: GitHubShop) -> None:
     shop.work.write(".gateval/scripted/support.yaml", f"rules:\n  - reply: {reply}\n")
     pull = shop.open_pull(WORSE, title=HOSTILE)
     job = shop.on_pull(pull, actor=HOSTILE)
-    job.payload["pull_request"]["head"]["ref"] = HOSTILE
+    job.payload = poisoned(job.payload)
+    job.payload["pull_request"]["base"]["ref"] = "main"
     ended = job.run_action()
     assert ended.code == 1, ended.errors
     assert ended.outputs["verdict"] == "fail"
