@@ -11,16 +11,25 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.place import Problem
+from gateval.domain.place import Place, Problem
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
+
+
+class Reference(NamedTuple):
+    """A manifest that another one names: its kind and name, and where that stands."""
+
+    kind: str
+    name: str
+    path: str
+    place: Place
 
 
 class Broken(NamedTuple):
     """Something that is or may be a manifest and cannot be used; `problem` is why.
 
     `kind` and `name` are empty where not even these can be read, `agent` (the Agent that it says it
-    is for) too; `labels` is None then.
+    is for) too; `labels` is None then. `references` are what else it names and how.
     """
 
     problem: Problem
@@ -28,6 +37,7 @@ class Broken(NamedTuple):
     name: str = ""
     agent: str = ""
     labels: Mapping[str, str] | None = None
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True)

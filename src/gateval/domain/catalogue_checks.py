@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from gateval.domain.agent_checks import agent_problems, counts_whole_repository
 from gateval.domain.catalogue import Catalogue, by_name, select_fixtures
-from gateval.domain.eval_checks import eval_problems
+from gateval.domain.eval_checks import eval_problems, reference_problems
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
@@ -42,6 +42,8 @@ def check_catalogue(
         selected = select_fixtures(evaluation, catalogue)
         problems += eval_problems(evaluation, selected, catalogue)
         problems += judge_model_problems(evaluation, providers)
+    for broken in catalogue.broken:
+        problems += reference_problems(broken, catalogue)
     return sort_problems(problems)
 
 

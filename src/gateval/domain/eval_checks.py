@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gateval.domain.catalogue import Catalogue
+from gateval.domain.catalogue import Broken, Catalogue
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.place import Problem, nearest
@@ -17,14 +18,34 @@ def eval_problems(
 ) -> Iterator[Problem]:
     """Yield what is wrong with an Eval; `selected` are the fixtures that it selects."""
     agent = catalogue.agent(evaluation.target_agent)
-    if agent is None and not catalogue.is_broken("Agent", evaluation.target_agent):
-        near = nearest(evaluation.target_agent, (one.name for one in catalogue.agents))
-        message = f'There is no Agent "{evaluation.target_agent}".{near}'
+    if message := _missing("Agent", evaluation.target_agent, catalogue):
         yield _problem(evaluation, "spec.targetAgent", message)
     yield from _selection_problems(evaluation, catalogue)
     yield from _judge_problems(evaluation, selected, catalogue)
     for fixture in selected:
         yield from _fixture_problems(evaluation, fixture, agent)
+
+
+def reference_problems(broken: Broken, catalogue: Catalogue) -> Iterator[Problem]:
+    """Yield what a manifest names that is not there, though itself cannot be used."""
+    for kind, name, path, place in broken.references:
+        if message := _missing(kind, name, catalogue):
+            yield Problem(place=place, path=path, message=message)
+
+
+def _missing(kind: str, name: str, catalogue: Catalogue) -> str:
+    """Say that there is no such manifest; the empty string if there is, usable or not."""
+    known: Sequence[Agent] | Sequence[Fixture] | Sequence[Calibration]
+    called = kind
+    if kind == "Agent":
+        there, known = catalogue.agent(name) is not None, catalogue.agents
+    elif kind == "EvalFixture":
+        there, known, called = catalogue.fixture(name) is not None, catalogue.fixtures, "fixture"
+    else:
+        there, known = catalogue.calibration(name) is not None, catalogue.calibrations
+    if there or catalogue.is_broken(kind, name):
+        return ""
+    return f'There is no {called} "{name}".{nearest(name, (one.name for one in known))}'
 
 
 def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Problem]:
@@ -41,9 +62,7 @@ def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Prob
         message = f"No fixture carries these labels: {quote(wanted)}."
         yield _problem(evaluation, "spec.fixtureSelector", message)
     for index, name in enumerate(evaluation.fixtures):
-        if catalogue.fixture(name) is None and not catalogue.is_broken("EvalFixture", name):
-            near = nearest(name, (one.name for one in catalogue.fixtures))
-            message = f'There is no fixture "{name}".{near}'
+        if message := _missing("EvalFixture", name, catalogue):
             yield _problem(evaluation, f"spec.fixtures[{index}]", message)
 
 
@@ -61,11 +80,8 @@ def _judge_problems(
             "spec.judge.model."
         )
         yield _problem(evaluation, "spec.judge.model", message)
-    if judge.calibration is None or catalogue.is_broken("JudgeCalibration", judge.calibration):
-        return
-    if catalogue.calibration(judge.calibration) is None:
-        near = nearest(judge.calibration, (one.name for one in catalogue.calibrations))
-        message = f'There is no JudgeCalibration "{judge.calibration}".{near}'
+    calibration = judge.calibration
+    if calibration and (message := _missing("JudgeCalibration", calibration, catalogue)):
         yield _problem(evaluation, "spec.judge.calibration", message)
 
 

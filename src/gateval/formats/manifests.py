@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.catalogue import Broken
+from gateval.domain.catalogue import Broken, Reference
 from gateval.domain.paths import show_path
 from gateval.domain.place import Place, Problem, nearest, sort_problems
 from gateval.domain.quoting import quote
+from gateval.formats.kinds.evaluation import EVAL
 from gateval.formats.kinds.registry import KINDS
 from gateval.formats.registries import Registries
 from gateval.formats.sentences import expected_sentence, missing_key, unknown_word
@@ -32,7 +33,7 @@ from gateval.formats.written import (
     Manifest,
     Source,
 )
-from gateval.formats.yaml_document import Document
+from gateval.formats.yaml_document import Document, DocumentPath, write_path
 from gateval.formats.yaml_reader import read_documents
 
 _MARKERS = (b"gateval/v", b"pai.io/v1")
@@ -131,6 +132,26 @@ def _broken(kind: str, document: Document, problems: Sequence[Problem]) -> Broke
         labels={key: str(value) for key, value in labels.items()}
         if isinstance(labels, dict)
         else None,
+        references=_references(document, problems)
+        if kind == EVAL.name and not document.problems
+        else (),
+    )
+
+
+def _references(document: Document, problems: Sequence[Problem]) -> tuple[Reference, ...]:
+    """What a broken Eval names, so that all its problems are told in one go."""
+    fixtures = document.data_at(("spec", "fixtures"))
+    named: list[tuple[str, DocumentPath]] = [
+        ("Agent", ("spec", "targetAgent")),
+        ("JudgeCalibration", ("spec", "judge", "calibration")),
+    ]
+    if isinstance(fixtures, list):
+        named += [("EvalFixture", ("spec", "fixtures", index)) for index in range(len(fixtures))]
+    told = {problem.place for problem in problems}
+    return tuple(
+        Reference(kind, name, write_path(path), document.key_place(path))
+        for kind, path in named
+        if isinstance(name := document.data_at(path), str) and document.place(path) not in told
     )
 
 

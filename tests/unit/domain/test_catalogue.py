@@ -231,6 +231,29 @@ def test_nobody_is_told_that_a_broken_manifest_does_not_exist(path: str) -> None
     assert check_catalogue(catalogue_of(parsed, flawless=False), TREE, REGISTRIES.providers) == ()
 
 
+def test_a_broken_eval_is_told_what_it_names_in_vain_all_the_same() -> None:
+    broken = (
+        EVAL.replace("targetAgent: bot", "extra: 1\n  targetAgent: bott")
+        .replace("[plain]", "[plain, plan, 7]")
+        .replace("calibration: tone", "calibration: tune")
+    )
+    texts = {**FILES, "evals/bot.yaml": broken}
+    parsed = [parse(text, name) for name, text in texts.items()]
+    assert [problem.path for one in parsed for problem in one.problems] == [
+        "spec.extra",
+        "spec.fixtures[2]",
+    ]
+    found = check_catalogue(catalogue_of(parsed, flawless=False), TREE, REGISTRIES.providers)
+    assert [str(problem) for problem in found] == [
+        'evals/bot.yaml:6:3: spec.targetAgent: There is no Agent "bott". Did you mean "bot"?',
+        'evals/bot.yaml:8:21: spec.fixtures[1]: There is no fixture "plan". Did you mean "plain"?',
+        (
+            "evals/bot.yaml:9:32: spec.judge.calibration: There is no JudgeCalibration "
+            '"tune". Did you mean "tone"?'
+        ),
+    ]
+
+
 def test_different_kinds_may_share_a_name() -> None:
     assert check(calibration=("name: tone", "name: bot"), eval=("calibration: tone", "calibration: bot")) == []  # fmt: skip
 
