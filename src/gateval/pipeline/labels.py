@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 from gateval.domain.audit import AuditEntry
 from gateval.domain.audit_chain import read_log
 from gateval.domain.bounded import LONG
-from gateval.domain.forge import PullRequest
+from gateval.domain.forge import Comment, PullRequest
 from gateval.domain.rulings.facts import (
     GateLabel,
     LabelEvent,
@@ -41,12 +42,31 @@ def read_recorded(open_records: OpenRecords, file: RecordFile) -> tuple[AuditEnt
     return log.entries
 
 
+class PullFacts(NamedTuple):
+    """What bears on all labels of a pull request; `unknown` is a sentence if it cannot be read."""
+
+    events: tuple[LabelEvent, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    push: Push | None = None
+    unknown: str = ""
+
+
+def read_pull(forge: Forge, pull: PullRequest) -> PullFacts:
+    """Return what bears on the labels of a pull request."""
+    try:
+        events, comments = forge.label_events(pull.number), forge.comments(pull.number)
+    except ForgeError as error:
+        return PullFacts(unknown=_sentence(error))
+    return PullFacts(events, comments, _push(forge, pull))
+
+
 def read_label(
     forge: Forge,
     pull: PullRequest,
     label: GateLabel,
     trigger: Trigger,
     recorded: tuple[AuditEntry, ...],
+    known: PullFacts,
     *,
     attempt: int,
 ) -> LabelFacts:
@@ -63,20 +83,20 @@ def read_label(
         payload=_payload(trigger, pull) if attempt == 1 else None,
         pushed=trigger.action == "synchronize",
         recorded=tuple(entry for entry in recorded if entry.pull_request == pull.number),
+        events=known.events,
+        comments=known.comments,
+        push=known.push,
+        unknown=known.unknown,
     )
     try:
-        events = forge.label_events(pull.number)
-        use = newest_use(label, events)
-        return facts.model_copy(
-            update={
-                "events": events,
-                "role": _role(forge, use),
-                "comments": forge.comments(pull.number),
-                "push": _push(forge, pull),
-            }
-        )
+        role = _role(forge, newest_use(label, known.events))
     except ForgeError as error:
-        return facts.model_copy(update={"unknown": f"{error.message} {error.hint}".strip()[:LONG]})
+        return facts.model_copy(update={"unknown": _sentence(error)})
+    return facts.model_copy(update={"role": role})
+
+
+def _sentence(error: ForgeError) -> str:
+    return f"{error.message} {error.hint}".strip()[:LONG]
 
 
 def _role(forge: Forge, use: LabelEvent | None) -> str:

@@ -384,3 +384,17 @@ def test_a_maintainers_run_for_a_fork(shop: GitHubShop) -> None:
     ended = job.run_action(inputs={"pull-request": str(pull.number)})
     assert ended.code == 0, ended.errors
     assert kinds(shop) == ["bypass-granted"]
+
+
+def test_a_label_on_a_closed_pull_request_says_nothing_about_the_open_one(shop: GitHubShop) -> None:
+    closed = shop.open_pull(WORSE)
+    shop.work.branch("other", "change")
+    shop.push("other")
+    pull = shop.repo.open_pull("other", by=shop.ada)
+    assert shop.on_pull(pull).run_action().code == 1
+    closed.label(BYPASS, by=shop.ada)
+    closed.close(by=shop.ada)
+    ended = shop.label(closed, "docs").run_action()
+    assert "is closed" in ended.log
+    assert shop.conclusions(pull.head_sha) == ["failure"]
+    assert kinds(shop) == []

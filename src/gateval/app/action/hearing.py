@@ -19,7 +19,7 @@ from gateval.domain.rulings.facts import GateLabel
 from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus, rule_on
 from gateval.domain.trigger import Trigger
 from gateval.errors import ForgeError, GatevalError
-from gateval.pipeline.labels import labels_of, read_label, read_recorded
+from gateval.pipeline.labels import PullFacts, labels_of, read_label, read_pull, read_recorded
 from gateval.publish.audit import AUDIT_LOG
 from gateval.publish.labels import settle
 from gateval.publish.ledger import Ledger
@@ -45,6 +45,7 @@ class Hearing:
     _found: list[Ruling] = field(default_factory=list)
     _recorded: tuple[AuditEntry, ...] | None = None
     _unreadable: str = ""
+    _pulls: dict[int, PullFacts] = field(default_factory=dict)
 
     @property
     def rulings(self) -> Rulings:
@@ -89,11 +90,18 @@ class Hearing:
             label,
             self.trigger,
             self._entries(),
+            self._known(pull),
             attempt=self.scene.run.attempt,
         )
         if self._unreadable:
             facts = facts.model_copy(update={"unknown": self._unreadable})
         return self._redactor().value(rule_on(facts, self.policy.bypass))
+
+    def _known(self, pull: PullRequest) -> PullFacts:
+        """Ask GitHub once for all labels of a pull request."""
+        if pull.number not in self._pulls:
+            self._pulls[pull.number] = read_pull(self.scene.forge, pull)
+        return self._pulls[pull.number]
 
     def _redactor(self) -> Redactor:
         from gateval.render.redaction import Redactor

@@ -22,7 +22,7 @@ from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
 from gateval.domain.plan import Plan
 from gateval.domain.results import Results, RunInfo
 from gateval.domain.standing import unverified
-from gateval.domain.trigger import PullRequestSubject
+from gateval.domain.trigger import PullRequestSubject, Trigger
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, GatevalError
 from gateval.formats.action_inputs import Step
 from gateval.pipeline.occasion import Occasion, find_occasion
@@ -57,6 +57,8 @@ class Story:
             self._trigger = confirmed_trigger(scene)
         occasion = find_occasion(self._trigger, scene.repository, scene.history, scene.forge)
         self.target = self._target(occasion, None)
+        if _closed(occasion, self._trigger):
+            return Ending(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
         plan = self._plan(occasion)
         self.target = self._target(occasion, plan)
         if step is Step.PLAN:
@@ -205,6 +207,13 @@ class Story:
         hand_over(folder.path, root)
         inside = folder.path.is_relative_to(root)
         return str(folder.path.relative_to(root) if inside else folder.path)
+
+
+def _closed(occasion: Occasion, trigger: Trigger) -> bool:
+    """Whether this is a label on a closed pull request, whose head may be that of an open one."""
+    pull, subject = occasion.pull_request, trigger.subject
+    about_label = isinstance(subject, PullRequestSubject) and subject.labeled is not None
+    return about_label and pull is not None and not pull.open
 
 
 def _first_target(scene: Scene) -> Target | None:
