@@ -58,10 +58,11 @@ class StoredEval(Value):
 class HistoryRecord(Value):
     """What a run decided about a head commit, without traces.
 
-    `base` is the merge-base; `policy` and `plan` are digests. `check` is the name of the check run
-    that shows the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says
-    who accepted a lowered bar, empty if nobody did. `started_at` is when the run began. Lists hold
-    the first `LISTED`.
+    `base` is the merge-base; `policy` and `plan` are digests. `inputs` is the digest of all that a
+    plan is made from: equal inputs, equal plans. `check` is the name of the check run that shows
+    the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says who accepted
+    a lowered bar, empty if nobody did. `started_at` is when the run began. Lists hold the first
+    `LISTED`.
     """
 
     version: Literal["history.v1"] = "history.v1"
@@ -69,6 +70,7 @@ class HistoryRecord(Value):
     base: str = Field(default="", pattern=rf"{SHA}|^$")
     policy: str = Field(pattern=DIGEST)
     plan: str = Field(pattern=DIGEST)
+    inputs: str = Field(default="", pattern=rf"{DIGEST}|^$")
     check: ShortText = ""
     accepted: ShortText = ""
     started_at: str = Field(default="", pattern=rf"{TIME}|^$")
@@ -85,7 +87,13 @@ class HistoryRecord(Value):
 
 
 def record_of(
-    report: Report, *, run: AuditRun, recorded_at: str, started_at: str = "", check: str = ""
+    report: Report,
+    *,
+    run: AuditRun,
+    recorded_at: str,
+    started_at: str = "",
+    check: str = "",
+    inputs: str = "",
 ) -> HistoryRecord | None:
     """Return the record of a report, or None for a working tree, which has no commit."""
     plan, decision = report.results.plan, report.decision
@@ -104,6 +112,7 @@ def record_of(
         policy=policy_digest(plan.policy),
         plan=plan_digest(plan),
         check=check,
+        inputs=inputs,
         accepted=plan.bar_accepted,
         started_at=started_at,
         recorded_at=recorded_at,

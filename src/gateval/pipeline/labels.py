@@ -20,7 +20,7 @@ from gateval.domain.rulings.facts import (
 )
 from gateval.domain.trigger import PullRequestSubject, Trigger
 from gateval.errors import ForgeError, RecordsError
-from gateval.ports import Forge, RecordFile, Records
+from gateval.ports import Forge, RecordFile, Records, Stored
 
 OpenRecords = Callable[[], AbstractContextManager[Records]]
 """Opens the records of the repository on the server."""
@@ -35,7 +35,11 @@ def labels_of(pull: PullRequest) -> tuple[GateLabel, ...]:
 def read_recorded(open_records: OpenRecords, file: RecordFile) -> tuple[AuditEntry, ...]:
     """Return the audit log's entries. Raises `RecordsError` if it is broken or unreadable."""
     with open_records() as records:
-        stored = records.read(file)
+        return entries_in(records.read(file))
+
+
+def entries_in(stored: Stored | None) -> tuple[AuditEntry, ...]:
+    """Return the entries of a log that was read. Raises `RecordsError` if it is broken."""
     log = read_log((stored.content if stored else None) or b"")
     if log.broken:
         raise RecordsError(str(log.broken))

@@ -42,7 +42,7 @@ def test_a_forged_pass_turns_nothing_green(shop: GitHubShop) -> None:
 def test_a_forged_fail_needs_the_plan_of_today(shop: GitHubShop) -> None:
     pull = shop.open_pull(SAME)
     shop.on_pull(pull).run_action()
-    forge(shop, verdict="fail", plan="0" * 64)
+    forge(shop, verdict="fail", plan="0" * 64, inputs="0" * 64)
     ended = shop.label(pull, "docs").run_action()
     assert ended.code == 0
     assert "what would run has changed" in ended.log

@@ -56,6 +56,7 @@ class Transport:
         self._sleep = sleep
         self._now = now
         self._waited = 0.0
+        self._writes = 0
         self._made: Requester | None = None
 
     def ask(self, request: Request) -> Any:
@@ -108,7 +109,16 @@ class Transport:
         except ValueError:
             return None, None, "its answer was garbled"
 
+    def _pace(self, request: Request) -> None:
+        """Pause before a write when there were some already."""
+        if request.verb == "GET" or request.path == "/graphql":
+            return
+        self._writes += 1
+        if self._writes > self._patience.quick_writes and self._patience.between_writes:
+            self._sleep(self._patience.between_writes)
+
     def _send(self, request: Request) -> Answer:
+        self._pace(request)
         url = f"/repos/{request.repository or self._access.repository}{request.path}"
         requester = self._requester()
         if request.path == "/graphql":
@@ -138,7 +148,7 @@ class Transport:
                 per_page=PER_PAGE,
                 retry=None,  # retries are ours: PyGithub's know no total and sleep on their own
                 seconds_between_requests=0,
-                seconds_between_writes=patience.between_writes,
+                seconds_between_writes=0,  # ours: the first few writes need no pause
             )
             self._made = made.requester
         return self._made

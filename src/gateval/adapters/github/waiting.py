@@ -26,7 +26,7 @@ class Patience(Value):
     `total_seconds` bounds all waits of one forge together. `attempts` counts the first one.
     `first_wait` doubles with each attempt that GitHub failed; `limit_wait` does with each that met
     a rate limit of unknown length. `timeout_seconds` is for one answer. `between_writes` keeps
-    below the limits for content.
+    below the limits for content, after the first `quick_writes`.
     """
 
     total_seconds: float = Field(default=600, ge=0)
@@ -35,6 +35,7 @@ class Patience(Value):
     limit_wait: float = Field(default=60, ge=0)
     timeout_seconds: int = Field(default=20, ge=1)
     between_writes: float = Field(default=0.25, ge=0)
+    quick_writes: int = Field(default=4, ge=0)
 
 
 class Trouble(StrEnum):

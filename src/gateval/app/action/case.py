@@ -14,17 +14,22 @@ from gateval.domain.verdicts import GateVerdict
 from gateval.formats.action_inputs import Step
 from gateval.pipeline.labels import labels_of
 from gateval.pipeline.occasion import Occasion
+from gateval.ports import Stored
 from gateval.publish.target import Target
 
 
 @dataclass(frozen=True)
 class Case:
-    """A trigger with what it led to, and what is reported on."""
+    """A trigger with what it led to, and what is reported on.
+
+    `audit` is the audit log if it was read already.
+    """
 
     scene: Scene
     trigger: Trigger
     occasion: Occasion
     target: Target
+    audit: Stored | None = None
 
     @property
     def publishes(self) -> bool:
@@ -64,4 +69,5 @@ class Case:
             self.target.head,
             group=bool(occasion.group),
             complete=occasion.group_known or not occasion.group,
+            audit=self.audit,
         )

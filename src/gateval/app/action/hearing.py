@@ -19,7 +19,15 @@ from gateval.domain.rulings.facts import GateLabel
 from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus, rule_on
 from gateval.domain.trigger import Trigger
 from gateval.errors import ForgeError, GatevalError
-from gateval.pipeline.labels import PullFacts, labels_of, read_label, read_pull, read_recorded
+from gateval.pipeline.labels import (
+    PullFacts,
+    entries_in,
+    labels_of,
+    read_label,
+    read_pull,
+    read_recorded,
+)
+from gateval.ports import Stored
 from gateval.publish.audit import AUDIT_LOG
 from gateval.publish.labels import settle
 from gateval.publish.ledger import Ledger
@@ -32,7 +40,8 @@ if TYPE_CHECKING:
 class Hearing:
     """The labels of the pull requests that a run is about: one, or those of a merge group.
 
-    `complete` is false when the run may be about further pull requests, unknown ones.
+    `complete` is false when the run may be about further pull requests, unknown ones. `audit` is
+    the audit log if it was read already.
     """
 
     scene: Scene
@@ -42,6 +51,7 @@ class Hearing:
     group: bool = False
     complete: bool = True
     warnings: list[str] = field(default_factory=list)
+    audit: Stored | None = None
     _found: list[Ruling] = field(default_factory=list)
     _recorded: tuple[AuditEntry, ...] | None = None
     _unreadable: str = ""
@@ -111,7 +121,11 @@ class Hearing:
     def _entries(self) -> tuple[AuditEntry, ...]:
         if self._recorded is None:
             try:
-                self._recorded = read_recorded(self.scene.open_records, AUDIT_LOG)
+                self._recorded = (
+                    entries_in(self.audit)
+                    if self.audit is not None
+                    else read_recorded(self.scene.open_records, AUDIT_LOG)
+                )
             except (GatevalError, OSError) as error:
                 self._recorded, self._unreadable = (), _sentence(error)
         return self._recorded
@@ -126,6 +140,7 @@ def open_hearing(
     *,
     group: bool,
     complete: bool = True,
+    audit: Stored | None = None,
 ) -> Hearing:
     """Read the pull requests as they are now.
 
@@ -140,9 +155,8 @@ def open_hearing(
             warnings.append(f"Labels do not count in this run. {error.message} {error.hint}")
     if warnings or (not group and any(pull.head.sha != head for pull in pulls)):
         pulls = []
-    return Hearing(
-        scene, trigger, policy, tuple(pulls), group, complete, [one.strip() for one in warnings]
-    )
+    said = [one.strip() for one in warnings]
+    return Hearing(scene, trigger, policy, tuple(pulls), group, complete, said, audit)
 
 
 def note_verdict(hearing: Hearing, about: AuditEvent, kind: AuditKind) -> AuditEntry | None:

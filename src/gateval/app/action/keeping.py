@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
+from gateval import __version__
 from gateval.adapters.clock import SystemClock
 from gateval.app.action.case import Case
+from gateval.app.action.scene import Scene
+from gateval.domain.base import digest
 from gateval.domain.check_run import CheckRun, Conclusion
 from gateval.domain.history import HistoryRecord, outdated, plan_digest, record_of
-from gateval.domain.manifests.gate_config import policy_digest
+from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report
 from gateval.domain.rulings.facts import GateLabel
@@ -16,7 +20,8 @@ from gateval.domain.trigger import Labeled, PullRequestSubject, Trigger
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import GatevalError
 from gateval.formats.action_inputs import Step
-from gateval.pipeline.history import stored_verdict
+from gateval.pipeline.history import Memory, read_memory, verdict_in
+from gateval.ports import Stored
 from gateval.publish.check import newest_check
 from gateval.publish.history import store_verdict
 
@@ -39,6 +44,7 @@ def keep_verdict(case: Case, report: Report) -> str:
         recorded_at=SystemClock().utc_now(),
         started_at=case.target.stamp.started,
         check=case.target.check_name,
+        inputs=inputs_digest(case),
     )
     if record is None:
         return ""
@@ -56,34 +62,76 @@ def told_label(trigger: Trigger) -> Labeled | None:
     return subject.labeled if isinstance(subject, PullRequestSubject) else None
 
 
-def find_kept(case: Case, plan: Plan) -> Kept | None:
-    """Return what a label event can restate; None when this run is not about a label.
+class Recall:
+    """Looks for a verdict to restate while the run finds out what it is about.
 
     A stored verdict is a cache that anybody who may push can write. It never becomes a pass: one
     that says so only leaves a check run alone that passed on this commit already. The label that
     accepts a lower bar can turn a fail into a pass, so while it is there the evals run; and so they
     do when somebody runs the job again, for that is how one asks for them.
     """
-    told, seen = told_label(case.trigger), case.occasion.pull_request
-    whole = case.binds and case.scene.inputs.step is Step.ALL
-    if told is None or not whole or plan.nothing:
-        return None
-    if case.scene.run.attempt > 1:
-        return Kept(None, why_not="somebody asked for another attempt")
-    if GateLabel.ACCEPT_BAR in {told.name, *(seen.labels if seen else ())}:
-        return Kept(None, why_not="what the label accept-bar-change accepts has to be measured")
-    try:
-        with case.scene.open_records() as records:
-            record = stored_verdict(records, case.target.head, case.target.check_name)
-        if record is None:
-            return Kept(None, why_not="no verdict on this revision is stored")
-        check = newest_check(case.scene.forge, case.target)
-    except (GatevalError, OSError) as error:
-        return Kept(None, why_not=f"the stored verdict cannot be read: {_said(error)}")
-    why = outdated(
-        record, head=case.target.head, policy=policy_digest(plan.policy), plan=plan_digest(plan)
-    ) or _overtaken(record, check)
-    return Kept(None, why_not=why) if why else Kept(record, check)
+
+    def __init__(self, scene: Scene, trigger: Trigger) -> None:
+        self._scene = scene
+        self._told = told_label(trigger)
+        whole = scene.inputs.step is Step.ALL and trigger.trust.verified
+        self._reading: Future[Memory] | None = None
+        if self._told is not None and whole:
+            self._reading = ThreadPoolExecutor(1).submit(read_memory, scene.open_records)
+
+    def audit(self) -> Stored | None:
+        """Return the audit log as it was read, None when it is to be read later."""
+        reading = self._reading
+        if reading is None or reading.exception() is not None:
+            return None
+        return reading.result().audit
+
+    def find(self, case: Case) -> Kept | None:
+        """Return what there is to restate, whatever would run now; None if it is not asked for."""
+        if self._reading is None or self._told is None:
+            return None
+        seen = case.occasion.pull_request
+        if case.scene.run.attempt > 1:
+            return Kept(None, why_not="somebody asked for another attempt")
+        if GateLabel.ACCEPT_BAR in {self._told.name, *(seen.labels if seen else ())}:
+            return Kept(None, why_not="what the label accept-bar-change accepts has to be measured")
+        try:
+            history = self._reading.result().history
+            record = verdict_in(history, case.target.head, case.target.check_name)
+            if record is None:
+                return Kept(None, why_not="no verdict on this revision is stored")
+            check = newest_check(case.scene.forge, case.target)
+        except (GatevalError, OSError) as error:
+            return Kept(None, why_not=f"the stored verdict cannot be read: {_said(error)}")
+        why = _overtaken(record, check)
+        return Kept(None, why_not=why) if why else Kept(record, check)
+
+
+def made_of_the_same(kept: Kept, case: Case, policy: Policy) -> bool:
+    """Whether a plan made now would be the record's: made from the same, by the same rules."""
+    record = kept.record
+    return record is not None and (record.inputs, record.policy, record.head) == (
+        inputs_digest(case),
+        policy_digest(policy),
+        case.target.head,
+    )
+
+
+def fitting(kept: Kept | None, plan: Plan) -> Kept | None:
+    """Return what was found if a plan made now is the record's, else why it is not."""
+    if kept is None or kept.record is None:
+        return kept
+    head, policy = plan.head.commit or "", policy_digest(plan.policy)
+    why = outdated(kept.record, head=head, policy=policy, plan=plan_digest(plan))
+    return Kept(None, why_not=why) if why else kept
+
+
+def inputs_digest(case: Case) -> str:
+    """Return the digest of all that a plan is made from: revisions, inputs, and this Gateval."""
+    revisions, scene = case.occasion.revisions, case.scene
+    commits = [revisions.head.commit, revisions.base.commit, revisions.base_tip.commit]
+    agents, evals = list(scene.narrowing.agents), list(scene.narrowing.evals)
+    return digest([*commits, scene.inputs.config, [*agents], [*evals], __version__])
 
 
 def _said(error: Exception) -> str:

@@ -12,7 +12,7 @@ from gateval.adapters.results_folder import ResultsFolder, create_results_folder
 from gateval.app.action.case import Case
 from gateval.app.action.claims import confirmed_trigger, stored_results
 from gateval.app.action.ending import Ending, publication_outputs
-from gateval.app.action.keeping import find_kept
+from gateval.app.action.keeping import Recall, fitting, made_of_the_same
 from gateval.app.action.restating import restate
 from gateval.app.action.scene import Scene
 from gateval.app.keys import part_with_keys, refuse_missing_keys
@@ -27,6 +27,7 @@ from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, Gate
 from gateval.formats.action_inputs import Step
 from gateval.pipeline.occasion import Occasion, find_occasion
 from gateval.pipeline.plan import plan_a_change
+from gateval.pipeline.rules import read_rules
 from gateval.publish.github import abandon, open_check, publish
 from gateval.publish.outcome import Publication
 from gateval.publish.target import Target
@@ -55,19 +56,28 @@ class Story:
         scene, step = self.scene, self.scene.inputs.step
         if step is Step.PUBLISH:
             self._trigger = confirmed_trigger(scene)
+        recall = Recall(scene, self._trigger)
         occasion = find_occasion(self._trigger, scene.repository, scene.history, scene.forge)
         self.target = self._target(occasion, None)
         if _closed(occasion, self._trigger):
             return Ending(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
+        case = Case(scene, self._trigger, occasion, self.target, recall.audit())
+        kept = recall.find(case)
+        if kept and kept.record and not occasion.draft:
+            rules, _ = read_rules(
+                scene.repository, occasion.revisions.base_tip, scene.inputs.config
+            )
+            if made_of_the_same(kept, case, rules.policy):
+                return restate(case, rules.policy, kept.record, kept.check)
         plan = self._plan(occasion)
         self.target = self._target(occasion, plan)
         if step is Step.PLAN:
             return self._store_plan(plan)
         if occasion.draft and plan.evals and plan.policy.drafts is DraftPolicy.WAIT:
             return self._wait()
-        case = Case(scene, self._trigger, occasion, self.target)
-        kept = find_kept(case, plan)
-        if kept is not None and kept.record is not None:
+        case = replace(case, target=self.target)
+        kept = fitting(kept, plan)
+        if kept and kept.record:
             return restate(case, plan.policy, kept.record, kept.check)
         return self._judge(case, plan, f"The evals run: {kept.why_not}.\n" if kept else "")
 
