@@ -42,7 +42,10 @@ from gateval.settings import Settings
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came of a run. `interrupted` says that a signal ended it early."""
+    """What came of a run. `interrupted` says that a signal ended it early.
+
+    Secrets are out of what the trials hold, but not yet out of the plan and the names in it.
+    """
 
     results: Results
     interrupted: bool
@@ -84,8 +87,7 @@ def evaluate(
         gateval=__version__,
         isolation=walls.text if walls else "",
     )
-    results = Redactor(settings.secrets).value(results_of(plan, trials, info))
-    return Evaluation(results, interrupted)
+    return Evaluation(results_of(plan, trials, info), interrupted)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gateval.adapters.git import GitRepository
 from gateval.adapters.progress import show_progress
@@ -19,6 +20,9 @@ from gateval.pipeline.run import report_on
 from gateval.publish.local import publish_local
 from gateval.render.stage import dump
 from gateval.settings import Settings
+
+if TYPE_CHECKING:
+    from gateval.render.redaction import Redactor
 
 Judge = Callable[[Results], Report]
 
@@ -54,7 +58,8 @@ def measure(
     redactor = Redactor(settings.secrets)
     sys.setswitchinterval(0.0005)  # trials come first; by default they would wait 5 ms each time
     with ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
-        storing = aside.submit(lambda: store_plan(redactor.value(plan), folder))
+        safe = aside.submit(redactor.value, plan)
+        storing = aside.submit(lambda: store_plan(safe.result(), folder))
         loading = aside.submit(lambda: import_module("gateval.app.views").warm_up())
         with show_progress(sys.stderr, plain=settings.plain) as listen:
             evaluation = evaluate(
@@ -62,11 +67,20 @@ def measure(
             )
         storing.result()
         loading.result()
-    results = evaluation.results
-    if part is not None and part != plan:
-        whole = Results(plan=plan, trials=results.trials, info=results.info)
-        results = redactor.value(whole)
+    results = _whole(evaluation.results, safe.result(), redactor)
     return conclude(results, folder, interrupted=evaluation.interrupted, judge=judge)
+
+
+def _whole(results: Results, plan: Plan, redactor: Redactor) -> Results:
+    """Return the results of the whole plan, out of which secrets were taken.
+
+    Trials are redacted as they finish, all but the names by which they are found in the plan.
+    """
+    trials = tuple(
+        trial.model_copy(update={"key": redactor.value(trial.key)}) for trial in results.trials
+    )
+    info = redactor.value(results.info)
+    return results.model_copy(update={"plan": plan, "trials": trials, "info": info})
 
 
 def store_plan(plan: Plan, folder: ResultsFolder) -> None:
