@@ -33,7 +33,7 @@ def measure(scale: Scale) -> list[Figure]:
     with model_server(scale.latency) as address:
         for fixtures, parallel in scale.runs:
             figures += _measure_one(scale, fixtures, parallel, address)
-        figures.append(_measure_served(scale, *scale.runs[0], address))
+            figures.append(_measure_served(scale, fixtures, parallel, address))
     return figures
 
 

@@ -144,7 +144,7 @@ class HttpOptions(Spec):
         default=Response(), description="Where the answer stands in the response."
     )
     instances: int = Field(
-        default=4, ge=1, le=64, description="Servers side by side; one trial at a time each."
+        default=4, ge=1, le=256, description="Servers side by side; one trial at a time each."
     )
     restart: Literal["never", "perTrial"] = Field(
         default="never", description="Whether each trial gets a server of its own."
