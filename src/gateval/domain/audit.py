@@ -14,7 +14,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.bounded import LongText, ShortText, first_of
 from gateval.domain.comparison import Comparison
-from gateval.domain.verdicts import GateVerdict
+from gateval.domain.verdicts import EvalsVerdict
 
 SHA = r"^[0-9a-f]{40,64}$"
 DIGEST = r"^[0-9a-f]{64}$"
@@ -104,7 +104,7 @@ class AuditEvent(Value):
     label: LabelUse | None = None
     reason: LongText = ""
     why: LongText = ""
-    verdict: GateVerdict | None = None
+    verdict: EvalsVerdict | None = None
     failing: Annotated[tuple[FailingEval, ...], first_of(EVALS_LISTED)] = ()
     failing_total: int = Field(default=0, ge=0)
     bars: Annotated[tuple[ShortText, ...], first_of(EVALS_LISTED)] = ()

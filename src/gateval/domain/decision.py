@@ -19,6 +19,7 @@ from gateval.domain.verdicts import (
     EXIT_CODES,
     PRECEDENCE,
     DecisionReason,
+    EvalsVerdict,
     GateVerdict,
     ReasonCode,
 )
@@ -47,7 +48,7 @@ class Decision(Value):
 
     version: Literal["decision.v1"] = "decision.v1"
     verdict: GateVerdict
-    evals: GateVerdict
+    evals: EvalsVerdict
     exit_code: int
     head: str
     reasons: tuple[DecisionReason, ...] = ()

@@ -14,11 +14,11 @@ from gateval.domain.audit import DIGEST, SHA, TIME, AuditRun
 from gateval.domain.base import Value, ascii_json, digest
 from gateval.domain.bounded import ShortText, first_of
 from gateval.domain.comparison import Change, EvalComparison
-from gateval.domain.decision import GateVerdict, ReasonCode
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report
 from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.verdicts import EvalsVerdict, GateVerdict, ReasonCode
 from gateval.errors import RecordsError
 
 HISTORY_REF = "refs/gateval/history"
@@ -36,7 +36,7 @@ RECORD_LIMIT = 128 * 1024
 class StoredReason(Value):
     """A reason of the decision, as `DecisionReason`, with its text cut to a size."""
 
-    verdict: GateVerdict
+    verdict: EvalsVerdict
     code: ReasonCode
     text: ShortText
     eval: ShortText = ""
@@ -76,7 +76,7 @@ class HistoryRecord(Value):
     started_at: str = Field(default="", pattern=rf"{TIME}|^$")
     recorded_at: str = Field(pattern=TIME)
     run: AuditRun = AuditRun()
-    verdict: GateVerdict
+    verdict: EvalsVerdict
     reasons: Annotated[tuple[StoredReason, ...], first_of(LISTED)] = ()
     reasons_total: int = Field(default=0, ge=0)
     regressions: Annotated[tuple[ShortText, ...], first_of(LISTED)] = ()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from gateval.domain.base import Value
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS
@@ -26,6 +29,16 @@ PRECEDENCE = (
     GateVerdict.PASS,
 )
 """What evals can say, what counts most first."""
+
+
+def _of_evals(verdict: GateVerdict) -> GateVerdict:
+    if verdict not in PRECEDENCE:
+        raise ValueError(f"evals never say {verdict}; only a label that counts does")
+    return verdict
+
+
+EvalsVerdict = Annotated[GateVerdict, AfterValidator(_of_evals)]
+"""What evals say. A bypass is decided anew each time: read from a file, it would need no label."""
 
 EXIT_CODES = {
     GateVerdict.PASS: EXIT_PASS,
@@ -58,7 +71,7 @@ class ReasonCode(StrEnum):
 class DecisionReason(Value):
     """One reason: the verdict it asks for, and why. `pass` marks a warning that blocks nothing."""
 
-    verdict: GateVerdict
+    verdict: EvalsVerdict
     code: ReasonCode
     text: str
     eval: str = ""

@@ -39,6 +39,16 @@ def test_a_forged_pass_turns_nothing_green(shop: GitHubShop) -> None:
     assert shop.conclusions(pull.head_sha)[-1] == "failure"
 
 
+def test_a_forged_bypass_lets_nothing_through(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    forge(shop, verdict="bypassed")
+    ended = shop.label(pull, "docs").run_action()
+    assert ended.code == 1, "no label lets it through, and evals never say bypassed"
+    assert "the stored verdict cannot be read" in ended.log
+    assert shop.conclusions(pull.head_sha)[-1] == "failure"
+
+
 def test_a_forged_fail_needs_the_plan_of_today(shop: GitHubShop) -> None:
     pull = shop.open_pull(SAME)
     shop.on_pull(pull).run_action()
