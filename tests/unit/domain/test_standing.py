@@ -46,8 +46,7 @@ def test_that_nothing_changed_is_read_from_git_and_no_claim(trust: Trust) -> Non
 
 @pytest.mark.parametrize("verdict", list(GateVerdict))
 def test_exit_status(verdict: GateVerdict) -> None:
-    decision = Decision(
-        verdict=verdict, evals=verdict, exit_code=EXIT_CODES[verdict], head="1" * 40
-    )
+    evals = GateVerdict.FAIL if verdict is GateVerdict.BYPASSED else verdict
+    decision = Decision(verdict=verdict, evals=evals, exit_code=EXIT_CODES[verdict], head="1" * 40)
     assert exit_code(decision, claimed=False) == EXIT_CODES[verdict]
     assert exit_code(decision, claimed=True) == (1 if verdict is GateVerdict.FAIL else 3)
