@@ -8,13 +8,12 @@
     ├── RecordsError             3  records in git could not be read, trusted or written
     ├── MissingKey               3  a provider key is needed and absent
     ├── EvaluationError          3  the run as a whole could not go on
-    ├── ForgeError               3  GitHub did not do what it was asked for
-    │   ├── MissingPermission    3  the token may not do it; names the permission to add
-    │   ├── NotOnForge           3  no such pull request, repository or comment
-    │   ├── RateLimited          3  too many requests, and the wait would be too long
-    │   ├── ForgeUnavailable     3  no answer, or 5xx, after all retries
-    │   └── ForgeRejected        3  the request as it is: refused, and refused again if repeated
-    └── Interrupted            130  stopped by a person or the machine
+    └── ForgeError               3  GitHub did not do what it was asked for
+        ├── MissingPermission    3  the token may not do it; names the permission to add
+        ├── NotOnForge           3  no such pull request, repository or comment
+        ├── RateLimited          3  too many requests, and the wait would be too long
+        ├── ForgeUnavailable     3  no answer, or 5xx, after all retries
+        └── ForgeRejected        3  the request as it is: refused, and refused again if repeated
 
 Exit code 1 (gate failed) and 0 (pass) belong to decisions, not to errors. `app.py` is the one
 place that turns an error into text and exit code. What happens to a single trial is data
@@ -124,9 +123,3 @@ class ForgeRejected(ForgeError):
     def __init__(self, message: str, *, status: int = 0, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.status = status
-
-
-class Interrupted(GatevalError):
-    """The run was stopped from outside; finished trials are on disk."""
-
-    exit_code = EXIT_INTERRUPTED

@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue, ValidationError
 from gateval.domain.audit import DIGEST, SHA, TIME, AuditRun
 from gateval.domain.base import Value, ascii_json, digest
 from gateval.domain.bounded import ShortText, first_of
+from gateval.domain.check_run import CheckRun, Conclusion
 from gateval.domain.comparison import Change, EvalComparison
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan import Plan
@@ -159,11 +160,17 @@ def outdated(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str
     return None
 
 
-def usable(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str | None:
-    """Return why a stored verdict cannot stand for a new run of the evals; None if it can."""
-    if why := outdated(record, head=head, policy=policy, plan=plan):
-        return why
-    if record.verdict is GateVerdict.PASS:
+def overtaken(record: HistoryRecord, check: CheckRun | None) -> str | None:
+    """Return why a record may not be restated beside the check run on its head; None if it may.
+
+    It supports what is no pass. One that says pass only leaves a success alone.
+    """
+    if check is not None and not check.completed:
+        return "another run is evaluating this revision now"
+    if record.accepted:
+        return "a lowered bar was accepted, and whether it still is has to be seen"
+    passed = record.verdict is GateVerdict.PASS
+    if passed and (check is None or check.conclusion != Conclusion.SUCCESS):
         return "a pass is given by evals that ran, never by a stored verdict"
     return None
 

@@ -33,7 +33,7 @@ def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -
         head=record.head[:12],
         policy_digest=record.policy[:12],
         labels=label_lines(decision),
-        measured=link("an earlier run", record.run.url) if record.run.url else "",
+        measured=link("an earlier run", record.run.url) if _of_ours(record, frame) else "",
         recorded_at=record.recorded_at,
         rows=[
             (one.eval, show_score(one.low, one.high), f"{one.threshold:.2f}", one)
@@ -65,6 +65,12 @@ def restated_text(record: HistoryRecord, decision: Decision, *, unchanged: bool)
     where = f"Measured at {record.recorded_at}; the evals were not run again. {told}".strip()
     lines = (first, *map(str, label_lines(decision)), where)
     return "".join(f"{plain_line(line, _LINE)}\n" for line in lines)
+
+
+def _of_ours(record: HistoryRecord, frame: Frame) -> bool:
+    """Whether a record's run is one beside this run: anybody who may push can write a record."""
+    runs, _, _ = frame.run_url.rpartition("/")
+    return bool(runs) and record.run.url == f"{runs}/{record.run.id}" and record.run.id.isdigit()
 
 
 def _why(record: HistoryRecord) -> str:

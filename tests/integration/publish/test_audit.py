@@ -15,7 +15,7 @@ from gateval.domain.audit_chain import read_log
 from gateval.domain.history import record_of
 from gateval.domain.report import make_report
 from gateval.errors import RecordsError
-from gateval.pipeline.history import stored_verdict
+from gateval.pipeline.history import verdict_in
 from gateval.publish.audit import AUDIT_LOG, AuditSink, append_entry, record_event
 from gateval.publish.history import HISTORY, store_verdict
 from tests.helpers.audit_events import event
@@ -154,12 +154,12 @@ def test_a_verdict_is_found_again(clone: tuple[Repo, Repo]) -> None:
     made = record_of(make_report(results), run=AuditRun(), recorded_at="2026-11-21T13:05:00Z")
     assert made is not None
     with records(repo) as found:
-        assert stored_verdict(found, made.head) is None
+        assert verdict_in(found.read(HISTORY), made.head) is None
         store_verdict(found, made)
         store_verdict(found, made.model_copy(update={"head": "b" * 40}))
         store_verdict(found, made)
-        assert stored_verdict(found, made.head) == made
-        assert stored_verdict(found, "c" * 40) is None
+        assert verdict_in(found.read(HISTORY), made.head) == made
+        assert verdict_in(found.read(HISTORY), "c" * 40) is None
     assert int(origin.git("rev-list", "--count", HISTORY.ref)) == 1
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from gateval.domain.audit import AuditRun
 from gateval.domain.base import ascii_json
-from gateval.domain.decision import GateVerdict
+from gateval.domain.check_run import CheckRun
+from gateval.domain.decision import PRECEDENCE, GateVerdict
 from gateval.domain.history import (
     BYTES_KEPT,
     LISTED,
@@ -19,9 +20,10 @@ from gateval.domain.history import (
     StoredReason,
     add_record,
     find_record,
+    outdated,
+    overtaken,
     plan_digest,
     record_of,
-    usable,
 )
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.report import make_report
@@ -148,24 +150,55 @@ def test_records_of_another_version_are_kept_for_whoever_wrote_them() -> None:
 NOW_DIGESTS = {"head": record().head, "policy": record().policy, "plan": record().plan}
 
 
-@pytest.mark.parametrize("verdict", [v for v in GateVerdict if v is not GateVerdict.PASS])
-def test_a_verdict_that_matches_may_be_restated(verdict: GateVerdict) -> None:
-    assert usable(record(verdict=verdict), **NOW_DIGESTS) is None
+NOT_PASSED = [verdict for verdict in PRECEDENCE if verdict is not GateVerdict.PASS]
+
+
+def check(conclusion: str) -> CheckRun:
+    done = conclusion != "in_progress"
+    return CheckRun(
+        number=1, name="gateval", head_sha="a" * 40, completed=done, conclusion=conclusion
+    )
+
+
+@pytest.mark.parametrize("verdict", NOT_PASSED)
+@pytest.mark.parametrize("shown", [None, "failure", "success", "neutral"])
+def test_a_verdict_that_matches_may_be_restated(verdict: GateVerdict, shown: str | None) -> None:
+    found = record(verdict=verdict)
+    assert outdated(found, **NOW_DIGESTS) is None
+    assert overtaken(found, check(shown) if shown else None) is None
+
+
+@pytest.mark.parametrize("verdict", list(PRECEDENCE))
+def test_nothing_is_restated_while_a_run_evaluates(verdict: GateVerdict) -> None:
+    assert "another run" in (overtaken(record(verdict=verdict), check("in_progress")) or "")
+    accepted = record(verdict=verdict, accepted="ada")
+    assert "was accepted" in (overtaken(accepted, check("success")) or "")
+
+
+@pytest.mark.parametrize("shown", [None, "failure", "neutral", "action_required", "cancelled"])
+def test_a_stored_pass_makes_nothing_green(shown: str | None) -> None:
+    passed = record(verdict=GateVerdict.PASS)
+    why = overtaken(passed, check(shown) if shown else None)
+    assert why == "a pass is given by evals that ran, never by a stored verdict"
+    assert overtaken(passed, check("success")) is None
+
+
+def test_no_record_says_that_it_was_bypassed() -> None:
+    body = record().model_dump(mode="json") | {"verdict": "bypassed"}
+    with pytest.raises(RecordsError, match="not as Gateval writes it: verdict"):
+        find_record(ascii_json(body).encode() + b"\n", record().head)
 
 
 @pytest.mark.parametrize(
-    ("changes", "now", "why"),
+    ("now", "why"),
     [
-        ({}, {"head": "9" * 40}, "about another commit"),
-        ({}, {"policy": "9" * 64}, "the policy has changed"),
-        ({}, {"plan": "9" * 64}, "what would run has changed"),
-        ({"verdict": GateVerdict.PASS}, {}, "a pass is given by evals that ran"),
+        ({"head": "9" * 40}, "about another commit"),
+        ({"policy": "9" * 64}, "the policy has changed"),
+        ({"plan": "9" * 64}, "what would run has changed"),
     ],
 )
-def test_when_the_evals_have_to_run(
-    changes: dict[str, object], now: dict[str, str], why: str
-) -> None:
-    said = usable(record().model_copy(update=changes), **(NOW_DIGESTS | now))
+def test_when_the_evals_have_to_run(now: dict[str, str], why: str) -> None:
+    said = outdated(record(), **(NOW_DIGESTS | now))
     assert said is not None
     assert why in said
 

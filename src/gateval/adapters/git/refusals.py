@@ -40,7 +40,7 @@ class _Rule(NamedTuple):
     needs_permission: bool = False
 
 
-_TOKEN = "Give the job the permission `{permission}` (`permissions:` in the workflow)."  # noqa: S105
+_TOKEN = "Give the job the permission `{permission}` (`permissions:` in the workflow)."  # noqa: S105 - a sentence
 _RULES = (
     _Rule(
         r"^!\t\S+\t\[rejected\]|cannot lock ref|failed to update ref|failed to lock"

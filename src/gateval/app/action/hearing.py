@@ -67,9 +67,9 @@ class Hearing:
         return any(label in labels_of(pull) for pull in self.pulls)
 
     def hear(self, label: GateLabel, about: AuditEvent, *, matters: bool) -> None:
-        """Rule on a label and carry it out. One that does not matter is looked at all the same:
+        """Rule on a label and carry that out. `about` is what the evals say.
 
-        a push may have ended it, and then it goes. `about` is what the evals say.
+        One that does not matter is looked at, too: a push may have ended it, and then it goes.
         """
         ruled = [self._rule(pull, label) for pull in self.pulls if label in labels_of(pull)]
         if len(ruled) < len(self.pulls) or not self.complete:

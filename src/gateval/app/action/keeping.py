@@ -10,14 +10,13 @@ from gateval.adapters.clock import SystemClock
 from gateval.app.action.case import Case
 from gateval.app.action.scene import Scene
 from gateval.domain.base import digest
-from gateval.domain.check_run import CheckRun, Conclusion
-from gateval.domain.history import HistoryRecord, outdated, plan_digest, record_of
+from gateval.domain.check_run import CheckRun
+from gateval.domain.history import HistoryRecord, outdated, overtaken, plan_digest, record_of
 from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report
 from gateval.domain.rulings.facts import GateLabel
 from gateval.domain.trigger import Labeled, PullRequestSubject, Trigger
-from gateval.domain.verdicts import GateVerdict
 from gateval.errors import GatevalError
 from gateval.formats.action_inputs import Step
 from gateval.pipeline.history import Memory, read_memory, verdict_in
@@ -72,12 +71,13 @@ class Recall:
     """
 
     def __init__(self, scene: Scene, trigger: Trigger) -> None:
-        self._scene = scene
         self._told = told_label(trigger)
         whole = scene.inputs.step is Step.ALL and trigger.trust.verified
         self._reading: Future[Memory] | None = None
         if self._told is not None and whole:
-            self._reading = ThreadPoolExecutor(1).submit(read_memory, scene.open_records)
+            aside = ThreadPoolExecutor(1)
+            self._reading = aside.submit(read_memory, scene.open_records)
+            aside.shutdown(wait=False)
 
     def audit(self) -> Stored | None:
         """Return the audit log as it was read, None when it is to be read later."""
@@ -103,7 +103,7 @@ class Recall:
             check = newest_check(case.scene.forge, case.target)
         except (GatevalError, OSError) as error:
             return Kept(None, why_not=f"the stored verdict cannot be read: {_said(error)}")
-        why = _overtaken(record, check)
+        why = overtaken(record, check)
         return Kept(None, why_not=why) if why else Kept(record, check)
 
 
@@ -139,16 +139,3 @@ def _said(error: Exception) -> str:
     from gateval.render.sanitize import plain_line
 
     return plain_line(str(error), 1_000)
-
-
-def _overtaken(record: HistoryRecord, check: CheckRun | None) -> str:
-    """Return why the check run on the commit does not go with the record; empty if it does."""
-    if check is not None and not check.completed:
-        return "another run is evaluating this revision now"
-    if record.accepted:
-        return "a lowered bar was accepted, and whether it still is has to be seen"
-    if record.verdict is not GateVerdict.PASS:
-        return ""
-    if check is None or check.conclusion != Conclusion.SUCCESS:
-        return "a pass is given by evals that ran, never by a stored verdict"
-    return ""

@@ -60,7 +60,7 @@ class Bench:
         from gateval.render.outputs import report_outputs
 
         case = self.case
-        plan, claim = report.results.plan, ""
+        plan = report.results.plan
         claim = unverified(case.trigger.trust, plan, case.occasion.number)
         frame = frame_of(case, plan.policy, anchor=self.anchor, unverified=claim)
         group = case.occasion.group

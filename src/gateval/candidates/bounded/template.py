@@ -95,7 +95,8 @@ def _parsed(source: str) -> tuple[nodes.Expr, ...]:
     if len(source) > SOURCE_LIMIT:
         raise TemplateError(f"a template may have {SOURCE_LIMIT:,} characters")
     try:
-        tree = Environment(keep_trailing_newline=True, autoescape=False).parse(source)  # noqa: S701
+        made = Environment(keep_trailing_newline=True, autoescape=False)  # noqa: S701 - only parses
+        tree = made.parse(source)
     except TemplateSyntaxError as error:
         raise TemplateError(f"the template cannot be read: {(error.message or '')[:150]}") from None
     except (RecursionError, ValueError, MemoryError):

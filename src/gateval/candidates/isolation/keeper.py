@@ -74,7 +74,7 @@ class Keeper(Starter):
         """End and remove what a supervisor has left that was killed."""
         deadline = time.monotonic() + ORPHANS_SECONDS
         while kill_descendants(0) and time.monotonic() < deadline:
-            time.sleep(0.01)
+            time.sleep(0.01)  # orphans end when the kernel gets to it, and it tells nobody
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG) != (0, 0):
                     pass

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from gateval.adapters.git.records import GitRecords, Patience
 from gateval.adapters.git.run import Git
 from gateval.errors import RecordsError, UsageError
 from gateval.ports import Edit, RecordFile
+from tests.helpers.command import ROOT
 from tests.helpers.remotes import cloned, everything, refuse_with
 from tests.helpers.repo import Repo
 from tests.servers.git_http import GitServer
@@ -84,14 +88,31 @@ def test_a_full_disk_at_the_remote(clone: tuple[Repo, Repo]) -> None:
     assert "a disk is full, here or there" in refused(records(repo)).message
 
 
-def test_no_room_for_temporary_files(
-    clone: tuple[Repo, Repo], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = records(clone[0])
-    monkeypatch.setattr("tempfile.tempdir", "/proc/self/nowhere")
-    error = refused(found)
-    assert error.message.startswith("Gateval cannot write refs/heads/gateval-audit at file:///")
-    assert error.message.endswith(": No such file or directory.")
+NO_ROOM = """\
+import os, sys, tempfile
+from pathlib import Path
+from tests.integration.adapters.git.test_records_refused import records, refused
+from tests.helpers.repo import Repo
+
+found = records(Repo.at(Path(sys.argv[1])))
+os.rmdir(tempfile.gettempdir())  # known by now, and then it is gone
+print(refused(found).message)
+"""
+
+
+def test_no_room_for_temporary_files(clone: tuple[Repo, Repo], tmp_path: Path) -> None:
+    (tmp_path / "temporary").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, str(clone[0].path)],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout.strip()
+    assert said.startswith("Gateval cannot write refs/heads/gateval-audit at file:///"), done.stderr
+    assert said.endswith(": No such file or directory.")
 
 
 def test_a_branch_that_keeps_moving(clone: tuple[Repo, Repo]) -> None:

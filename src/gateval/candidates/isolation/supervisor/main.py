@@ -102,20 +102,20 @@ class Supervisor:
         """Wait for the wardens, then end whatever is left below us."""
         deadline = time.monotonic() + WARDENS_SECONDS
         while self._wardens and time.monotonic() < deadline and self._reap(os.WNOHANG):
-            time.sleep(0.002)
+            time.sleep(0.002)  # waitpid has no time limit, and a signal would be a second way
         for user in self._wardens.values():
             if user is not None:
                 kill_user(user)
         while kill_descendants(0) and time.monotonic() < deadline:
             self._reap(os.WNOHANG)
-            time.sleep(0.01)
+            time.sleep(0.01)  # what was killed ends when the kernel gets to it
 
 
 def _receive(gate: socket.socket, most: int) -> list[int]:
     """Return the descriptors of the next packet, which no program inherits; none at the end."""
     descriptors = socket.recv_fds(gate, 1, most)[1]
     for descriptor in descriptors:  # Python 3.11 does not pass MSG_CMSG_CLOEXEC on
-        os.set_inheritable(descriptor, False)  # noqa: FBT003 - the name of its argument is secret
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no name
     return descriptors
 
 

@@ -148,7 +148,7 @@ class Warden:
             self._reap()
             if not left or time.monotonic() > deadline:
                 return left
-            time.sleep(pause)
+            time.sleep(pause)  # what was killed ends when the kernel gets to it
             pause = min(2 * pause, 0.02)
 
     def _kill(self) -> bool:
