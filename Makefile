@@ -11,10 +11,10 @@ demo: $(VENV)/run.stamp $(VENV)/agents.stamp
 
 test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 unit: $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest tests/unit -n auto
+	@$(BIN)/python -m pytest tests/unit -n auto --dist worksteal
 
 lint: $(VENV)/dev.stamp
 	@$(BIN)/ruff format --check --quiet .

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
+from threading import Event
 from typing import TYPE_CHECKING
 
 from gateval.adapters.git import GitRepository
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import ResultsFolder
+from gateval.app.calm import calm
 from gateval.app.names import PLAN_FILE
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from gateval.render.redaction import Redactor
 
 Judge = Callable[[Results], Report]
+
+FIRST_WAVE_SECONDS = 0.15
+"""So long the trials that start first have the machine to themselves."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +61,19 @@ def measure(
     from gateval.render.redaction import Redactor
 
     redactor = Redactor(settings.secrets)
-    sys.setswitchinterval(0.0005)  # trials come first; by default they would wait 5 ms each time
-    with ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
+    with calm(), ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
+        over = Event()
+        aside.submit(over.wait, FIRST_WAVE_SECONDS)
         safe = aside.submit(redactor.value, plan)
         storing = aside.submit(lambda: store_plan(safe.result(), folder))
         loading = aside.submit(lambda: import_module("gateval.app.views").warm_up())
-        with show_progress(sys.stderr, plain=settings.plain) as listen:
-            evaluation = evaluate(
-                part or plan, repository, settings, folder, listen, at_once=at_once
-            )
+        try:
+            with show_progress(sys.stderr, plain=settings.plain) as listen:
+                evaluation = evaluate(
+                    part or plan, repository, settings, folder, listen, at_once=at_once
+                )
+        finally:
+            over.set()
         storing.result()
         loading.result()
     results = _whole(evaluation.results, safe.result(), redactor)

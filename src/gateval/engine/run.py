@@ -20,13 +20,10 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan import AgentDefinition, Plan, PlannedEval
 from gateval.domain.schedule import next_trials
 from gateval.domain.trial import Cause, NoAnswer, Trial, TrialKey
+from gateval.engine.pace import Pace
 from gateval.events import Event, RunFinished, RunStarted, TrialFinished, TrialStarted
 from gateval.judging.judge import Judge
 from gateval.ports import TrialLog
-
-STAGGER_SECONDS = 0.001
-"""How much later each worker starts than the one before. Workers that start together stay together:
-all their answers come at once, and each waits until all the others are dealt with."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +77,7 @@ async def _run_batch(
     trials: dict[TrialKey, Trial],
 ) -> None:
     places = asyncio.Semaphore(workshop.at_once or len(keys))
+    pace = Pace()
     async with asyncio.TaskGroup() as group:
         for planned in plan.evals:
             fixtures = {fixture.name: fixture for fixture in planned.fixtures}
@@ -88,9 +86,8 @@ async def _run_batch(
                 for key in keys
                 if key.eval == planned.name
             )
-            for number in range(min(planned.execution.parallel, len(queue))):
-                delay = number * STAGGER_SECONDS
-                group.create_task(_work(queue, workshop, trials, places, delay))
+            for _ in range(min(planned.execution.parallel, len(queue))):
+                group.create_task(_work(queue, workshop, trials, places, pace))
 
 
 async def _work(
@@ -98,11 +95,11 @@ async def _work(
     workshop: Workshop,
     trials: dict[TrialKey, Trial],
     places: asyncio.Semaphore,
-    delay: float,
+    pace: Pace,
 ) -> None:
-    await asyncio.sleep(delay)
     while queue:
         async with places:
+            await pace.turn()
             if not queue:
                 return
             task = queue.popleft()

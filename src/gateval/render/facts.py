@@ -30,29 +30,16 @@ _WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.SKIP, Outcome.PASS)
 
 
 class FixtureFacts(NamedTuple):
-    """One fixture of one Eval: what was planned, its trials on both sides, how they compare."""
+    """One fixture of one Eval: what was planned, its trials on both sides, how they compare, and
+    where it is shown.
+    """
 
     planned: PlannedEval
     fixture: Fixture
     compared: FixtureComparison
+    standing: Standing
     head: tuple[Trial, ...]
     base: tuple[Trial, ...]
-
-    @property
-    def standing(self) -> Standing:
-        """Where this fixture is shown."""
-        if self.compared.no_answer:
-            return Standing.SILENT
-        if self.compared.change is Change.REGRESSED:
-            return Standing.REGRESSED
-        if self.compared.change is Change.SUSPECT:
-            return Standing.SUSPECT
-        if self.compared.head.failed:
-            return Standing.FAILING
-        if not self.compared.head.measured:
-            return Standing.UNMEASURED
-        improved = self.compared.change is Change.IMPROVED
-        return Standing.IMPROVED if improved else Standing.PASSING
 
     @property
     def worst(self) -> Trial | None:
@@ -91,6 +78,7 @@ def gather(report: Report) -> tuple[FixtureFacts, ...]:
             planned,
             fixture,
             compared,
+            standing_of(compared),
             trials.get((planned.name, fixture.name, Side.HEAD), ()),
             trials.get((planned.name, fixture.name, Side.BASE), ()),
         )
@@ -100,6 +88,21 @@ def gather(report: Report) -> tuple[FixtureFacts, ...]:
         for fixture, compared in zip(planned.fixtures, eval_compared.fixtures, strict=True)
         if planned.measured_by(fixture.name) == planned.name  # else it stands there already
     )
+
+
+def standing_of(compared: FixtureComparison) -> Standing:
+    """Return where a fixture is shown."""
+    if compared.no_answer:
+        return Standing.SILENT
+    if compared.change is Change.REGRESSED:
+        return Standing.REGRESSED
+    if compared.change is Change.SUSPECT:
+        return Standing.SUSPECT
+    if compared.head.failed:
+        return Standing.FAILING
+    if not compared.head.measured:
+        return Standing.UNMEASURED
+    return Standing.IMPROVED if compared.change is Change.IMPROVED else Standing.PASSING
 
 
 def worst_first(facts: Iterable[FixtureFacts]) -> Sequence[FixtureFacts]:

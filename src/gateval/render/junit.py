@@ -41,7 +41,7 @@ def render_junit(report: Report) -> str:
         suite = TestSuite(_xml(name))
         for key, value in _properties(report, compared[name]).items():
             suite.add_property(key, _xml(value))
-        suite.add_testcases([_case(fact) for fact in facts])
+        suite.add_testcases([_case(fact, suite.name) for fact in facts])
         document.append(suite)
     document.update_statistics()
     body: str = document.tostring().decode()
@@ -59,8 +59,8 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
     }
 
 
-def _case(fact: FixtureFacts) -> TestCase:
-    case = TestCase(_xml(fact.fixture.name), classname=_xml(fact.planned.name))
+def _case(fact: FixtureFacts, suite: str) -> TestCase:
+    case = TestCase(_xml(fact.fixture.name), classname=suite)
     found = _result(fact)
     if found is not None:
         found.text = xml_text(_body(fact), _BODY_LIMIT)
