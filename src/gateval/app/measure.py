@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Judge = Callable[[Results], Report]
 
 FIRST_WAVE_SECONDS = 0.15
-"""So long the trials that start first have the machine to themselves."""
+"""So long after its plan is stored, a run's first trials have the machine to themselves."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def measure(
     redactor = Redactor(settings.secrets)
     with calm(), ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
         over = Event()
-        aside.submit(over.wait, FIRST_WAVE_SECONDS)
         safe = aside.submit(redactor.value, plan)
         storing = aside.submit(lambda: store_plan(safe.result(), folder))
+        aside.submit(over.wait, FIRST_WAVE_SECONDS)
         loading = aside.submit(lambda: import_module("gateval.app.views").warm_up())
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
