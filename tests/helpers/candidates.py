@@ -29,7 +29,7 @@ from gateval.domain.trial import Side, TrialKey
 from gateval.errors import RepositoryError
 from gateval.events import Event
 from gateval.gateway.loopback_client import LoopbackClient
-from gateval.ports import ModelCalls, ModelTrouble
+from gateval.ports.model_calls import ModelCalls, ModelTrouble
 from tests.helpers.scripted_calls import ScriptedCalls
 
 

@@ -1,4 +1,4 @@
-"""Model calls that answer from a list: a real `ports.ModelCalls`, without a model."""
+"""Model calls that answer from a list: a real `ports.model_calls.ModelCalls`, without a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from gateval.domain.model_call import ModelReply, ModelRequest, StopReason, ToolCall, Usage
 from gateval.domain.trial import Side
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
 Turn = ModelReply | ModelCallError | float
 """A reply, a failure, or seconds to wait before the turn after it."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """Fulfils `ports.Clock` with the time of this machine."""
+    """Fulfils `ports.clock.Clock` with the time of this machine."""
 
     def monotonic(self) -> float:
         """Seconds that only grow, from an arbitrary start."""

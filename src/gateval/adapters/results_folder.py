@@ -14,7 +14,7 @@ from pathlib import Path
 from gateval.adapters.folders import entered_folder, opened_folder, replace_file
 from gateval.domain.paths import show_path
 from gateval.errors import EvaluationError, UsageError
-from gateval.ports import Clock
+from gateval.ports.clock import Clock
 
 PARENTS = (".gateval", "results")
 _IGNORE = b"*\n"

@@ -24,7 +24,7 @@ _PIECE = 64 * 1024
 
 
 class TrialLogFile:
-    """Fulfils `ports.TrialLog` with a file, which is created or continued. Use it as a context.
+    """Fulfils `ports.trial_log.TrialLog` with a file, created or continued. Use it as a context.
 
     Raises `EvaluationError` when the system refuses to open or write the file.
     """

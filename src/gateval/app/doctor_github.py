@@ -13,7 +13,7 @@ from gateval.domain.gate_job import GateJob
 from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnForge
 
 if TYPE_CHECKING:
-    from gateval.ports import BranchGuards
+    from gateval.ports.branch_guards import BranchGuards
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
 _NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"

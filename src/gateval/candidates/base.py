@@ -16,7 +16,9 @@ from gateval.domain.plan import AgentDefinition
 from gateval.domain.trace import Trace
 from gateval.domain.trial import Answer, NoAnswer, Side, TrialKey
 from gateval.events import Listener
-from gateval.ports import Clock, LocalHttp, ModelCalls, ModelTrouble
+from gateval.ports.clock import Clock
+from gateval.ports.local_http import LocalHttp
+from gateval.ports.model_calls import ModelCalls, ModelTrouble
 
 OptionsModel = type[Spec]
 

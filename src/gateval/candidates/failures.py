@@ -11,7 +11,7 @@ from gateval.candidates.capture import LINE_WIDTH, last_lines
 from gateval.candidates.program import KIB, MIB, End, Limits, Ran
 from gateval.domain.trace import Trace
 from gateval.domain.trial import DETAIL_LINES, Answer, Cause, NoAnswer
-from gateval.ports import ModelTrouble
+from gateval.ports.model_calls import ModelTrouble
 
 _USED_UP = {
     End.MEMORY_OVER: "used more memory than it may (GATEVAL_CANDIDATE_MEMORY_MIB)",

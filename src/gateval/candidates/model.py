@@ -7,7 +7,7 @@ from gateval.candidates.conversation import Conversation
 from gateval.domain.base import Spec
 from gateval.domain.model_call import ModelReply
 from gateval.domain.trial import Answer, Cause, NoAnswer
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
 TURN_LIMIT = 50
 """Replies of the model in one trial."""

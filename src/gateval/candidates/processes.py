@@ -8,7 +8,7 @@ from gateval.candidates.program import Limits, NotStarted, Program, Ran
 from gateval.candidates.running import Running
 from gateval.candidates.started import Starter
 from gateval.domain.trial import Cause
-from gateval.ports import Clock
+from gateval.ports.clock import Clock
 
 CLOSE_SECONDS = 5.0
 

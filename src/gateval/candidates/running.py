@@ -8,7 +8,7 @@ from gateval.candidates.capture import Capture
 from gateval.candidates.pipes import PipeReader, PipeWriter
 from gateval.candidates.program import End, Limits, Program, Ran
 from gateval.candidates.started import Starter
-from gateval.ports import Clock
+from gateval.ports.clock import Clock
 
 DRAIN_SECONDS = 0.5
 

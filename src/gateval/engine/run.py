@@ -23,7 +23,7 @@ from gateval.domain.trial import Cause, NoAnswer, Trial, TrialKey
 from gateval.engine.pace import Pace
 from gateval.events import Event, RunFinished, RunStarted, TrialFinished, TrialStarted
 from gateval.judging.judge import Judge
-from gateval.ports import TrialLog
+from gateval.ports.trial_log import TrialLog
 
 
 @dataclass(frozen=True)

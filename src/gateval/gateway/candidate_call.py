@@ -17,7 +17,7 @@ from gateval.gateway.routing import route
 from gateval.gateway.session import Session
 from gateval.gateway.trial_calls import Patience, TrialCalls
 from gateval.gateway.upstream import Upstream
-from gateval.ports import ModelCallError
+from gateval.ports.model_calls import ModelCallError
 from gateval.wire.base import WireError, WireFormat
 from gateval.wire.json_text import read_object, write_json
 from gateval.wire.registry import STREAM_FORMATS, WIRE_FORMATS

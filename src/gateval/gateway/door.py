@@ -23,7 +23,7 @@ from gateval.gateway.scripted import answer
 from gateval.gateway.scrub import scrubber_for
 from gateval.gateway.sender import Sender
 from gateval.gateway.upstream import Upstream, missing_keys
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError
 from gateval.wire.registry import WIRE_FORMATS
 
@@ -32,7 +32,7 @@ Scripts = Mapping[Side, Mapping[str, ScriptedModel]]
 
 
 class Gateway:
-    """Fulfils `ports.ModelCalls`. Use it as an async context manager; calls may run side by side.
+    """Fulfils `ports.model_calls.ModelCalls`. Use it as an async context; calls may overlap.
 
     The gate's own calls, the judge's above all, have a pool of connections of their own, which no
     candidate can fill: those send by `for_candidates`. `scrubber` knows all keys. `wall_clock`
@@ -73,7 +73,7 @@ class Gateway:
         await self._stack.aclose()
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
-        """Ask `model`; see `ports.ModelCalls`."""
+        """Ask `model`; see `ports.model_calls.ModelCalls`."""
         return await self.ask(model, request, side=side, sender=self._own)
 
     async def ask(

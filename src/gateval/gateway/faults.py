@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
 _MEANINGS = {
     401: "the key is refused",

@@ -14,7 +14,7 @@ import aiohttp
 from yarl import URL
 
 from gateval.domain.quoting import quote
-from gateval.ports import LocalHttpError, LocalReply, LocalRequest
+from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
@@ -22,7 +22,7 @@ _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "gateval"}
 
 
 class LoopbackClient:
-    """Fulfils `ports.LocalHttp`. Use it as an async context manager."""
+    """Fulfils `ports.local_http.LocalHttp`. Use it as an async context manager."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -50,7 +50,7 @@ class LoopbackClient:
     async def ask(
         self, host: str, port: int, request: LocalRequest, *, seconds: float, limit: int
     ) -> LocalReply:
-        """See `ports.LocalHttp`."""
+        """See `ports.local_http.LocalHttp`."""
         if self._session is None or host not in LOOPBACK:
             raise RuntimeError("the client is not open, or the address is no loopback address")
         path, _, query = request.target.partition("?")

@@ -19,7 +19,7 @@ from gateval.gateway.retry import Transient
 from gateval.gateway.scrub import Scrubber
 from gateval.gateway.sender import call_error
 from gateval.gateway.trial_calls import Patience
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import StreamFormat, WireError
 from gateval.wire.sse import SseEvent, SseReader, write_event
 

@@ -19,7 +19,7 @@ from gateval.gateway.retry import (
 )
 from gateval.gateway.scrub import Scrubber
 from gateval.gateway.upstream import Upstream
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.registry import WIRE_FORMATS
 
 Got = TypeVar("Got")

@@ -9,7 +9,7 @@ from gateval.domain.trace import Trace
 from gateval.domain.trial import Side
 from gateval.gateway.limits import CallLimits, Turns
 from gateval.gateway.trial_calls import TrialCalls
-from gateval.ports import ModelTrouble
+from gateval.ports.model_calls import ModelTrouble
 from gateval.wire.registry import WIRE_FORMATS
 
 GEMINI_PATH = "/gemini"

@@ -14,7 +14,7 @@ from gateval.domain.trial import Cause
 from gateval.gateway.limits import CallLimits
 from gateval.gateway.stored_replies import StoredReplies
 from gateval.gateway.trace_recorder import TraceRecorder
-from gateval.ports import ModelCallError, ModelTrouble
+from gateval.ports.model_calls import ModelCallError, ModelTrouble
 
 
 class Patience:

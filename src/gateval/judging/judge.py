@@ -19,7 +19,7 @@ from gateval.judging.evidence import check_evidence, evidence_defects
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.prompt import judge_request, repair_request
 from gateval.judging.verdict import DefectiveVerdict, parse_verdict
-from gateval.ports import ModelCallError, ModelCallFault, ModelCalls
+from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
 
 
 class JudgeResult(Value):

@@ -8,7 +8,7 @@ from pathlib import Path
 from gateval.domain.plan import Plan, Revision
 from gateval.domain.trial import Side
 from gateval.errors import RepositoryError
-from gateval.ports import Repository
+from gateval.ports.repository import Repository
 
 
 class RevisionExports:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gateval.domain.history import HistoryRecord, find_record
 from gateval.pipeline.labels import OpenRecords
-from gateval.ports import Stored
+from gateval.ports.records import Stored
 from gateval.publish.audit import AUDIT_LOG
 from gateval.publish.history import HISTORY
 

@@ -20,7 +20,8 @@ from gateval.domain.rulings.facts import (
 )
 from gateval.domain.trigger import PullRequestSubject, Trigger
 from gateval.errors import ForgeError, RecordsError
-from gateval.ports import Forge, RecordFile, Records, Stored
+from gateval.ports.forge import Forge
+from gateval.ports.records import RecordFile, Records, Stored
 
 OpenRecords = Callable[[], AbstractContextManager[Records]]
 """Opens the records of the repository on the server."""

@@ -13,7 +13,7 @@ from gateval.domain.tree import LINK_MODE, Entry, Tree
 from gateval.formats.manifests import Parsed
 from gateval.formats.registries import Registries
 from gateval.formats.registry import SUFFIXES, Format, format_of
-from gateval.ports import Repository
+from gateval.ports.repository import Repository
 
 _SCRIPTED = f"{SCRIPTED_FOLDER}/"
 

@@ -22,7 +22,9 @@ from gateval.domain.trigger import (
 )
 from gateval.errors import MissingPermission, UsageError
 from gateval.pipeline.revisions import Revisions, common_ancestor
-from gateval.ports import History, PullRequests, Repository
+from gateval.ports.pull_requests import PullRequests
+from gateval.ports.repository import Repository
+from gateval.ports.server import ServerRepository
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Occasion:
 
 
 def find_occasion(
-    trigger: Trigger, repository: Repository, history: History, forge: PullRequests
+    trigger: Trigger, repository: Repository, server: ServerRepository, forge: PullRequests
 ) -> Occasion:
     """Resolve the revisions of a trigger, fetching what the clone lacks.
 
@@ -54,11 +56,11 @@ def find_occasion(
     """
     subject = trigger.subject
     if isinstance(subject, PullRequestSubject):
-        return _pull_request(subject, trigger.event, repository, history, forge)
+        return _pull_request(subject, trigger.event, repository, server, forge)
     if isinstance(subject, MergeGroupSubject):
-        return _merge_group(subject, repository, history)
+        return _merge_group(subject, repository, server)
     if isinstance(subject, CommitSubject):
-        return _commit(subject, repository, history)
+        return _commit(subject, repository, server)
     raise UsageError(
         "What another workflow run measured can only be published.",
         hint="Give the action `with: {step: publish}` on workflow_run.",
@@ -69,12 +71,12 @@ def _pull_request(
     subject: PullRequestSubject,
     event: EventName,
     repository: Repository,
-    history: History,
+    server: ServerRepository,
     forge: PullRequests,
 ) -> Occasion:
     number, told, into = subject.number, subject.head_sha, subject.base_ref
     with ThreadPoolExecutor(1) as aside:  # git asks the server while we ask its API
-        early = aside.submit(_bring, history, number, told, into) if told and into else None
+        early = aside.submit(_bring, server, number, told, into) if told and into else None
         found, warning = _live(subject, forge)
     if found is not None and event is EventName.DISPATCH and not found.open:
         raise UsageError(
@@ -83,8 +85,8 @@ def _pull_request(
     head = told or (found.head.sha if found else "")
     base_ref = found.base.ref if found else into or ""
     retargeted = base_ref != into
-    tip = _bring(history, number, head, base_ref) if early is None or retargeted else early.result()
-    history.join(head, tip)
+    tip = _bring(server, number, head, base_ref) if early is None or retargeted else early.result()
+    server.join(head, tip)
     return Occasion(
         revisions=_revisions(repository, head, tip),
         base_ref=base_ref,
@@ -95,10 +97,10 @@ def _pull_request(
     )
 
 
-def _bring(history: History, number: int, head: str, base_ref: str) -> str:
+def _bring(server: ServerRepository, number: int, head: str, base_ref: str) -> str:
     """Fetch a pull request's head and the tip of the branch it goes into; return the tip."""
-    tip = history.tip(base_ref)
-    history.bring([head, tip], instead=f"refs/pull/{number}/head")
+    tip = server.tip(base_ref)
+    server.bring([head, tip], instead=f"refs/pull/{number}/head")
     return tip
 
 
@@ -112,14 +114,16 @@ def _live(subject: PullRequestSubject, forge: PullRequests) -> tuple[PullRequest
         return None, f"{error.message} {error.hint} The event's own facts count instead."
 
 
-def _merge_group(subject: MergeGroupSubject, repository: Repository, history: History) -> Occasion:
+def _merge_group(
+    subject: MergeGroupSubject, repository: Repository, server: ServerRepository
+) -> Occasion:
     """Compare with what the group builds on: that may hold groups before it, unmerged as yet.
 
     The rules never come from there, but from the tip of the target branch.
     """
-    tip = history.tip(subject.base_ref)
-    history.bring([subject.head_sha, subject.base_sha, tip])
-    history.join(subject.head_sha, subject.base_sha)
+    tip = server.tip(subject.base_ref)
+    server.bring([subject.head_sha, subject.base_sha, tip])
+    server.join(subject.head_sha, subject.base_sha)
     revisions = _revisions(repository, subject.head_sha, subject.base_sha)
     commits = repository.landed(subject.base_sha, subject.head_sha)
     group = group_members(subject.number, commits)
@@ -131,10 +135,10 @@ def _merge_group(subject: MergeGroupSubject, repository: Repository, history: Hi
     )
 
 
-def _commit(subject: CommitSubject, repository: Repository, history: History) -> Occasion:
-    before = subject.before or history.tip(subject.base_ref)
-    history.bring([subject.head_sha, before])
-    history.join(subject.head_sha, before)
+def _commit(subject: CommitSubject, repository: Repository, server: ServerRepository) -> Occasion:
+    before = subject.before or server.tip(subject.base_ref)
+    server.bring([subject.head_sha, before])
+    server.join(subject.head_sha, before)
     return Occasion(_revisions(repository, subject.head_sha, before), subject.base_ref)
 
 

@@ -18,7 +18,7 @@ from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
 from gateval.pipeline.read import read_change, read_revision
 from gateval.pipeline.revisions import Revisions
-from gateval.ports import Repository
+from gateval.ports.repository import Repository
 
 
 def plan_a_change(

@@ -23,7 +23,7 @@ from gateval.formats.registries import Registries
 from gateval.pipeline.library import Library
 from gateval.pipeline.rules import read_edit, read_rules
 from gateval.pipeline.snapshots import snapshot_of
-from gateval.ports import Repository
+from gateval.ports.repository import Repository
 
 
 @dataclass(frozen=True)

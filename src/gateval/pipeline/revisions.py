@@ -10,7 +10,7 @@ from gateval.errors import RepositoryError, StageFileError, UsageError
 
 if TYPE_CHECKING:
     from gateval.domain.plan import Plan, Revision
-    from gateval.ports import Repository
+    from gateval.ports.repository import Repository
 
 WORKTREE = "WORKTREE"
 

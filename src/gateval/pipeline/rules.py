@@ -19,7 +19,7 @@ from gateval.domain.tree import Tree
 from gateval.errors import InvalidManifests
 from gateval.formats.gate_config import gate_config_places, read_gate_config
 from gateval.pipeline.library import Library
-from gateval.ports import Repository
+from gateval.ports.repository import Repository
 
 
 def read_rules(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gateval.domain.audit import AUDIT_BRANCH, AUDIT_FILE, AuditEntry, AuditEvent
 from gateval.domain.audit_chain import append
 from gateval.errors import GatevalError
-from gateval.ports import Edit, RecordFile, Records
+from gateval.ports.records import Edit, RecordFile, Records
 
 AUDIT_LOG = RecordFile(
     f"refs/heads/{AUDIT_BRANCH}", AUDIT_FILE, limit=64 * 1024 * 1024, keeps_history=True

@@ -22,7 +22,7 @@ from gateval.domain.check_run import (
 )
 from gateval.domain.stamp import Stamp
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission
-from gateval.ports import CheckRuns
+from gateval.ports.check_runs import CheckRuns
 from gateval.publish.outcome import Note, Sink, failed, left, written
 from gateval.publish.target import Target
 

@@ -13,7 +13,7 @@ from gateval.domain.announcement import Announcement
 from gateval.domain.forge import Comment
 from gateval.domain.stamp import BORDER, Marked, mark, read_mark
 from gateval.errors import ForgeError, NotOnForge
-from gateval.ports import Comments
+from gateval.ports.comments import Comments
 from gateval.publish.outcome import Note, Sink, failed, left, written
 from gateval.publish.target import CommentMode, Target
 

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from gateval.domain.announcement import Announcement
 from gateval.domain.check_run import Conclusion
 from gateval.errors import ForgeError
-from gateval.ports import Forge
+from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, open_check
 from gateval.publish.comment import publish_comment
 from gateval.publish.outcome import Note, Publication, Sink, failed, left

@@ -8,7 +8,7 @@ from gateval.domain.audit import AuditKind
 from gateval.domain.rulings.facts import GateLabel
 from gateval.domain.rulings.rules import Ruling, RulingStatus
 from gateval.errors import ForgeError
-from gateval.ports import Labels
+from gateval.ports.labels import Labels
 from gateval.publish.audit import AuditReceipt, Delivery
 from gateval.publish.ledger import Ledger
 

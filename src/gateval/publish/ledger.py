@@ -11,7 +11,7 @@ from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.manifests.gate_config import AuditPolicy, AuditSinkName
 from gateval.domain.rulings.rules import Ruling
 from gateval.errors import GatevalError
-from gateval.ports import Records
+from gateval.ports.records import Records
 from gateval.publish.audit import AuditReceipt, AuditSink, Delivery, deliver, record_event
 
 

@@ -13,7 +13,7 @@ from tests.helpers.repo import Repo
 
 
 class StoppedClock:
-    """Fulfils `ports.Clock`; always the same moment."""
+    """Fulfils `ports.clock.Clock`; always the same moment."""
 
     def monotonic(self) -> float:
         return 0.0

@@ -9,7 +9,7 @@ import pytest
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.domain.trial import Outcome, Side, Trial, TrialKey
 from gateval.errors import EvaluationError, StageFileError
-from gateval.ports import TrialLog
+from gateval.ports.trial_log import TrialLog
 
 
 def trial(number: int, **more: object) -> Trial:

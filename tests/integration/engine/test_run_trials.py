@@ -22,7 +22,8 @@ from gateval.events import Event, TrialFinished, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.judging.judge import Judge
 from gateval.pipeline.run import report_on, results_of
-from gateval.ports import ModelCallError, ModelCallFault, TrialLog
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.ports.trial_log import TrialLog
 from tests.helpers.shop import AGENT, EVAL, PROMPT, build_shop, plan_of
 
 

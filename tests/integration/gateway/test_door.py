@@ -26,7 +26,7 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.http_client import ANSWER_LIMIT, Timeouts
 from gateval.gateway.retry import RetryPolicy
 from gateval.gateway.upstream import read_upstreams
-from gateval.ports import ModelCallError, ModelCallFault, ModelCalls
+from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
 from tests.servers.model_server import (
     Answer,
     Call,

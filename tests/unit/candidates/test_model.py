@@ -20,7 +20,7 @@ from gateval.domain.plan import AgentDefinition
 from gateval.domain.strict_json import DEPTH_LIMIT
 from gateval.domain.trace import StepKind, Trace
 from gateval.domain.trial import Answer, Cause, NoAnswer, Side
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from tests.helpers.candidates import World, ask
 from tests.helpers.scripted_calls import ScriptedCalls, Turn, calls, outage, says
 

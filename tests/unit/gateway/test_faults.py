@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.gateway.faults import fault_of, http_status, status_error, unreadable
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from gateval.domain.model_call import Message, ModelReply, StopReason, Usage
 from gateval.domain.trial import Cause
 from gateval.judging.judge import Judge, JudgeError, JudgeResult
 from gateval.judging.limits import JudgeLimits
-from gateval.ports import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, PROMPT, trace
 

@@ -10,7 +10,7 @@ import time
 from typing import NamedTuple
 
 from gateval.adapters.git.run import Git
-from gateval.ports import Edit
+from gateval.ports.records import Edit
 
 _MADE = "refs/gateval/made"
 

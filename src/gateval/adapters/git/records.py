@@ -32,7 +32,7 @@ from gateval.adapters.git.run import Answer, Git
 from gateval.adapters.git.stored import stored_at, too_large
 from gateval.domain.paths import show_path
 from gateval.errors import RecordsError, RepositoryError
-from gateval.ports import Edit, RecordFile, Stored
+from gateval.ports.records import Edit, RecordFile, Stored
 
 TIP = "refs/gateval/tip"
 """Where the private repository keeps what the remote has."""
@@ -73,7 +73,7 @@ PATIENCE = Patience()
 
 
 class GitRecords:
-    """Fulfils `ports.Records` for one remote. A context manager: it holds a temporary folder.
+    """Fulfils `ports.records.Records` for one remote. Use it as a context: it holds a folder.
 
     `near` is git in the user's repository, which is asked for its object format and nothing else.
     """

@@ -1,4 +1,4 @@
-"""A repository as the inner rooms see it: `ports.Repository`, fulfilled by git."""
+"""A repository as the inner rooms see it: `ports.repository.Repository`, fulfilled by git."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from gateval.adapters.git.remote import Remote
     from gateval.domain.plan import Revision
     from gateval.domain.trigger import Landed
-    from gateval.ports import RecordFile, Stored
+    from gateval.ports.records import RecordFile, Stored
 
 
 class GitRepository:
-    """Fulfils `ports.Repository` for the repository whose working tree is at `root`.
+    """Fulfils `ports.repository.Repository` for the repository whose working tree is at `root`.
 
     Its objects and configuration lie in `git_folder`.
 

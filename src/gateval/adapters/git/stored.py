@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateval.adapters.git.run import Git
 from gateval.errors import RecordsError
-from gateval.ports import RecordFile, Stored
+from gateval.ports.records import RecordFile, Stored
 
 
 def stored_at(git: Git, name: str, file: RecordFile) -> Stored | None:

@@ -1,4 +1,4 @@
-"""The verbs of `ports.Forge` over GitHub's REST API."""
+"""The verbs of `ports.forge.Forge` over GitHub's REST API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WRITE_CHECKS = "checks: write"
 
 
 class GitHubForge:
-    """Fulfils `ports.Forge` for one repository on GitHub, GHES or ghe.com."""
+    """Fulfils `ports.forge.Forge` for one repository on GitHub, GHES or ghe.com."""
 
     def __init__(
         self,

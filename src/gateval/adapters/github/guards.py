@@ -1,4 +1,4 @@
-"""The verbs of `ports.BranchGuards` over GitHub's REST API. Nothing here writes."""
+"""The verbs of `ports.branch_guards.BranchGuards` over GitHub's REST API. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REQUIRED = "required_status_checks"
 
 
 class GitHubGuards:
-    """Fulfils `ports.BranchGuards` for one repository on GitHub, GHES or ghe.com."""
+    """Fulfils `ports.branch_guards.BranchGuards` for one repository on GitHub, GHES or ghe.com."""
 
     def __init__(
         self,

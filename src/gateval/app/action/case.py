@@ -14,7 +14,7 @@ from gateval.domain.verdicts import GateVerdict
 from gateval.formats.action_inputs import Step
 from gateval.pipeline.labels import labels_of
 from gateval.pipeline.occasion import Occasion
-from gateval.ports import Stored
+from gateval.ports.records import Stored
 from gateval.publish.target import Target
 
 

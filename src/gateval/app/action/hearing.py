@@ -27,7 +27,7 @@ from gateval.pipeline.labels import (
     read_pull,
     read_recorded,
 )
-from gateval.ports import Stored
+from gateval.ports.records import Stored
 from gateval.publish.audit import AUDIT_LOG
 from gateval.publish.labels import settle
 from gateval.publish.ledger import Ledger

@@ -20,7 +20,7 @@ from gateval.domain.trigger import Labeled, PullRequestSubject, Trigger
 from gateval.errors import GatevalError
 from gateval.formats.action_inputs import Step
 from gateval.pipeline.history import Memory, read_memory, verdict_in
-from gateval.ports import Stored
+from gateval.ports.records import Stored
 from gateval.publish.check import newest_check
 from gateval.publish.history import store_verdict
 

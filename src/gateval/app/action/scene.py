@@ -30,7 +30,8 @@ from gateval.publish.target import CommentMode, Target
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from gateval.ports import Forge, History
+    from gateval.ports.forge import Forge
+    from gateval.ports.server import ServerRepository
 
 PUBLIC_SERVER = "https://github.com"
 PUBLIC_API = "https://api.github.com"
@@ -44,7 +45,7 @@ class Scene:
     settings: Settings
     trigger: Trigger
     repository: GitRepository
-    history: History
+    server: ServerRepository
     forge: Forge
     narrowing: Narrowing
     stamp: Stamp
@@ -89,7 +90,7 @@ def build_scene(environ: Mapping[str, str]) -> Scene:
         settings=settings,
         trigger=trigger,
         repository=repository,
-        history=repository.fetcher(remote),
+        server=repository.fetcher(remote),
         forge=build_forge(environ, inputs.token, trigger.repository),
         narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals),
         stamp=_stamp(environ),

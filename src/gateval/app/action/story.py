@@ -57,7 +57,7 @@ class Story:
         if step is Step.PUBLISH:
             self._trigger = confirmed_trigger(scene)
         recall = Recall(scene, self._trigger)
-        occasion = find_occasion(self._trigger, scene.repository, scene.history, scene.forge)
+        occasion = find_occasion(self._trigger, scene.repository, scene.server, scene.forge)
         self.target = self._target(occasion, None)
         if _closed(occasion, self._trigger):
             return Ending(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")

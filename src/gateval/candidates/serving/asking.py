@@ -16,7 +16,7 @@ from gateval.candidates.serving.instance import Instance
 from gateval.domain.quoting import quote
 from gateval.domain.trace import Trace
 from gateval.domain.trial import DETAIL_LINES, Answer, Cause, NoAnswer
-from gateval.ports import LocalHttpError, LocalReply, LocalRequest
+from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 ANSWER_LIMIT = 1024 * 1024
 """Bytes read of an answer."""

@@ -20,7 +20,7 @@ from gateval.domain.model_call import Usage
 from gateval.domain.quoting import quote
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trace import Trace
-from gateval.ports import LocalReply, LocalRequest
+from gateval.ports.local_http import LocalReply, LocalRequest
 from gateval.wire.json_text import write_json
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})

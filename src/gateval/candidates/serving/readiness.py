@@ -9,7 +9,8 @@ import socket
 from gateval.candidates.running import Running
 from gateval.candidates.serving.listeners import users_listening_on
 from gateval.candidates.serving.options import Ready
-from gateval.ports import Clock, LocalHttp, LocalHttpError, LocalRequest
+from gateval.ports.clock import Clock
+from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalRequest
 
 FIRST_PAUSE_SECONDS = 0.02
 LONGEST_PAUSE_SECONDS = 0.25

@@ -12,7 +12,7 @@ from gateval.adapters.git import open_repository
 from gateval.adapters.git.records import GitRecords
 from gateval.domain.audit_chain import append
 from gateval.errors import RecordsError
-from gateval.ports import Edit, RecordFile, Stored
+from gateval.ports.records import Edit, RecordFile, Stored
 from tests.helpers.audit_events import event, reasons
 from tests.helpers.remotes import cloned, everything
 from tests.helpers.repo import Repo

@@ -15,7 +15,7 @@ from gateval.adapters.git.record_remotes import open_records
 from gateval.adapters.git.records import GitRecords, Patience
 from gateval.adapters.git.run import Git
 from gateval.errors import RecordsError, UsageError
-from gateval.ports import Edit, RecordFile
+from gateval.ports.records import Edit, RecordFile
 from tests.helpers.command import ROOT
 from tests.helpers.remotes import cloned, everything, refuse_with
 from tests.helpers.repo import Repo

@@ -1,0 +1,17 @@
+"""All that we read and write on a forge while a gate runs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gateval.ports.check_runs import CheckRuns
+from gateval.ports.comments import Comments
+from gateval.ports.labels import Labels
+from gateval.ports.pull_requests import PullRequests
+
+
+class Forge(PullRequests, Comments, Labels, CheckRuns, Protocol):
+    """A repository on GitHub, read and written through its API.
+
+    Waits and retries happen inside: rate limits and outages are errors only after all retries.
+    """

@@ -1,0 +1,49 @@
+"""HTTP to the servers that candidates run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class LocalRequest(NamedTuple):
+    """A request to a server of this machine. `target` is path and query, percent-encoded."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+
+
+class LocalReply(NamedTuple):
+    """What it answered: any status; `content_type` and `location` as sent, "" for none."""
+
+    status: int
+    content_type: str
+    body: bytes
+    location: str = ""
+
+
+class LocalHttpError(Exception):
+    """No whole answer came. `message` is a clause to be put after `The server`.
+
+    `late` says that time was up, `refused` that nothing listens there.
+    """
+
+    def __init__(self, message: str, *, late: bool = False, refused: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.late = late
+        self.refused = refused
+
+
+class LocalHttp(Protocol):
+    """HTTP to servers that candidates run: loopback only, nothing followed, nothing remembered."""
+
+    async def ask(
+        self, host: str, port: int, request: LocalRequest, *, seconds: float, limit: int
+    ) -> LocalReply:
+        """Send one request over a connection of its own and return the whole answer.
+
+        `host` is `127.0.0.1` or `::1`; an answer has at most `limit` bytes and is waited for at
+        most `seconds`. Raises `LocalHttpError`.
+        """

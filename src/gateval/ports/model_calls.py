@@ -1,0 +1,67 @@
+"""The door for model calls, and what it raises."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from gateval.domain.model_call import ModelReply, ModelRequest
+from gateval.domain.trace import NO_CALL
+from gateval.domain.trial import Cause, Side
+
+
+class ModelCallFault(StrEnum):
+    """Why a model call gave no reply."""
+
+    OUTAGE = "outage"
+    """Rate limit, 5xx, dropped connection or time-out, after all retries."""
+    DENIED = "denied"
+    """The provider refused the key or the account (401, 402, 403)."""
+    REJECTED = "rejected"
+    """The request itself is wrong: unknown model, bad parameter, too long (other 4xx)."""
+    UNREADABLE = "unreadable"
+    """The provider answered something that is no reply in its wire format."""
+    UNCONFIGURED = "unconfigured"
+    """No such provider, no key, or a scripted model without a rule for this conversation."""
+
+
+class ModelCallError(Exception):
+    """A model call failed for good. `message` is a sentence without secrets; `status` is HTTP's.
+
+    `cost` is what the attempts took together.
+
+    Not part of the tree in `errors.py`: it ends one trial, never the run.
+    """
+
+    def __init__(self, fault: ModelCallFault, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.message = message
+        self.status = status
+        self.cost = NO_CALL
+
+    @property
+    def cause(self) -> Cause:
+        """Whom a candidate's trial blames: the candidate for a rejected request, else others."""
+        if self.fault is ModelCallFault.REJECTED:
+            return Cause.CANDIDATE
+        if self.fault is ModelCallFault.UNCONFIGURED:
+            return Cause.GATE
+        return Cause.PROVIDER
+
+
+class ModelTrouble(NamedTuple):
+    """Why a trial says nothing of the candidate: its models were out of reach, as a sentence."""
+
+    cause: Cause
+    reason: str
+
+
+class ModelCalls(Protocol):
+    """The one door for model calls, as the model loop and the judge use it."""
+
+    async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
+        """Ask `model` (`provider/model-id`) and return its reply; `request.model` is ignored.
+
+        `side` says whose scripted models answer. Retries are made inside. Raises `ModelCallError`.
+        """

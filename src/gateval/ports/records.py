@@ -1,0 +1,48 @@
+"""Files of records on refs of a remote repository: the audit log, earlier verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+
+class RecordFile(NamedTuple):
+    """A file of records on a ref of its own: `ref` in full, `path` in its tree.
+
+    `limit` counts bytes. `keeps_history`: each change is a commit on top of the one before, and
+    other files of the tree stay; otherwise a change replaces the ref, so that it never grows.
+    """
+
+    ref: str
+    path: str
+    limit: int
+    keeps_history: bool
+
+
+class Stored(NamedTuple):
+    """What a file of records holds (None: the ref is there, the file is not) at which commit."""
+
+    content: bytes | None
+    commit: str
+
+
+class Edit(NamedTuple):
+    """New content of a file of records, and the message of the commit that brings it."""
+
+    content: bytes
+    message: str
+
+
+class Records(Protocol):
+    """Files of records on refs of a remote repository. Every method raises `RecordsError`."""
+
+    def read(self, file: RecordFile) -> Stored | None:
+        """What the remote has now, or None when it has no such ref."""
+
+    def change(self, file: RecordFile, edit: Callable[[bytes], Edit | None]) -> str | None:
+        """Write what `edit` makes of the content (empty when there is none) and return the commit.
+
+        When somebody else writes at the same time, `edit` is called again with what they wrote, so
+        it has to be repeatable. When it answers None nothing is written, and None returned. What it
+        raises is raised here.
+        """

@@ -1,0 +1,55 @@
+"""A git repository, read only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from gateval.domain.plan import Revision
+from gateval.domain.tree import Entry
+from gateval.domain.trigger import Landed
+
+
+class Repository(Protocol):
+    """A git repository, read only. Paths are `os.fsdecode`d, relative to the repository root.
+
+    Every method raises `RepositoryError` when git cannot answer.
+    """
+
+    def resolve(self, name: str) -> Revision:
+        """The revision called `name`: branch, tag, commit, `HEAD~2` and the like."""
+
+    def worktree(self) -> Revision:
+        """A snapshot of the working tree, untracked files included, the real index untouched."""
+
+    def has_changes(self) -> bool:
+        """Whether the working tree differs from HEAD (untracked files count)."""
+
+    def default_branch(self) -> str | None:
+        """The name to resolve for the default branch's tip, or None when there is no telling."""
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor of two commits, or None when they share no history."""
+
+    def landed(self, old: str, new: str) -> tuple[Landed, ...]:
+        """The commits that `new` adds to `old` along first parents, oldest last.
+
+        At most a hundred. Whoever made the commits wrote them.
+        """
+
+    def tree(self, revision: Revision) -> Mapping[str, Entry]:
+        """All entries of a revision, recursively."""
+
+    def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
+        """The contents of these blobs; None for one larger than `limit` bytes."""
+
+    def export(self, revision: Revision, folder: Path, hidden: Collection[str] = ()) -> None:
+        """Write the files of a revision into an empty folder, byte for byte, without `.git`.
+
+        Of the files at the paths in `hidden`, only the folders come out.
+        Symbolic links that lead out of the folder are refused with `RepositoryError`.
+        """
+
+    def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of `paths` that hold a Git LFS pointer where the file's content is expected."""
