@@ -11,14 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from gateval.domain.forge import PullRequest
+from gateval.domain.merge_group import group_members, known_for_certain
 from gateval.domain.trigger import (
     CommitSubject,
     EventName,
     MergeGroupSubject,
     PullRequestSubject,
     Trigger,
-    group_members,
-    known_for_certain,
 )
 from gateval.errors import MissingPermission, UsageError
 from gateval.pipeline.revisions import Revisions, common_ancestor

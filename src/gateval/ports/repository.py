@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from gateval.domain.merge_group import Landed
 from gateval.domain.plan import Revision
 from gateval.domain.tree import Entry
-from gateval.domain.trigger import Landed
 
 
 class Repository(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report
 from gateval.domain.rulings.facts import GateLabel
+from gateval.render.counts import listing
 from gateval.render.environment import fill
 from gateval.render.fitting import fit, size
 from gateval.render.frame import PLAIN, Frame
@@ -17,7 +18,7 @@ from gateval.render.parts import comment_parts
 from gateval.render.reproduce import reproduce_command
 from gateval.render.sanitize import border, link, marker
 from gateval.render.usage import scripted_models
-from gateval.render.wording import ICONS, UNVERIFIED_ICON, listing
+from gateval.render.wording import ICONS, UNVERIFIED_ICON
 
 LIMIT = 60_000
 """GitHub refuses comments of more than 65,536 characters. The rest is for what a label event says

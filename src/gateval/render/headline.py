@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gateval.domain.decision import DecisionReason, GateVerdict, ReasonCode
 from gateval.domain.report import Report
 from gateval.render.bar import shown_evals
-from gateval.render.wording import count, listing
+from gateval.render.counts import count, listing
 
 
 def headline(report: Report) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateval.domain.decision import Decision, GateVerdict
 from gateval.domain.rulings.facts import GateLabel
 from gateval.domain.rulings.rules import Ruling, RulingStatus
-from gateval.render.wording import count
+from gateval.render.counts import count
 
 _COUNTS = {
     GateLabel.BYPASS: "Bypassed by",

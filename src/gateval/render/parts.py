@@ -10,6 +10,7 @@ from gateval.domain.decision import PRECEDENCE
 from gateval.domain.report import Report
 from gateval.render import sections
 from gateval.render.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.counts import listing
 from gateval.render.facts import (
     FixtureFacts,
     Standing,
@@ -22,8 +23,9 @@ from gateval.render.fitting import Part
 from gateval.render.fixture_section import fixture, fixture_line
 from gateval.render.frame import PLAIN, Frame
 from gateval.render.gaps import find_gaps
+from gateval.render.plan_wording import removed_sentence
 from gateval.render.usage import models_used, usage_by_agent
-from gateval.render.wording import eval_verdict, listing, passes, regressed_title, removed_sentence
+from gateval.render.wording import eval_verdict, passes, regressed_title
 
 _FIXTURES_IN_FULL = 12
 _PASSING_SHOWN = 100

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.plan import Baseline, Plan, PlannedEval
+from gateval.render.counts import count
 from gateval.render.page import LINE_LIMIT, Page
+from gateval.render.plan_wording import judge_questions, models_needed, removed_sentence, revisions
 from gateval.render.sanitize import plain_line
-from gateval.render.usage import judge_questions, models_needed
-from gateval.render.wording import count, removed_sentence, revisions
 
 REASONS_SHOWN = 6
 

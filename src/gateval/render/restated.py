@@ -8,11 +8,12 @@ from gateval.domain.check_run import TITLE_LIMIT
 from gateval.domain.decision import Decision, show_score
 from gateval.domain.history import HistoryRecord
 from gateval.domain.rulings.facts import GateLabel
+from gateval.render.counts import count
 from gateval.render.environment import fill
 from gateval.render.frame import Frame
 from gateval.render.labels import bypass_title, label_lines
 from gateval.render.sanitize import border, label, link, marker, plain_line
-from gateval.render.wording import ICONS, count
+from gateval.render.wording import ICONS
 
 _REASONS = 20
 

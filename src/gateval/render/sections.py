@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gateval.domain.comparison import EvalComparison
 from gateval.domain.decision import Decision
 from gateval.domain.plan import AgentChange
+from gateval.render.counts import count, listing
 from gateval.render.environment import fill
 from gateval.render.facts import SilentAgent
 from gateval.render.fixture_section import judged
@@ -17,11 +18,9 @@ from gateval.render.wording import (
     ICONS,
     UNVERIFIED_ICON,
     base_score,
-    count,
     delta,
     eval_verdict,
     fixtures_passed,
-    listing,
     next_step,
     score,
 )

@@ -8,24 +8,22 @@ from gateval.domain.comparison import Change
 from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report
 from gateval.render.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.counts import count, listing
 from gateval.render.facts import FixtureFacts, Standing, gather, silent_agents, standing
 from gateval.render.gaps import find_gaps
 from gateval.render.headline import headline
 from gateval.render.labels import label_lines
 from gateval.render.page import Page
+from gateval.render.plan_wording import removed_sentence, revisions
 from gateval.render.reproduce import reproduce_command
 from gateval.render.terminal_sections import fixtures, silent, unmeasured
 from gateval.render.usage import AgentUsage, scripted_models, usage_by_agent
 from gateval.render.wording import (
     base_score,
-    count,
     delta,
     eval_verdict,
     fixtures_passed,
-    listing,
     regressed_title,
-    removed_sentence,
-    revisions,
     score,
 )
 

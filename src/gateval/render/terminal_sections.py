@@ -6,15 +6,14 @@ from collections.abc import Sequence
 
 from gateval.domain.trial import Assessment
 from gateval.domain.verdict import Verdict
+from gateval.render.counts import count, listing
 from gateval.render.facts import FixtureFacts, SilentAgent
 from gateval.render.gaps import Gap
 from gateval.render.page import Page
 from gateval.render.wording import (
     GAP_TITLES,
-    count,
     evidence_icon,
     evidence_mark,
-    listing,
     next_step,
     passes,
     what_happened,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.model_call import Usage
-from gateval.domain.plan import Plan, PlannedEval
 from gateval.domain.report import Report
 from gateval.domain.trial import Side, Trial
+from gateval.render.plan_wording import models_needed
 
 
 class Tokens(NamedTuple):
@@ -77,24 +77,6 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
 def _was_judged(trial: Trial, judged: set[tuple[str, str]]) -> bool:
     """Whether the judge was asked: a trial without assessments never got that far."""
     return (trial.key.eval, trial.key.fixture) in judged and bool(trial.assessments)
-
-
-def judge_questions(planned: PlannedEval) -> int:
-    """Return the judge calls of an Eval when every trial is answered and no verdict repaired."""
-    asked = sum(a.needs_judge for fixture in planned.own_fixtures for a in fixture.assertions)
-    return asked * planned.execution.reps_per_fixture * len(planned.sides)
-
-
-def models_needed(plan: Plan) -> tuple[str, ...]:
-    """Return the models that the planned agents declare first, and their judges, sorted."""
-    names: set[str] = set()
-    for planned in plan.evals:
-        for side in planned.sides:
-            definition = plan.agent(planned.agent, side)
-            names.update(definition.models[:1] if definition else ())
-        if judge_questions(planned):
-            names.add(planned.judge.model or "")
-    return tuple(sorted(names - {""}))
 
 
 def models_used(report: Report) -> tuple[str, ...]:

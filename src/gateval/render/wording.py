@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gateval.domain.comparison import EvalComparison, FixtureComparison
 from gateval.domain.decision import Decision, GateVerdict, ReasonCode, show_passes, show_score
 from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
-from gateval.domain.plan import Baseline, Plan, Removed
+from gateval.domain.plan import Baseline
 from gateval.domain.scoring import EvalScore
 from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Side
 from gateval.domain.verdict import Violation
+from gateval.render.counts import listing
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -38,24 +37,6 @@ _NO_SCORE = {
     Baseline.SAME_AGENT: "agent unchanged",
     Baseline.NONE: "not compared",
 }
-
-
-def count(number: int, noun: str) -> str:
-    """Return `1 trial` or `2 trials`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def listing(names: Sequence[str], most: int = 5) -> str:
-    """Return the first `most` names and how many more there are."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
-
-
-def revisions(plan: Plan) -> str:
-    """Return what is compared with what."""
-    tree = "the working tree, uncommitted changes included"
-    head = tree if plan.head.worktree else plan.head.short
-    return f"head: {head}; base: {plan.base.short if plan.base else 'not compared'}"
 
 
 def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
@@ -160,10 +141,3 @@ def regressed_title(policy: Policy) -> str:
     if policy.regressions is RegressionPolicy.BLOCK:
         return "Regressed"
     return "Regressed, which the policy lets pass"
-
-
-def removed_sentence(removed: Removed) -> str:
-    """Return what head no longer evaluates, and where it stood."""
-    place = f"{removed.place.file}:{removed.place.line}"
-    of = f" of {removed.eval}" if removed.kind == "fixture" else ""
-    return f"{removed.kind} {removed.name}{of}, which stood at {place}"

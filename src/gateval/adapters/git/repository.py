@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gateval.adapters.git.fetch import Fetcher
     from gateval.adapters.git.records import GitRecords
     from gateval.adapters.git.remote import Remote
+    from gateval.domain.merge_group import Landed
     from gateval.domain.plan import Revision
-    from gateval.domain.trigger import Landed
     from gateval.ports.records import RecordFile, Stored
 
 

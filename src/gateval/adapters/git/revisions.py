@@ -12,8 +12,8 @@ from gateval.domain.paths import show_path
 from gateval.errors import GatevalError, RepositoryError, UsageError
 
 if TYPE_CHECKING:
+    from gateval.domain.merge_group import Landed
     from gateval.domain.plan import Revision
-    from gateval.domain.trigger import Landed
 
 _FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -70,7 +70,7 @@ def merge_base(git: Git, one: str, other: str) -> str | None:
 
 def landed(git: Git, old: str, new: str) -> tuple[Landed, ...]:
     """Return the newest hundred commits of `old..new` along first parents."""
-    from gateval.domain.trigger import Landed
+    from gateval.domain.merge_group import Landed
 
     check_name(old)
     check_name(new)
