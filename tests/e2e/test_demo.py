@@ -14,10 +14,10 @@ import pytest
 
 from examples.demo import build, environment
 from gateval.domain.comparison import Change
-from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report, make_report
 from gateval.domain.trial import Outcome, Side, Trial
 from gateval.domain.verdict import Violation
+from gateval.domain.verdicts import GateVerdict
 from gateval.render.stage import load_results
 from tests.helpers.command import candidate_processes
 

@@ -11,14 +11,20 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
-from gateval.domain.audit import AuditEvent, AuditKind, AuditPerson, AuditRun, LabelUse
+from gateval.domain.audit import AuditEvent, AuditKind, AuditRun
 from gateval.domain.audit_chain import append, read_log
 from gateval.domain.audited import Occurrence, about_record
 from gateval.domain.decision import Decision, with_labels
 from gateval.domain.history import HistoryRecord, record_of
 from gateval.domain.report import Report, make_report
-from gateval.domain.rulings.facts import GateLabel
-from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus
+from gateval.domain.rulings.ruling import (
+    AuditPerson,
+    GateLabel,
+    LabelUse,
+    Ruling,
+    Rulings,
+    RulingStatus,
+)
 from gateval.domain.stamp import BORDER, MARKER, Marked, Stamp, mark, read_mark
 from gateval.render.announcement import announce
 from gateval.render.audit import entry_line, log_line, summary_section

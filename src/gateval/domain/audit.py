@@ -14,6 +14,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.bounded import LongText, ShortText, first_of
 from gateval.domain.comparison import Comparison
+from gateval.domain.rulings.ruling import LabelUse
 from gateval.domain.verdicts import EvalsVerdict
 
 SHA = r"^[0-9a-f]{40,64}$"
@@ -42,27 +43,6 @@ class AuditKind(StrEnum):
     BAR_ACCEPTED = "bar-accepted"
     NOT_EVALUATED = "not-evaluated"
     VERDICT = "verdict"
-
-
-class AuditPerson(Value):
-    """Who: the forge's login and number, and the role in the repository, as the forge has them."""
-
-    login: ShortText
-    id: int | None = None
-    role: ShortText = ""
-
-
-class LabelUse(Value):
-    """A label as somebody put it on. `event` is the forge's id of that; `applied_at` its time.
-
-    `own` marks the pull request's author, who then let through their own change.
-    """
-
-    name: ShortText
-    by: AuditPerson
-    applied_at: ShortText = ""
-    event: ShortText = ""
-    own: bool = False
 
 
 class FailingEval(Value):

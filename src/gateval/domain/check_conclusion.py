@@ -8,7 +8,7 @@ is a verdict: run it again, provide a key, have a maintainer start the trusted r
 from __future__ import annotations
 
 from gateval.domain.check_run import Conclusion
-from gateval.domain.decision import GateVerdict
+from gateval.domain.verdicts import GateVerdict
 
 CONCLUSIONS = {
     GateVerdict.PASS: Conclusion.SUCCESS,

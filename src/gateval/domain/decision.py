@@ -12,9 +12,9 @@ from typing import Literal
 from gateval.domain.base import Value
 from gateval.domain.comparison import Comparison
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.reasons import all_reasons, may_pass_judge_errors, show_passes, show_score
+from gateval.domain.reasons import all_reasons
 from gateval.domain.results import Results
-from gateval.domain.rulings.rules import NO_RULINGS, Ruling, Rulings
+from gateval.domain.rulings.ruling import NO_RULINGS, Ruling, Rulings
 from gateval.domain.verdicts import (
     EXIT_CODES,
     PRECEDENCE,
@@ -23,20 +23,6 @@ from gateval.domain.verdicts import (
     GateVerdict,
     ReasonCode,
 )
-
-__all__ = [
-    "EXIT_CODES",
-    "PRECEDENCE",
-    "Decision",
-    "DecisionReason",
-    "GateVerdict",
-    "ReasonCode",
-    "decide",
-    "may_pass_judge_errors",
-    "show_passes",
-    "show_score",
-    "with_labels",
-]
 
 
 class Decision(Value):

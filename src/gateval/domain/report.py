@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gateval.domain.comparison import Comparison, compare
 from gateval.domain.decision import Decision, decide
 from gateval.domain.results import Results
-from gateval.domain.rulings.rules import NO_RULINGS, Ruling, Rulings
+from gateval.domain.rulings.ruling import NO_RULINGS, Ruling, Rulings
 
 
 class Report(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gateval.domain.decision import Decision, GateVerdict
+from gateval.domain.decision import Decision
 from gateval.domain.plan import Plan
 from gateval.domain.trigger import Trust
+from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED
 
 UNVERIFIED_GATE = "unverified"

@@ -20,8 +20,9 @@ from gateval.gateway.upstream import Upstream
 from gateval.ports.model_calls import ModelCallError
 from gateval.wire.base import WireError, WireFormat
 from gateval.wire.json_text import read_object, write_json
-from gateval.wire.registry import STREAM_FORMATS, WIRE_FORMATS
+from gateval.wire.registry import WIRE_FORMATS
 from gateval.wire.sse import write_event
+from gateval.wire.streams import STREAM_FORMATS
 
 
 class Reply(NamedTuple):

@@ -10,14 +10,8 @@ from gateval.domain.audit import AuditEntry
 from gateval.domain.audit_chain import read_log
 from gateval.domain.bounded import LONG
 from gateval.domain.forge import Comment, PullRequest
-from gateval.domain.rulings.facts import (
-    GateLabel,
-    LabelEvent,
-    LabelFacts,
-    Payload,
-    Push,
-    newest_use,
-)
+from gateval.domain.rulings.facts import LabelEvent, LabelFacts, Payload, Push, newest_use
+from gateval.domain.rulings.ruling import GateLabel
 from gateval.domain.trigger import PullRequestSubject, Trigger
 from gateval.errors import ForgeError, RecordsError
 from gateval.ports.forge import Forge

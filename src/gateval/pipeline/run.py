@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import Results, RunInfo, sort_trials
-from gateval.domain.rulings.rules import NO_RULINGS, Rulings
+from gateval.domain.rulings.ruling import NO_RULINGS, Rulings
 from gateval.domain.trial import Trial
 
 if TYPE_CHECKING:

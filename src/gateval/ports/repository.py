@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from gateval.domain.merge_group import Landed
 from gateval.domain.plan import Revision
 from gateval.domain.tree import Entry
+
+if TYPE_CHECKING:
+    from gateval.domain.merge_group import Landed
 
 
 class Repository(Protocol):

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from gateval.domain.check_run import TITLE_LIMIT, Annotation, AnnotationLevel
 from gateval.domain.comparison import EvalComparison
-from gateval.domain.decision import GateVerdict
 from gateval.domain.place import Place
 from gateval.domain.report import Report
 from gateval.domain.scoring import Meets
 from gateval.domain.trial import Assessment
+from gateval.domain.verdicts import GateVerdict
 from gateval.render.facts import FixtureFacts, Standing, gather, standing
 from gateval.render.sanitize import label, xml_text
 from gateval.render.wording import eval_verdict, passes, score, what_happened

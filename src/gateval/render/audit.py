@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind, LabelUse
+from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.base import ascii_json
 from gateval.domain.quoting import quote
+from gateval.domain.rulings.ruling import LabelUse
 from gateval.render.sanitize import code, inline, plain_line
 
 LINE = 600

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.comparison import EvalComparison
-from gateval.domain.decision import GateVerdict, show_score
 from gateval.domain.plan import Lowered, PlannedEval
+from gateval.domain.reasons import show_score
 from gateval.domain.report import Report
 from gateval.domain.scoring import Meets
+from gateval.domain.verdicts import GateVerdict
 
 _MEETS = {
     Meets.YES: "which head meets",

@@ -5,9 +5,9 @@ Equal trials give equal bytes: nothing in here depends on a clock, a run id or a
 
 from __future__ import annotations
 
-from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report
-from gateval.domain.rulings.facts import GateLabel
+from gateval.domain.rulings.ruling import GateLabel
+from gateval.domain.verdicts import GateVerdict
 from gateval.render.counts import listing
 from gateval.render.environment import fill
 from gateval.render.fitting import fit, size

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gateval.domain.decision import DecisionReason, GateVerdict, ReasonCode
 from gateval.domain.report import Report
+from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.bar import shown_evals
 from gateval.render.counts import count, listing
 

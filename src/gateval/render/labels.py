@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gateval.domain.decision import Decision, GateVerdict
-from gateval.domain.rulings.facts import GateLabel
-from gateval.domain.rulings.rules import Ruling, RulingStatus
+from gateval.domain.decision import Decision
+from gateval.domain.rulings.ruling import GateLabel, Ruling, RulingStatus
+from gateval.domain.verdicts import GateVerdict
 from gateval.render.counts import count
 
 _COUNTS = {

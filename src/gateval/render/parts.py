@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gateval.domain.comparison import Change
-from gateval.domain.decision import PRECEDENCE
 from gateval.domain.report import Report
+from gateval.domain.verdicts import PRECEDENCE
 from gateval.render import sections
 from gateval.render.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.counts import listing

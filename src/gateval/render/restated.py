@@ -5,9 +5,10 @@ from __future__ import annotations
 from gateval.domain.announcement import Announcement
 from gateval.domain.check_conclusion import conclude
 from gateval.domain.check_run import TITLE_LIMIT
-from gateval.domain.decision import Decision, show_score
+from gateval.domain.decision import Decision
 from gateval.domain.history import HistoryRecord
-from gateval.domain.rulings.facts import GateLabel
+from gateval.domain.reasons import show_score
+from gateval.domain.rulings.ruling import GateLabel
 from gateval.render.counts import count
 from gateval.render.environment import fill
 from gateval.render.frame import Frame

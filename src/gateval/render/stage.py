@@ -8,7 +8,7 @@ out.
 from __future__ import annotations
 
 import json
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
@@ -17,9 +17,11 @@ from gateval.domain.base import Value
 from gateval.domain.plan import Plan
 from gateval.domain.results import Results
 from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
-from gateval.domain.trigger import Trigger
 from gateval.errors import StageFileError
 from gateval.render.sanitize import plain_line
+
+if TYPE_CHECKING:
+    from gateval.domain.trigger import Trigger
 
 PLAN_LIMIT = 64 * 1024 * 1024
 """Bytes of a plan."""
@@ -66,6 +68,8 @@ def load_results(data: bytes, name: str = "The file of results") -> Results:
 
 def load_trigger(data: bytes, name: str = "The trigger") -> Trigger:
     """Read a trigger; raise `StageFileError`, which calls it `name`."""
+    from gateval.domain.trigger import Trigger
+
     return _load(data, name, Trigger, "trigger.v1", TRIGGER_LIMIT)
 
 

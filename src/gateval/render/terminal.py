@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.comparison import Change
-from gateval.domain.decision import GateVerdict
 from gateval.domain.report import Report
+from gateval.domain.verdicts import GateVerdict
 from gateval.render.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.counts import count, listing
 from gateval.render.facts import FixtureFacts, Standing, gather, silent_agents, standing

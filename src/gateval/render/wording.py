@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from gateval.domain.comparison import EvalComparison, FixtureComparison
-from gateval.domain.decision import Decision, GateVerdict, ReasonCode, show_passes, show_score
+from gateval.domain.decision import Decision
 from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
 from gateval.domain.plan import Baseline
+from gateval.domain.reasons import show_passes, show_score
 from gateval.domain.scoring import EvalScore
 from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Side
 from gateval.domain.verdict import Violation
+from gateval.domain.verdicts import GateVerdict, ReasonCode
 from gateval.render.counts import listing
 
 MINUS = "\N{MINUS SIGN}"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.decision import GateVerdict
 from gateval.domain.plan import Plan
 from gateval.domain.report import make_report
 from gateval.domain.results import Results
+from gateval.domain.verdicts import GateVerdict
 from gateval.errors import InvalidManifests, RepositoryError
 from gateval.pipeline.library import Library
 from tests.helpers.repo import Repo

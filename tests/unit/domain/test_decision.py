@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.decision import GateVerdict, ReasonCode, show_passes, show_score
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
+from gateval.domain.reasons import show_passes, show_score
 from gateval.domain.report import make_report
 from gateval.domain.results import Results
 from gateval.domain.scoring import FixtureScore
 from gateval.domain.trial import Cause, Outcome
+from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import edit, make, make_results, replace
 
 FAIL, INCOMPLETE = GateVerdict.FAIL, GateVerdict.INCOMPLETE

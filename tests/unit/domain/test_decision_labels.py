@@ -6,13 +6,19 @@ from itertools import product
 
 import pytest
 
-from gateval.domain.audit import AuditPerson, LabelUse
 from gateval.domain.check_conclusion import conclude
 from gateval.domain.check_run import Conclusion
-from gateval.domain.decision import EXIT_CODES, GateVerdict, with_labels
+from gateval.domain.decision import with_labels
 from gateval.domain.report import make_report
-from gateval.domain.rulings.facts import GateLabel
-from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus
+from gateval.domain.rulings.ruling import (
+    AuditPerson,
+    GateLabel,
+    LabelUse,
+    Ruling,
+    Rulings,
+    RulingStatus,
+)
+from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from tests.helpers.reports import make_results
 
 ROWS = {

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gateval.domain.audit import AuditRun
 from gateval.domain.base import ascii_json
 from gateval.domain.check_run import CheckRun
-from gateval.domain.decision import PRECEDENCE, GateVerdict
 from gateval.domain.history import (
     BYTES_KEPT,
     LISTED,
@@ -28,6 +27,7 @@ from gateval.domain.history import (
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.report import make_report
 from gateval.domain.results import Results
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict
 from gateval.errors import RecordsError
 from tests.helpers.hostile import ATTACK, hostile_results
 from tests.helpers.reports import make_results

@@ -8,19 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.audit import AuditKind, AuditPerson, LabelUse
+from gateval.domain.audit import AuditKind
 from gateval.domain.audit_chain import append, read_log
 from gateval.domain.forge import Comment
 from gateval.domain.manifests.gate_config import BypassPolicy
-from gateval.domain.rulings.facts import (
-    Account,
+from gateval.domain.rulings.facts import Account, LabelEvent, LabelFacts, Payload, Push
+from gateval.domain.rulings.rules import rule_on
+from gateval.domain.rulings.ruling import (
+    AuditPerson,
     GateLabel,
-    LabelEvent,
-    LabelFacts,
-    Payload,
-    Push,
+    LabelUse,
+    Ruling,
+    Rulings,
+    RulingStatus,
 )
-from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus, rule_on
 from tests.helpers.audit_events import event as audit_event
 
 HEAD, OLD = "a" * 40, "b" * 40

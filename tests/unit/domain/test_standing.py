@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.decision import EXIT_CODES, Decision, GateVerdict
+from gateval.domain.decision import Decision
 from gateval.domain.place import Place
 from gateval.domain.plan import AgentChange, ChangeKind, Lowered, Plan, Reason, Revision
 from gateval.domain.standing import exit_code, unverified
 from gateval.domain.trigger import Trust
+from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 
 NOTHING = Plan(head=Revision(name="x", commit="1" * 40, tree="2" * 40), nothing="Nothing.")
 LEFT_ALONE = NOTHING.model_copy(

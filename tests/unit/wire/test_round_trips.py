@@ -23,8 +23,9 @@ from gateval.domain.model_call import (
     Usage,
 )
 from gateval.wire.base import WireError
-from gateval.wire.registry import STREAM_FORMATS, WIRE_FORMATS
+from gateval.wire.registry import WIRE_FORMATS
 from gateval.wire.sse import SseEvent, SseReader, write_event
+from gateval.wire.streams import STREAM_FORMATS
 
 # A loaded machine is slow, which says nothing about the code.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)

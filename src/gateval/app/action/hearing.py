@@ -15,8 +15,8 @@ from gateval.app.action.scene import Scene
 from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.forge import PullRequest
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.rulings.facts import GateLabel
-from gateval.domain.rulings.rules import Ruling, Rulings, RulingStatus, rule_on
+from gateval.domain.rulings.rules import rule_on
+from gateval.domain.rulings.ruling import GateLabel, Ruling, Rulings, RulingStatus
 from gateval.domain.trigger import Trigger
 from gateval.errors import ForgeError, GatevalError
 from gateval.pipeline.labels import (

@@ -15,7 +15,7 @@ from gateval.domain.history import HistoryRecord, outdated, overtaken, plan_dige
 from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan import Plan
 from gateval.domain.report import Report
-from gateval.domain.rulings.facts import GateLabel
+from gateval.domain.rulings.ruling import GateLabel
 from gateval.domain.trigger import Labeled, PullRequestSubject, Trigger
 from gateval.errors import GatevalError
 from gateval.formats.action_inputs import Step

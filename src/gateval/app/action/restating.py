@@ -9,11 +9,11 @@ from gateval.app.action.verdict import frame_of, publish_case
 from gateval.domain.audited import about_record
 from gateval.domain.check_conclusion import conclude
 from gateval.domain.check_run import CheckRun
-from gateval.domain.decision import EXIT_CODES, Decision, with_labels
+from gateval.domain.decision import Decision, with_labels
 from gateval.domain.history import HistoryRecord
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.rulings.facts import GateLabel
-from gateval.domain.verdicts import DecisionReason, GateVerdict
+from gateval.domain.rulings.ruling import GateLabel
+from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 
 
 def restate(case: Case, policy: Policy, record: HistoryRecord, check: CheckRun | None) -> Ending:

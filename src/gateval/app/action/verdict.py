@@ -12,12 +12,12 @@ from gateval.app.action.keeping import keep_verdict
 from gateval.domain.announcement import Announcement
 from gateval.domain.audit import AuditEntry, AuditKind
 from gateval.domain.audited import about_report
-from gateval.domain.decision import GateVerdict
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.report import Report
 from gateval.domain.results import Results
-from gateval.domain.rulings.facts import GateLabel
+from gateval.domain.rulings.ruling import GateLabel
 from gateval.domain.standing import exit_code, unverified
+from gateval.domain.verdicts import GateVerdict
 from gateval.pipeline.run import report_on
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication

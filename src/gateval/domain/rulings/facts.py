@@ -7,7 +7,6 @@ whatever its author wrote.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import StringConstraints
@@ -15,16 +14,10 @@ from pydantic import StringConstraints
 from gateval.domain.audit import TIME, AuditEntry
 from gateval.domain.base import Value
 from gateval.domain.forge import SHA_PATTERN, Comment
+from gateval.domain.rulings.ruling import GateLabel
 
 Instant = Annotated[str, StringConstraints(pattern=TIME)]
 """UTC to the second, `2026-11-20T09:30:00Z`: two of them compare as texts."""
-
-
-class GateLabel(StrEnum):
-    """The labels that the gate obeys, spelt exactly so."""
-
-    BYPASS = "force-eval-bypass"
-    ACCEPT_BAR = "accept-bar-change"
 
 
 class Account(Value):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.forge import Comment
-from gateval.domain.rulings.facts import GateLabel
+from gateval.domain.rulings.ruling import GateLabel
 
 
 def find_reason(label: GateLabel, comments: Sequence[Comment], *, login: str, since: str) -> str:

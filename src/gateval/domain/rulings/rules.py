@@ -7,75 +7,16 @@ order matters: a label from before a push is ended, whoever put it on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import NamedTuple
 
-from pydantic import Field
-
-from gateval.domain.audit import AuditEntry, AuditKind, AuditPerson, LabelUse
-from gateval.domain.base import Value
-from gateval.domain.bounded import LongText
+from gateval.domain.audit import AuditEntry, AuditKind
 from gateval.domain.manifests.gate_config import BypassPolicy
-from gateval.domain.rulings.facts import GateLabel, LabelEvent, LabelFacts, newest_use, use_before
+from gateval.domain.rulings.facts import LabelEvent, LabelFacts, newest_use, use_before
 from gateval.domain.rulings.reason import find_reason
+from gateval.domain.rulings.ruling import AuditPerson, LabelUse, Ruling, RulingStatus
 
 AGAIN = "Take the label off and put it on again to let this revision through."
 """What to do when a label is not, or not for certain, about the present head."""
-
-
-class RulingStatus(StrEnum):
-    """What became of a label: it counts, it does not, or a push has ended it."""
-
-    GRANTED = "granted"
-    DENIED = "denied"
-    ENDED = "ended"
-
-
-class Ruling(Value):
-    """What the gate says about a label that is on the pull request.
-
-    `why` is a sentence, empty when granted. `reason` is what the person said. `entry` and `hash`
-    name the entry of the audit log, once it is written (0 and empty before). `head` is the commit
-    of `pull_request` that the label is about.
-    """
-
-    label: GateLabel
-    status: RulingStatus
-    use: LabelUse
-    reason: LongText = ""
-    why: LongText = ""
-    entry: int = Field(default=0, ge=0)
-    hash: str = ""
-    pull_request: int = Field(default=0, ge=0)
-    head: str = ""
-
-    @property
-    def granted(self) -> bool:
-        """Whether the label counts."""
-        return self.status is RulingStatus.GRANTED
-
-
-class Rulings(Value):
-    """What became of every label of the gate's on a pull request, or on those of a merge group."""
-
-    found: tuple[Ruling, ...] = ()
-
-    @property
-    def bypass(self) -> Ruling | None:
-        """The bypass if it counts: each one that is there has to."""
-        return self._counting(GateLabel.BYPASS)
-
-    @property
-    def bar(self) -> Ruling | None:
-        """The acceptance of a lowered bar, if it counts."""
-        return self._counting(GateLabel.ACCEPT_BAR)
-
-    def _counting(self, label: GateLabel) -> Ruling | None:
-        mine = [ruling for ruling in self.found if ruling.label is label]
-        return mine[-1] if mine and all(ruling.granted for ruling in mine) else None
-
-
-NO_RULINGS = Rulings()
 
 
 def rule_on(facts: LabelFacts, policy: BypassPolicy) -> Ruling:

@@ -1,0 +1,18 @@
+"""The stream of every wire format, by name. Only candidates that call models themselves need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gateval.wire import (
+    anthropic_stream,
+    openai_chat_stream,
+    responses_stream,
+)
+from gateval.wire.base import StreamFormat
+
+STREAM_FORMATS: Mapping[str, StreamFormat] = {
+    "openai-chat": openai_chat_stream,
+    "openai-responses": responses_stream,
+    "anthropic-messages": anthropic_stream,
+}
