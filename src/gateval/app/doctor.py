@@ -103,7 +103,7 @@ def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Itera
     try:
         repository.resolve("HEAD")
         branch = repository.default_branch()
-        joined = branch is not None and repository.merge_base("HEAD", branch) is not None
+        joined = branch is not None and bool(repository.merge_bases("HEAD", branch))
     except GatevalError as error:
         yield Finding(Health.PROBLEM, "history", error.message, error.hint)
         return

@@ -2,18 +2,21 @@
 
 With `watch`, the files it matches; without, for a runtime that starts a process, every tracked
 file under `cwd` and tracked paths named in `setup` and `command`. What a symbolic link in there
-points to belongs to it. The manifest itself counts by its meaning, and so do other manifests that
-happen to stand in the same folder: they are no code, and no candidate gets them (`is_hidden`).
+points to belongs to it, and so does every link on the way. The manifest itself counts by its
+meaning, and so do other manifests that happen to stand in the same folder: they are no code, and no
+candidate gets them (`is_hidden`).
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from gateval.domain.base import digest
+from gateval.domain.links import walk_links
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.paths import resolve_path
 from gateval.domain.patterns import has_wildcard, match_any
@@ -42,7 +45,7 @@ class Closure:
         """Whether a file at this path belongs to the closure, present or not."""
         if self.hidden(path):
             return False
-        if any(_under(path, root) for root in self.roots):
+        if _under(path, self.roots):
             return True
         return bool(self.patterns) and self.watched(path)
 
@@ -104,28 +107,60 @@ def _process_roots(agent: Agent, snapshot: Snapshot) -> set[str]:
     cwd = working_directory(agent)
     if runtime is None or cwd is None:
         return set()
-    named = (resolve_path(cwd, word) for word in (*runtime.setup, *runtime.command))
-    return {cwd, *(path for path in named if path and path in snapshot.tree)}
+    words = (*runtime.setup, *runtime.command)
+    return {cwd, *(path for word in words for path in _named(cwd, word, snapshot))}
+
+
+def _named(cwd: str, word: str, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the tracked paths that a word of a command line names, also behind `--option=`."""
+    for text in (word, word.partition("=")[2]):
+        path = resolve_path(cwd, text) if text else None
+        if not path:
+            continue
+        _, end = walk_links(path, snapshot.links)
+        if path in snapshot.tree or end in snapshot.tree:
+            yield path
+        passed, real = walk_links(f"{cwd}/{text}", snapshot.links)
+        if real and real != end and real in snapshot.tree:  # `..` behind a link
+            yield from passed
+            yield real
 
 
 def _follow_links(closure: Closure, links: Mapping[str, str]) -> Closure:
-    """Add what symbolic links inside the closure point to, until nothing new comes."""
+    """Add where symbolic links lead that stand in the closure or on the way to a root.
+
+    The links that are passed on the way belong to it, too: another target leads elsewhere.
+    """
+    if not links:
+        return closure
     roots = set(closure.roots)
-    while True:
-        grown = Closure(closure.folder, frozenset(roots), closure.patterns, closure.hidden)
-        found = set(_targets(grown, links)) - roots
-        if not found:
-            return grown
-        roots |= found
+    passed: set[str] = set()
+    names = sorted(links)
+    todo = [*closure.roots, *(path for path in names if closure.covers(path))]
+    followed = set()
+    while todo:
+        path = todo.pop()
+        if path in followed or closure.hidden(path):
+            continue
+        followed.add(path)
+        on_the_way, end = walk_links(path, links)
+        passed.update(on_the_way)
+        if on_the_way and end is not None and not _under(end, roots):
+            roots.add(end)
+            todo += _inside(end, names)
+    return Closure(closure.folder, frozenset(roots | passed), closure.patterns, closure.hidden)
 
 
-def _targets(closure: Closure, links: Mapping[str, str]) -> Iterable[str]:
-    for path, target in links.items():
-        if closure.covers(path) and not target.startswith("/"):
-            resolved = resolve_path(path.rpartition("/")[0], target)
-            if resolved:
-                yield resolved
+def _inside(folder: str, names: Sequence[str]) -> Sequence[str]:
+    """Those of the sorted names that stand in the folder; "" is the root."""
+    if not folder:
+        return names
+    return names[bisect_left(names, f"{folder}/") : bisect_left(names, f"{folder}0")]
 
 
-def _under(path: str, root: str) -> bool:
-    return not root or path == root or path.startswith(root + "/")
+def _under(path: str, roots: Collection[str]) -> bool:
+    """Whether a path is one of the roots or lies below one."""
+    if "" in roots or path in roots:
+        return True
+    ends = (at for at, char in enumerate(path) if char == "/")
+    return any(path[:end] in roots for end in ends)

@@ -1,4 +1,4 @@
-"""Symbolic links of an export: none may lead out of it, not even by way of others. Pure."""
+"""Symbolic links of a revision: where they lead, and that none leads out of an export. Pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,41 @@ MOST_HOPS = 40
 
 TEXT_LIMIT = 1024 * 1024
 """Characters of all link targets together; bounds the time of the check."""
+
+
+PATH_LIMIT = 4096
+"""Bytes of a path, beyond which Linux follows no link (PATH_MAX)."""
+
+
+def walk_links(path: str, targets: Mapping[str, str]) -> tuple[list[str], str | None]:
+    """Follow a path from the root as the kernel would, over all links on the way.
+
+    Return these links, in order, and where the path ends; None if it leads out of the root or over
+    more than `MOST_HOPS` links. `targets` is as in `check_links`.
+    """
+    left = path.split("/")[::-1]
+    here: list[str] = []
+    passed: list[str] = []
+    while left:
+        part = left.pop()
+        if part in {"", "."}:
+            continue
+        if part == "..":
+            if not here:
+                return passed, None
+            here.pop()
+            continue
+        here.append(part)
+        spot = "/".join(here)
+        target = targets.get(spot)
+        if target is None:
+            continue
+        passed.append(spot)
+        if len(passed) > MOST_HOPS or len(target) > PATH_LIMIT or target.startswith("/"):
+            return passed, None
+        here.pop()
+        left += target.split("/")[::-1]
+    return passed, "/".join(here)
 
 
 def check_links(targets: Mapping[str, str]) -> None:

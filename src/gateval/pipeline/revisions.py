@@ -79,13 +79,18 @@ def confirm_revisions(repository: Repository, plan: Plan) -> None:
 
 
 def common_ancestor(repository: Repository, tip: Revision, head: Revision) -> Revision:
-    """Return the merge-base of two revisions. Raises `RepositoryError` when they share none."""
+    """Return the merge-base of two revisions, or the tip itself where there are several of them.
+
+    Of several, no single one says what a merge would change: what is in head as it was in one of
+    them may undo what the other brought. What equals the tip is not changed by any merge. Raises
+    `RepositoryError` when they share none.
+    """
     if tip.commit is None or head.commit is None or tip.commit == head.commit:
         return tip
-    found = repository.merge_base(tip.commit, head.commit)
-    if found is None:
+    found = repository.merge_bases(tip.commit, head.commit)
+    if not found:
         raise RepositoryError(
             f"{head.name} and {tip.name} share no history, so there is nothing to compare.",
             hint="Name another base: --base REV.",
         )
-    return tip if found == tip.commit else repository.resolve(found)
+    return tip if len(found) > 1 or found[0] == tip.commit else repository.resolve(found[0])

@@ -31,8 +31,11 @@ class Repository(Protocol):
     def default_branch(self) -> str | None:
         """The name to resolve for the default branch's tip, or None when there is no telling."""
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The best common ancestor of two commits, or None when they share no history."""
+    def merge_bases(self, one: str, other: str) -> tuple[str, ...]:
+        """The best common ancestors of two commits; none when they share no history.
+
+        There are several where branches were merged into each other crosswise.
+        """
 
     def landed(self, old: str, new: str) -> tuple[Landed, ...]:
         """The commits that `new` adds to `old` along first parents, oldest last.

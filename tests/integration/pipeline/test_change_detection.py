@@ -202,6 +202,75 @@ def test_what_a_link_points_to_belongs_to_the_closure(shop: Repo) -> None:
     assert reasons(plan_of(shop, base="change2")) == ["shared/money.py changed"]
 
 
+ROUNDABOUT: dict[str, tuple[str, str, dict[str, str]]] = {
+    "a link over a linked folder": (
+        ".",
+        "run.py",
+        {"agents/run.py": "../links/dir/run.py", "links/dir": "../real"},
+    ),
+    "a link that goes up behind a link": (
+        ".",
+        "run.py",
+        {"agents/run.py": "../links/deep/../run.py", "links/deep": "../real/deep"},
+    ),
+    "a word over a linked folder": (".", "../links/dir/run.py", {"links/dir": "../real"}),
+    "a word that goes up behind a link": (
+        ".",
+        "../links/deep/../run.py",
+        {"links/deep": "../real/deep"},
+    ),
+    "a word with the name of an option": (".", "--main=../real/run.py", {}),
+    "a working directory below a linked folder": ("../links/up/real", "run.py", {"links/up": ".."}),
+    "a link to the whole repository": (".", "all/real/run.py", {"agents/all": ".."}),
+    "a link over another that changes": (
+        ".",
+        "run.py",
+        {"agents/run.py": "../links/dir/run.py", "links/dir": "../real"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ROUNDABOUT)
+def test_no_way_round_over_links_leads_out_of_the_closure(shop: Repo, case: str) -> None:
+    cwd, word, links = ROUNDABOUT[case]
+    shop.checkout("main")
+    runtime = f"runtime: {{type: command, cwd: {cwd}, command: [python3, {word}]}}"
+    shop.write("agents/support.yaml", AGENT.replace("  tools:", f"  {runtime}\n  tools:"))
+    for path in ("real/run.py", "real/deep/also.py", "decoy/run.py"):
+        shop.write(path, "print('hi')\n")
+    for path, target in links.items():
+        shop.link(path, target)
+    shop.commit()
+    shop.branch("roundabout")
+    expected = "real/run.py changed"
+    if "changes" in case:
+        shop.delete("links/dir")
+        shop.link("links/dir", "../decoy")
+        expected = "links/dir changed"
+    else:
+        shop.write("real/run.py", "print('bye')\n")
+    shop.commit()
+    assert expected in reasons(plan_of(shop, base="main"))
+
+
+def test_folders_linked_to_each_other_in_a_row_all_belong(shop: Repo) -> None:
+    """Folders of which each leads to the next."""
+    files = {f"chain/d{number}/code.py": "x = 1\n" for number in range(1_000)}
+    shop.checkout("main")
+    shop.write("agents/support.yaml", PROGRAM)
+    shop.write("src/run.py")
+    shop.commit()
+    shop.commit_many(files)
+    for number in range(999):
+        shop.link(f"chain/d{number}/next", f"../d{number + 1}")
+    shop.link("agents/first", "../chain/d0")
+    shop.commit()
+    shop.branch("far")
+    shop.write("chain/d999/code.py", "x = 2\n")
+    shop.commit()
+    assert reasons(plan_of(shop, base="main")) == ["chain/d999/code.py changed"]
+
+
 def test_a_submodule_in_the_closure_counts_and_is_warned_of(shop: Repo) -> None:
     build_program(shop)
     vendored = f"160000,{shop.id('main')},agents/vendored"
@@ -312,6 +381,39 @@ def test_the_merge_base_is_compared_not_the_tip(shop: Repo) -> None:
     assert plan.base is not None
     assert plan.base_tip is not None
     assert plan.base_tip.commit == tip != plan.base.commit
+
+
+@pytest.mark.parametrize("newer", ["the branch", "the target"])
+def test_of_several_merge_bases_none_hides_what_a_merge_brings_back(shop: Repo, newer: str) -> None:
+    """A branch from before a fix, merged crosswise, restores what the fix replaced."""
+    start = shop.id("main")
+
+    def fix() -> str:
+        shop.checkout("main")
+        shop.write("agents/prompts/support.md", "Better.\n")
+        return shop.commit("Fix the prompt")
+
+    def other() -> str:
+        shop.branch("other", start)
+        shop.write("README.md", "Nothing relevant.\n")
+        return shop.commit("Other")
+
+    steps = (fix, other) if newer == "the branch" else (other, fix)
+    commits = {step: step() for step in steps}
+    shop.checkout("main")
+    shop.git("merge", "--quiet", "--no-ff", "--message=Other", commits[other])
+    shop.branch("crosswise", commits[other])
+    shop.git("merge", "--quiet", "--no-ff", "--no-commit", commits[fix])
+    shop.write("agents/prompts/support.md", PROMPT)
+    shop.commit("Merge the fix, but not really")
+    plan = plan_of(shop)
+    assert reasons(plan) == ["agents/prompts/support.md spec.system"]
+    assert evals(plan) == ["support-eval"]
+    assert plan.base is not None
+    assert plan.base.commit == shop.id("main")
+    shop.checkout("main")
+    shop.git("merge", "--quiet", "--no-ff", "--message=Crosswise", "crosswise")
+    assert (shop.path / "agents/prompts/support.md").read_text() == PROMPT, "so it had to be seen"
 
 
 def test_rules_come_from_the_base_tip(shop: Repo) -> None:

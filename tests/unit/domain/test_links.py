@@ -4,8 +4,32 @@ import time
 
 import pytest
 
-from gateval.domain.links import MOST_HOPS, TEXT_LIMIT, check_links
+from gateval.domain.links import MOST_HOPS, PATH_LIMIT, TEXT_LIMIT, check_links, walk_links
 from gateval.errors import RepositoryError
+
+
+@pytest.mark.parametrize(
+    ("path", "targets", "expected"),
+    [
+        ("a/b", {}, ([], "a/b")),
+        ("./a//b/../c", {}, ([], "a/c")),
+        ("", {}, ([], "")),
+        ("../a", {}, ([], None)),
+        ("a", {"a": "b/c"}, (["a"], "b/c")),
+        ("a/x", {"a": "b", "b": "d/e"}, (["a", "b"], "d/e/x")),
+        ("a/../x", {"a": "d/e"}, (["a"], "d/x")),
+        ("d/up/x", {"d/up": ".."}, (["d/up"], "x")),
+        ("a", {"a": "/b"}, (["a"], None)),
+        ("a", {"a": "../b"}, (["a"], None)),
+        ("a", {"a": "b" * (PATH_LIMIT + 1)}, (["a"], None)),
+        ("a", {"a": "a"}, (["a"] * (MOST_HOPS + 1), None)),
+        ("a", {"a": "./a/x"}, (["a"] * (MOST_HOPS + 1), None)),
+    ],
+)
+def test_a_path_is_followed_over_links(
+    path: str, targets: dict[str, str], expected: tuple[list[str], str | None]
+) -> None:
+    assert walk_links(path, targets) == expected
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,9 @@ class GitRepository:
         """The default branch's name, or None when there is no telling."""
         return revisions.default_branch(self._git)
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The best common ancestor, or None when the two commits share no history."""
-        return revisions.merge_base(self._git, one, other)
+    def merge_bases(self, one: str, other: str) -> tuple[str, ...]:
+        """The best common ancestors; none when the two commits share no history."""
+        return revisions.merge_bases(self._git, one, other)
 
     def landed(self, old: str, new: str) -> tuple[Landed, ...]:
         """The commits between two, along first parents, newest first."""

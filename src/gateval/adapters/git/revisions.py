@@ -53,19 +53,19 @@ def check_name(name: str) -> None:
         raise UsageError(f"The revision name {show_path(name)} is not valid UTF-8.")
 
 
-def merge_base(git: Git, one: str, other: str) -> str | None:
-    """Return the best common ancestor of two commits, or None when they share no history."""
+def merge_bases(git: Git, one: str, other: str) -> tuple[str, ...]:
+    """Return the best common ancestors of two commits; none when they share no history."""
     check_name(one)
     check_name(other)
-    answer = git.run("merge-base", "--end-of-options", one, other, accept=(0, 1))
+    answer = git.run("merge-base", "--all", "--end-of-options", one, other, accept=(0, 1))
     if answer.code == 0:
-        return os.fsdecode(answer.out).split("\n", 1)[0]
+        return tuple(_split(answer.out))
     if _is_shallow(git):
         raise RepositoryError(
             f"No common ancestor of {show_path(one)} and {show_path(other)} is in this clone.",
             hint=FULL_HISTORY,
         )
-    return None
+    return ()
 
 
 def landed(git: Git, old: str, new: str) -> tuple[Landed, ...]:

@@ -25,7 +25,7 @@ def use_everything(found: GitRepository, folder: Path) -> None:
     tree = found.tree(revision)
     found.blobs([entry.oid for entry in tree.values()], limit=100)
     found.default_branch()
-    found.merge_base("HEAD", "main")
+    found.merge_bases("HEAD", "main")
     found.lfs_pointers(revision, tree)
     found.has_changes()
     found.worktree()
@@ -105,7 +105,7 @@ def test_replace_refs_and_grafts_do_not_change_history(repo: Repo) -> None:
     (repo.path / ".git/info/grafts").write_text(f"{second}\n")
     found = open_repository(repo.path, repo.env)
     assert found.resolve(second).tree == found.resolve(first).tree
-    assert found.merge_base(first, second) == first
+    assert found.merge_bases(first, second) == (first,)
 
 
 @pytest.mark.parametrize("lazily", ["local", "ext"])

@@ -100,7 +100,7 @@ def test_a_shallow_clone_gets_what_it_needs_and_no_more(
     fetching.bring([head, tip])
     fetching.join(head, tip)
     repository = open_repository(here.path, here.env)
-    assert repository.merge_base(head, tip) == upstream.id("refs/pull/7/head~1")
+    assert repository.merge_bases(head, tip) == (upstream.id("refs/pull/7/head~1"),)
 
 
 def test_history_deeper_than_all_steps_is_fetched_whole(
@@ -114,7 +114,9 @@ def test_history_deeper_than_all_steps_is_fetched_whole(
     fetching = Fetcher(Git(here.path, here.env), remote(server, here), depth=1, steps=(1, 1))
     fetching.bring([head, tip])
     fetching.join(head, tip)
-    assert open_repository(here.path, here.env).merge_base(head, tip) == upstream.id(f"{tip}~21")
+    assert open_repository(here.path, here.env).merge_bases(head, tip) == (
+        upstream.id(f"{tip}~21"),
+    )
 
 
 def test_a_cut_that_hides_the_better_merge_base_is_seen_through(
@@ -135,9 +137,9 @@ def test_a_cut_that_hides_the_better_merge_base_is_seen_through(
     fetching = Fetcher(Git(here.path, here.env), remote(server, here), depth=3)
     fetching.bring([head, tip])
     repository = open_repository(here.path, here.env)
-    assert repository.merge_base(head, tip) == old, "the cut hides that main's tip is in head"
+    assert repository.merge_bases(head, tip) == (old,), "the cut hides that main's tip is in head"
     fetching.join(head, tip)
-    assert repository.merge_base(head, tip) == tip
+    assert repository.merge_bases(head, tip) == (tip,)
 
 
 def test_histories_that_never_meet(upstream: Repo, server: GitServer, tmp_path: Path) -> None:
@@ -148,7 +150,7 @@ def test_histories_that_never_meet(upstream: Repo, server: GitServer, tmp_path: 
     tip = upstream.id("main")
     fetching.bring([other, tip])
     fetching.join(other, tip)
-    assert open_repository(here.path, here.env).merge_base(other, tip) is None
+    assert open_repository(here.path, here.env).merge_bases(other, tip) == ()
 
 
 def test_what_checkout_left_in_the_configuration_does_not_get_in_the_way(

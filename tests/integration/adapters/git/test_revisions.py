@@ -91,22 +91,35 @@ def test_the_merge_base_is_where_the_branch_left(repo: Repo) -> None:
     repo.checkout("main")
     main = repo.commit("Main")
     found = open_repository(repo.path, repo.env)
-    assert found.merge_base(main, feature) == start
-    assert found.merge_base(start, feature) == start
+    assert found.merge_bases(main, feature) == (start,)
+    assert found.merge_bases(start, feature) == (start,)
+
+
+def test_branches_merged_into_each_other_have_several_merge_bases(repo: Repo) -> None:
+    repo.commit("Start")
+    repo.branch("feature")
+    feature = repo.commit("Feature")
+    repo.checkout("main")
+    main = repo.commit("Main")
+    for branch, other in (("main", feature), ("feature", main)):
+        repo.checkout(branch)
+        repo.git("merge", "--quiet", "--no-ff", "--message=Cross", other)
+    found = open_repository(repo.path, repo.env)
+    assert set(found.merge_bases("main", "feature")) == {main, feature}
 
 
 def test_unrelated_histories_have_no_merge_base(repo: Repo) -> None:
     one = repo.commit("One")
     repo.git("checkout", "--quiet", "--orphan", "other")
     other = repo.commit("Other")
-    assert open_repository(repo.path, repo.env).merge_base(one, other) is None
+    assert open_repository(repo.path, repo.env).merge_bases(one, other) == ()
 
 
 @pytest.mark.parametrize("name", ["0" * 40, "no-such", "--all"])
 def test_a_merge_base_with_nothing_is_an_error(repo: Repo, name: str) -> None:
     commit = repo.commit()
     with pytest.raises((RepositoryError, UsageError)):
-        open_repository(repo.path, repo.env).merge_base(commit, name)
+        open_repository(repo.path, repo.env).merge_bases(commit, name)
 
 
 def test_shallow_clones_say_that_history_is_missing(repo: Repo, tmp_path: Path) -> None:
@@ -118,7 +131,7 @@ def test_shallow_clones_say_that_history_is_missing(repo: Repo, tmp_path: Path) 
     clone = Repo.clone(repo.path, tmp_path / "clone", "--depth=1", "--no-single-branch")
     found = open_repository(clone.path, clone.env)
     with pytest.raises(RepositoryError, match="No common ancestor") as caught:
-        found.merge_base("origin/main", "origin/feature")
+        found.merge_bases("origin/main", "origin/feature")
     assert "fetch-depth: 0" in caught.value.hint
     for name in (start, "HEAD~1"):
         with pytest.raises(RepositoryError, match="There is no revision") as caught:
