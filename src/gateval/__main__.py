@@ -19,6 +19,7 @@ def main() -> None:
     Few of a run's objects are garbage in cycles, and there are many of them: looking for cycles at
     Python's usual pace takes a seventh of `gateval plan` on a large repository.
     """
+    read_names_as_utf8()
     gc.set_threshold(100_000, 20, 50)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # nothing installed beside us joins in
     prepare_streams()
@@ -32,6 +33,17 @@ def main() -> None:
     except KeyboardInterrupt:  # while Python still imports
         code = 130
     os._exit(flushed(code))
+
+
+def read_names_as_utf8() -> None:
+    """Start this process again in UTF-8 mode where the locale has another encoding.
+
+    Names of files are bytes to git. Read in another encoding they would be shown wrongly, and the
+    supervisor of candidates, which has no locale, would look for others.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode:
+        again = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+        os.execv(sys.executable, again)  # noqa: S606 - ourselves, with the arguments we were given
 
 
 def prepare_streams() -> None:

@@ -73,8 +73,7 @@ def _results(path: Path) -> Results:
 
 def read_plan(path: str) -> Plan:
     """Read a plan from a file, or from standard input for `-`. Raises `StageFileError`."""
-    name = "The plan on standard input" if path == "-" else show_path(path)
-    return load_plan(read_limited(path, PLAN_LIMIT), name)
+    return load_plan(read_limited(path, PLAN_LIMIT), _shown(path))
 
 
 def read_limited(path: str, limit: int) -> bytes:
@@ -88,5 +87,12 @@ def read_limited(path: str, limit: int) -> bytes:
     except OSError as error:
         raise StageFileError(f"Cannot read {show_path(path)}: {error.strerror}.") from error
     if len(data) > limit:
-        raise StageFileError(f"{show_path(path)} is larger than {limit // 2**20} MiB.")
+        raise StageFileError(
+            f"{_shown(path)} is larger than {limit // 2**20} MiB.",
+            hint="Gateval writes none of that size; name another file.",
+        )
     return data
+
+
+def _shown(path: str) -> str:
+    return "The plan on standard input" if path == "-" else show_path(path)

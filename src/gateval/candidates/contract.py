@@ -21,7 +21,6 @@ from gateval.candidates.claims import ClaimError, read_steps, read_usage
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.model_call import Usage
-from gateval.domain.place import nearest
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trace import Trace
 from gateval.wire.json_text import write_json
@@ -83,7 +82,7 @@ def _read_document(document: JsonObject) -> Said:
     for key in document:
         if key not in KEYS:
             known = ", ".join(KEYS)
-            raise ClaimError(f"unknown key `{key[:80]}` (known: {known}).{nearest(key, KEYS)}")
+            raise ClaimError(f"it has the unknown key `{key[:80]}`; known are {known}")
     if document.get("version", CONTRACT_VERSION) != CONTRACT_VERSION:
         raise ClaimError(f"`version` is not {CONTRACT_VERSION}")
     trace, usage = document.get("trace"), document.get("usage")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+from typing import TypeVar
+
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, canonical_json
+
+Item = TypeVar("Item", bound=JsonValue)
 
 EXCERPT = 160
 """Characters kept of a value before and after."""
 
 
 def excerpts(before: JsonValue, after: JsonValue) -> tuple[str, str]:
-    """Return both values as short texts: the first lines that differ, the items, the keys."""
+    """Return both values as short texts: the lines that differ, the items, the keys."""
     before, after = _differing(before, after)
     return _show(before), _show(after)
 
@@ -33,9 +38,21 @@ def _differing(before: JsonValue, after: JsonValue) -> tuple[JsonValue, JsonValu
 
 
 def _lines(old: list[str], new: list[str]) -> tuple[str, str]:
-    while old and new and old[0] == new[0]:
-        old, new = old[1:], new[1:]
-    return (old[0] if old else ""), (new[0] if new else "")
+    old, new = _apart(old, new)
+    return " ".join(old), " ".join(new)
+
+
+def _apart(old: list[Item], new: list[Item]) -> tuple[list[Item], list[Item]]:
+    """Drop what both have at the start and at the end."""
+    start = _shared(old, new)
+    old, new = old[start:], new[start:]
+    end = _shared(old[::-1], new[::-1])
+    return old[: len(old) - end], new[: len(new) - end]
+
+
+def _shared(old: list[Item], new: list[Item]) -> int:
+    """How many items both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: same(*pair), zip(old, new, strict=False)))
 
 
 def _keys(old: JsonObject, new: JsonObject) -> tuple[JsonValue, JsonValue]:
@@ -44,10 +61,7 @@ def _keys(old: JsonObject, new: JsonObject) -> tuple[JsonValue, JsonValue]:
 
 
 def _items(old: list[JsonValue], new: list[JsonValue]) -> tuple[JsonValue, JsonValue]:
-    while old and new and same(old[0], new[0]):
-        old, new = old[1:], new[1:]
-    while old and new and same(old[-1], new[-1]):
-        old, new = old[:-1], new[:-1]
+    old, new = _apart(old, new)
     if len(old) == len(new) == 1 and isinstance(old[0], dict) and isinstance(new[0], dict):
         return _named(old[0], new[0])
     return old, new

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateval.domain.closure import closure_of, closure_paths
-from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
 from gateval.domain.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
-from gateval.domain.paths import show_path
-from gateval.domain.place import Problem, nearest
+from gateval.domain.place import nearest
 from gateval.domain.plan import Plan, Revision
 from gateval.domain.planning import plan_change, plan_revision
 from gateval.domain.snapshot import Snapshot
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
+from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.read import read_change, read_revision
 from gateval.pipeline.revisions import Revisions
 from gateval.ports.repository import Repository
@@ -48,7 +46,7 @@ def plan_a_change(
         rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
     whole = plan_change(change.head, change.base, rules, change.tip)
     plan = narrow(whole, narrowing)
-    refuse_pointers(repository, plan, change.head)
+    _refuse_pointers(repository, plan, change.head)
     return plan
 
 
@@ -72,29 +70,14 @@ def plan_named_evals(
     plan = plan_revision(snapshot, evals, fixtures, rules)
     if plan.nothing:
         raise UsageError(plan.nothing, hint="Run `gateval plan` to see which Eval runs what.")
-    refuse_pointers(repository, plan, snapshot)
+    _refuse_pointers(repository, plan, snapshot)
     return plan
 
 
-def refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None:
-    """Refuse Agents whose closure holds Git LFS pointers: their candidates would get no content."""
-    problems = []
-    for name in dict.fromkeys(definition.name for definition in plan.agents):
-        agent = head.catalogue.agent(name)
-        if agent is None or agent.runtime_type == MODEL_RUNTIME:
-            continue
-        paths = sorted(
-            path for path in closure_paths(closure_of(agent, head), head) if head.tree[path].is_file
-        )
-        problems += [
-            Problem(
-                place=agent.place,
-                message=f"{show_path(path)} is a Git LFS pointer. Candidates start from git "
-                "objects and would find the pointer, not the file: store it in git, or leave it "
-                "out with watch.",
-            )
-            for path in repository.lfs_pointers(head.revision, paths)
-        ]
+def _refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None:
+    planned = {definition.name for definition in plan.agents}
+    agents = [agent for agent in head.catalogue.agents if agent.name in planned]
+    problems = pointer_problems(repository, agents, head)
     if problems:
         raise InvalidManifests(problems)
 

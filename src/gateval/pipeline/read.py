@@ -21,6 +21,7 @@ from gateval.domain.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
 from gateval.pipeline.library import Library
+from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.rules import read_edit, read_rules
 from gateval.pipeline.snapshots import snapshot_of
 from gateval.ports.repository import Repository
@@ -109,7 +110,10 @@ def survey(repository: Repository, registries: Registries, revision: Revision) -
     except InvalidManifests as error:
         config, wrong = GateConfig(), error.problems
     snapshot = _survey(repository, registries, revision, config)
-    return replace(snapshot, problems=sort_problems((*snapshot.problems, *wrong)))
+    targets = {evaluation.target_agent for evaluation in snapshot.catalogue.evals}
+    targeted = [agent for agent in snapshot.catalogue.agents if agent.name in targets]
+    pointers = pointer_problems(repository, targeted, snapshot)
+    return replace(snapshot, problems=sort_problems((*snapshot.problems, *wrong, *pointers)))
 
 
 def _survey(

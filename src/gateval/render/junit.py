@@ -55,7 +55,7 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
         "score": score(compared.head),
         "base": base_score(compared),
         "threshold": f"{compared.head.threshold:.2f}",
-        "verdict": f"{verdict}: {words}",
+        "verdict": f"{verdict}: {words}" if words != verdict else words,
     }
 
 

@@ -72,7 +72,10 @@ def test_what_counts_as_the_output(printed: bytes, output: str) -> None:
         (b'{"output": ""}', "`output` is empty"),
         (b'{"output": " \\n"}', "`output` is empty"),
         (b'{"output": null}', "`output` is empty"),
-        (b'{"output": "x", "traces": []}', 'Did you mean "trace"?'),
+        (
+            b'{"output": "x", "traces": []}',
+            "it has the unknown key `traces`; known are output, trace, usage, version",
+        ),
         (b'{"output": "x", "score": 1}', "unknown key `score`"),
         (b'{"output": "x", "version": 2}', "`version` is not 1"),
         (b'{"output": "good", "output": "bad"}', "stands there twice"),

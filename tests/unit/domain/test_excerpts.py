@@ -16,6 +16,9 @@ PAY: JsonValue = {"name": "pay", "enabled": True}
     [
         ("one\ntwo\n", "one\n2\n", ("two", "2")),
         ("one\n", "one\ntwo\n", ("", "two")),
+        ("one\ntwo\nthree\nfour", "one\n2\n3\nfour", ("two three", "2 3")),
+        ("same\nsame\n", "same\nsame\nsame\n", ("", "same")),
+        ("one\ntwo\nthree", "one\nthree", ("two", "")),
         (None, "new", ("", "new")),
         ([ASK, PAY], [ASK], ('[{"enabled":true,"name":"pay"}]', "[]")),
         (
@@ -38,6 +41,11 @@ def test_a_long_text_is_cut_visibly() -> None:
     _, after = excerpts("", "x" * 1000)
     assert len(after) == EXCERPT
     assert after.endswith("…")
+
+
+def test_a_change_at_the_end_of_a_huge_text_is_found_at_once() -> None:
+    lines = "x\n" * 300_000
+    assert excerpts(lines + "old", lines + "new") == ("old", "new")
 
 
 def test_truth_is_no_number() -> None:
