@@ -55,6 +55,7 @@ def test_a_change_meets_its_target_branchs_bar_too(shop: Repo, tmp_path: Path, c
     assert done.returncode == 1, done.stdout + done.stderr
     assert words in (results / "comment.md").read_text().replace("<code>", "").replace("_", "_")
     assert "The bar" in done.stdout
+    assert "Meet it, or take these edits back." in done.stdout
     again = gateval(shop, "report", str(results))
     assert (again.returncode, again.stdout) == (1, done.stdout)
 
@@ -168,6 +169,8 @@ def test_easy_fixtures_outweigh_no_failure(shop: Repo, tmp_path: Path) -> None:
     done = gateval(shop, "check", "--results", str(tmp_path / "out"))
     assert done.returncode == 1, done.stdout + done.stderr
     assert "the target branch's bar is not met" in done.stdout
+    assert "The change takes nothing of it away" in done.stdout
+    assert "take these edits back" not in done.stdout
 
 
 def test_fixtures_that_are_added_to_a_bar_that_is_met_bother_nobody(tmp_path: Path) -> None:

@@ -17,6 +17,15 @@ _MEETS = {
     Meets.UNKNOWN: "which could not be measured",
 }
 
+_EDITED = (
+    "Meet it, or take these edits back. If they are meant, they have to be accepted: on the target "
+    "branch (`policy.bar`), or locally with `--accept-bar-change`."
+)
+_UNEDITED = (
+    "The change takes nothing of it away: it has to be met without what the change adds, or "
+    "accepted, locally with `--accept-bar-change`."
+)
+
 
 def shown_evals(report: Report) -> Sequence[EvalComparison]:
     """Return every Eval worth a line: not the target branch's version of one that nobody lowered,
@@ -39,9 +48,9 @@ def lowered_bar(report: Report) -> Sequence[str]:
     plan = report.results.plan
     lines = [f"{lost}." for lost in plan.lost]
     unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
-    for planned, compared in _bars(report):
-        if _binds(report, planned):
-            lines += _lines(planned, compared)
+    binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
+    for planned, compared in binding:
+        lines += _lines(planned, compared)
     if unread and not plan.bar_accepted:
         unread.append(
             "It may ask more than was measured. Mend it on the target branch and update this "
@@ -50,10 +59,8 @@ def lowered_bar(report: Report) -> Sequence[str]:
     if (lines or unread) and plan.bar_accepted:
         unread.append(f"Accepted by {plan.bar_accepted}: this does not block.")
     elif lines:
-        lines.append(
-            "Meet it, or take these edits back. If they are meant, they have to be accepted: "
-            "on the target branch (`policy.bar`), or locally with `--accept-bar-change`."
-        )
+        edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
+        lines.append(_EDITED if edits else _UNEDITED)
     return [*lines, *unread]
 
 

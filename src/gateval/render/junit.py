@@ -15,7 +15,7 @@ from junitparser.junitparser import FinalResult
 
 from gateval.domain.comparison import EvalComparison
 from gateval.domain.report import Report
-from gateval.domain.trial import AssessmentStatus, Outcome, Trial
+from gateval.domain.trial import Outcome, Trial
 from gateval.render.excerpt import trial_excerpt
 from gateval.render.facts import FixtureFacts, Standing, gather
 from gateval.render.sanitize import xml_text
@@ -101,9 +101,8 @@ def _trial(fact: FixtureFacts, trial: Trial) -> list[str]:
         f"repetition {trial.key.repetition}: {trial.outcome}{cause}. {trial.reason}".strip(),
     ]
     for assessment in trial.assessments:
-        mark = "ok  " if assessment.status is AssessmentStatus.PASSED else "NOT "
         what = f"{assessment.type} {what_happened(assessment)}: {assessment.reason}"
-        lines.append(f"  {mark}{what} ({fact.place(assessment)})")
+        lines.append(f"  {what} ({fact.place(assessment)})")
         lines += [
             f"      {evidence_mark(violation)}. {violation.rule}: {violation.quote}"
             for violation in (assessment.verdict.violations if assessment.verdict else ())
