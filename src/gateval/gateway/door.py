@@ -17,7 +17,7 @@ from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.quoting import quote
 from gateval.domain.trial import Side
 from gateval.gateway.faults import sentence, status_error, unreadable
-from gateval.gateway.http_client import Timeouts
+from gateval.gateway.http_client import HttpClient, Timeouts
 from gateval.gateway.retry import Persistence, RetryPolicy, Tries
 from gateval.gateway.scripted import answer
 from gateval.gateway.scrub import scrubber_for
@@ -54,14 +54,15 @@ class Gateway:
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
         persist = {name: Persistence(policy) for name in upstreams}
+        self._clients = [HttpClient(timeouts or Timeouts()) for _ in range(2)]
         self._own, self.for_candidates = (
-            Sender(self.scrubber, persist, timeouts or Timeouts(), wall_clock=wall_clock)
-            for _ in range(2)
+            Sender(self.scrubber, persist, client, wall_clock=wall_clock)
+            for client in self._clients
         )
 
     async def __aenter__(self) -> Self:
-        await self._stack.enter_async_context(self._own)
-        await self._stack.enter_async_context(self.for_candidates)
+        for client in self._clients:
+            await self._stack.enter_async_context(client)
         return self
 
     async def __aexit__(

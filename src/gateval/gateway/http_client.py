@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import aiohttp
 from pydantic import Field
 
 from gateval.domain.base import Value
+from gateval.gateway.pooled_client import PooledClient
 from gateval.gateway.retry import Transient
 
 ANSWER_LIMIT = 20 * 1024 * 1024
@@ -53,39 +53,28 @@ class Unanswerable(Exception):
     """No sensible answer will come however often we ask. The text is a sentence."""
 
 
-class HttpClient:
-    """A pool of connections. Use it as an async context manager."""
+class HttpClient(PooledClient):
+    """Posts to providers. Use it as an async context manager."""
 
     def __init__(self, timeouts: Timeouts) -> None:
         self._timeouts = timeouts
-        self._session: aiohttp.ClientSession | None = None
-        self._whole = aiohttp.ClientTimeout(
+        whole = aiohttp.ClientTimeout(
             total=timeouts.answer, connect=None, sock_connect=timeouts.connect
         )
         self._by_pieces = aiohttp.ClientTimeout(
             total=None, sock_connect=timeouts.connect, sock_read=timeouts.answer
         )
 
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=CONNECTIONS),
-            timeout=self._whole,
-            read_bufsize=READ_AHEAD,
-            trust_env=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Content-Type": "application/json", "User-Agent": "gateval"},
+        super().__init__(
+            lambda: aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+                timeout=whole,
+                read_bufsize=READ_AHEAD,
+                trust_env=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"Content-Type": "application/json", "User-Agent": "gateval"},
+            )
         )
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
 
     async def post(
         self, url: str, *, headers: Mapping[str, str], body: bytes, proxy: str | None
@@ -124,11 +113,6 @@ class HttpClient:
                 if not first:
                     response.close()
         raise Transient("closed the connection before its answer began")
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            raise RuntimeError("the HTTP client is not open")
-        return self._session
 
 
 class OpenStream:

@@ -7,13 +7,12 @@ time, on the size of the answer, and (aiohttp's own) on its headers.
 from __future__ import annotations
 
 import io
-from types import TracebackType
-from typing import Self
 
 import aiohttp
 from yarl import URL
 
 from gateval.domain.quoting import quote
+from gateval.gateway.pooled_client import PooledClient
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
@@ -21,38 +20,26 @@ LOOPBACK = frozenset({"127.0.0.1", "::1"})
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "gateval"}
 
 
-class LoopbackClient:
+class LoopbackClient(PooledClient):
     """Fulfils `ports.local_http.LocalHttp`. Use it as an async context manager."""
 
     def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
-
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(force_close=True, limit=0, use_dns_cache=False),
-            trust_env=False,
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=_HEADERS,
+        super().__init__(
+            lambda: aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(force_close=True, limit=0, use_dns_cache=False),
+                trust_env=False,
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=_HEADERS,
+            )
         )
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
 
     async def ask(
         self, host: str, port: int, request: LocalRequest, *, seconds: float, limit: int
     ) -> LocalReply:
         """See `ports.local_http.LocalHttp`."""
-        if self._session is None or host not in LOOPBACK:
-            raise RuntimeError("the client is not open, or the address is no loopback address")
+        if host not in LOOPBACK:
+            raise RuntimeError("not a loopback address")
         path, _, query = request.target.partition("?")
         url = URL.build(
             scheme="http",
@@ -63,7 +50,7 @@ class LoopbackClient:
             encoded=True,
         )
         try:
-            async with self._session.request(
+            async with self._opened().request(
                 request.method,
                 url,
                 data=None if request.body is None else io.BytesIO(request.body),

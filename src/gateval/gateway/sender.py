@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from gateval.gateway.faults import sentence, status_error, status_text
-from gateval.gateway.http_client import Answer, HttpClient, OpenStream, Timeouts, Unanswerable
+from gateval.gateway.http_client import Answer, HttpClient, OpenStream, Unanswerable
 from gateval.gateway.retry import (
     Persistence,
     Transient,
@@ -26,7 +25,7 @@ Got = TypeVar("Got")
 
 
 class Sender:
-    """Sends over a pool of connections of its own. An async context manager.
+    """Sends over the connections of `client`, which whoever gives it opens and closes.
 
     `persist` makes the attempts at each provider, by its name.
     `wall_clock` gives Unix time, for `Retry-After` as a date.
@@ -36,26 +35,14 @@ class Sender:
         self,
         scrubber: Scrubber,
         persist: Mapping[str, Persistence],
-        timeouts: Timeouts,
+        client: HttpClient,
         *,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._scrubber = scrubber
         self._persistence = persist
-        self._client = HttpClient(timeouts)
+        self._client = client
         self._wall_clock = wall_clock
-
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._client.__aexit__(kind, error, traceback)
 
     async def exchange(self, upstream: Upstream, wire: str, body: bytes, tries: Tries) -> Answer:
         """Send bytes in the format `wire` and return the answer, without any key in it.
