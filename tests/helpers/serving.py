@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -68,6 +69,13 @@ def loop(work, read=read_request):
         finally: peer.close()
 """
 """A server without a library: `loop(lambda peer: peer.sendall(...))`."""
+
+
+def serving(tmp_path: Path, program: str, *, environ: Mapping[str, str] | None = None) -> World:
+    """A world whose `agent.py` is `HTTP` with the rest of a program behind it."""
+    world = World(tmp_path, environ=environ)
+    world.write("agent.py", HTTP + program)
+    return world
 
 
 def server(

@@ -10,7 +10,7 @@ import pytest
 
 from gateval.domain.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import World, ask, no_survivors, open_files
-from tests.helpers.serving import HTTP, SOCKET, answers, server
+from tests.helpers.serving import HTTP, SOCKET, answers, server, serving
 
 LATE = "did not answer within 0.6 s"
 
@@ -100,28 +100,24 @@ def test_what_it_says_after_its_answer_is_not_the_next_answer(tmp_path: Path) ->
 def test_cookies_and_proxies_mean_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    world = World(tmp_path)
-    world.write(
-        "agent.py",
-        HTTP
-        + "class Mine(Handler):\n"
-        + "    def answer(self, body): self.say(200, {'reply': str(self.headers['Cookie'])}, Set_Cookie='a=1')\n"
-        + "serve(Mine)\n",
+    world = serving(
+        tmp_path,
+        "class Mine(Handler):\n"
+        "    def answer(self, body): self.say(200, {'reply': str(self.headers['Cookie'])}, Set_Cookie='a=1')\n"
+        "serve(Mine)\n",
     )
     found = answers(world, server(), ask(), ask())
     assert [one.output for one in found if isinstance(one, Answer)] == ["None", "None"], found
 
 
 def test_one_that_hangs_does_not_hold_up_the_others(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    world.write(
-        "agent.py",
-        HTTP
-        + "class Mine(Handler):\n"
-        + "    def answer(self, body):\n"
-        + "        if body['message'] == 'hang': time.sleep(60)\n"
-        + "        self.say(200, {'reply': 'fine'})\n"
-        + "serve(Mine)\n",
+    world = serving(
+        tmp_path,
+        "class Mine(Handler):\n"
+        "    def answer(self, body):\n"
+        "        if body['message'] == 'hang': time.sleep(60)\n"
+        "        self.say(200, {'reply': 'fine'})\n"
+        "serve(Mine)\n",
     )
     asked = [ask("hang" if number == 1 else "x", timeout=1) for number in range(6)]
     found = answers(world, server(instances=2), *asked, side_by_side=True)
