@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gateval.cli.main import gateval
+from gateval.cli.main import COMMANDS, gateval, load
 
 WIDTH = 96
 
@@ -12,7 +12,8 @@ WIDTH = 96
 def page() -> str:
     """Return `docs/reference/cli.md`."""
     parts = ["# Command line\n", _help(gateval, "gateval")]
-    for name, command in gateval.commands.items():
+    for name in COMMANDS:
+        command = load(name)
         parts += [f"## gateval {name}\n", _help(command, f"gateval {name}")]
         if isinstance(command, click.Group):
             for inner, part in command.commands.items():

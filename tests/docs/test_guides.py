@@ -82,10 +82,10 @@ PAGES = [ROOT / "README.md", *sorted(GUIDES.glob("*.md"))]
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None:
     for shown in COMMAND.findall(page.read_text("utf-8")):
-        _, name, *rest = shlex.split(shown.rstrip(" ."))
-        command = gateval.commands.get(name)
+        _, *rest = shlex.split(shown.rstrip(" ."))
+        command: click.Command | None = gateval
         while isinstance(command, click.Group) and rest:
-            command = command.commands.get(rest.pop(0))
+            command = command.get_command(click.Context(command), rest.pop(0))
         assert command is not None, shown
         known = {option for one in command.params for option in one.opts}
         assert {word.partition("=")[0] for word in rest if word.startswith("-")} <= known, shown

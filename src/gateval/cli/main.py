@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
 
 import click
 
 from gateval import __version__
 from gateval.app.guard import guarded
-from gateval.cli.action import action
-from gateval.cli.audit import audit
-from gateval.cli.check import check
-from gateval.cli.doctor import doctor
-from gateval.cli.init import init
-from gateval.cli.plan import plan
-from gateval.cli.report import report
-from gateval.cli.run import run_command
-from gateval.cli.schema import schema
-from gateval.cli.validate import validate
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
+
+COMMANDS: Final = (
+    "action", "check", "plan", "run", "report", "validate", "init", "doctor", "audit", "schema",
+)  # fmt: skip
+"""Every command: a file of this folder, with a function of that name."""
+
+
+class Commands(click.Group):
+    """Imports the file of a command when it is asked for, so that no command loads the others."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
+        """Return the names, as the help lists them."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a command, or None when there is none of this name."""
+        return load(cmd_name) if cmd_name in COMMANDS else None
+
+
+def load(name: str) -> click.Command:
+    """Return one of `COMMANDS`."""
+    command: click.Command = getattr(import_module(f"gateval.cli.{name}"), name)
+    return command
 
 
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 pass, 1 gate failed, 2 usage or invalid manifest, 3 could not evaluate, "
     "130 interrupted.",
@@ -30,21 +46,6 @@ from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 @click.version_option(__version__, prog_name="gateval")
 def gateval() -> None:
     """A CI gate for AI agents that live in git."""
-
-
-for command in (
-    action,
-    check,
-    plan,
-    run_command,
-    report,
-    validate,
-    init,
-    doctor,
-    audit,
-    schema,
-):
-    gateval.add_command(command)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ import click
 from gateval.cli import options
 
 
-@click.command("run", short_help="Run Evals on one revision, or a stored plan.")
+@click.command(short_help="Run Evals on one revision, or a stored plan.")
 @click.argument("evals", nargs=-1, metavar="[EVAL]...")
 @click.option("--fixture", "fixtures", multiple=True, metavar="NAME", help="Only this fixture.")
 @click.option(
@@ -18,7 +18,7 @@ from gateval.cli import options
 )
 @click.option("--plan", "plan_file", metavar="FILE|-", help="Run this plan.v1 JSON instead.")
 @options.results
-def run_command(
+def run(
     evals: tuple[str, ...],
     fixtures: tuple[str, ...],
     rev: str | None,
