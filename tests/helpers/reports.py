@@ -20,16 +20,8 @@ from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInpu
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.place import Place
-from gateval.domain.plan import (
-    AgentChange,
-    AgentDefinition,
-    Baseline,
-    ChangeKind,
-    Plan,
-    PlannedEval,
-    Reason,
-    Revision,
-)
+from gateval.domain.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
+from gateval.domain.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import Results
 from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Outcome, Side, Trial, TrialKey

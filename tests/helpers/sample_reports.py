@@ -7,7 +7,8 @@ from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.model_call import Usage
 from gateval.domain.place import Place
-from gateval.domain.plan import AgentChange, ChangeKind, Reason, Removed
+from gateval.domain.plan import AgentChange, ChangeKind
+from gateval.domain.planned_eval import Reason, Removed
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import Results, RunInfo
 from gateval.domain.trace import Step, StepKind, Trace

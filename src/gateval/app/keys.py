@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gateval.domain.plan import Plan, PlannedEval
+from gateval.domain.plan import Plan
+from gateval.domain.planned_eval import PlannedEval
 from gateval.errors import MissingKey
 from gateval.gateway.upstream import missing_keys
 from gateval.settings import Settings

@@ -14,7 +14,8 @@ from gateval.domain.excerpts import excerpts, same
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.paths import resolve_path, show_path
-from gateval.domain.plan import AgentChange, ChangeKind, Reason
+from gateval.domain.plan import AgentChange, ChangeKind
+from gateval.domain.planned_eval import Reason
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import changed_paths
 

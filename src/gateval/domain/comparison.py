@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from gateval.domain.base import Value
-from gateval.domain.plan import Baseline, PlannedEval, Removed
+from gateval.domain.planned_eval import Baseline, PlannedEval, Removed
 from gateval.domain.results import Grouped, Results, group_trials
 from gateval.domain.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.trial import Cause, Outcome, Side, Trial

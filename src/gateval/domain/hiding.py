@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gateval.domain.manifests.agent import MODEL_RUNTIME
-from gateval.domain.plan import HiddenFiles, PlannedEval
+from gateval.domain.plan import HiddenFiles
+from gateval.domain.planned_eval import PlannedEval
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.trial import Side
 

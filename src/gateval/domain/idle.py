@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from gateval.domain.catalogue import Catalogue
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.paths import show_path
-from gateval.domain.plan import AgentChange, ChangeKind, Doubt
+from gateval.domain.plan import AgentChange, ChangeKind
+from gateval.domain.planned_eval import Doubt
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.tree import changed_paths
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gateval.domain.bar.closures import narrowed_closures
 from gateval.domain.bar.doubts import base_doubts
 from gateval.domain.bar.planning import BarPlan, plan_bar
-from gateval.domain.bar.rules import RulesEdit, laxer_rules, other_edits
+from gateval.domain.bar.rules import RulesEdit, laxer_rules
 from gateval.domain.base import digest
 from gateval.domain.catalogue import select_fixtures
 from gateval.domain.change import detect_changes, meaning, scripted_names, system_text
@@ -20,23 +20,20 @@ from gateval.domain.closure import (
 )
 from gateval.domain.hiding import hidden_files
 from gateval.domain.idle import why_nothing
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec
+from gateval.domain.manifests.agent import Agent, RuntimeSpec
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.gate_config import BarPolicy, Policy, policy_digest
 from gateval.domain.manifests.scripted import ScriptedModel
-from gateval.domain.paths import show_path
 from gateval.domain.plan import (
     AgentChange,
     AgentDefinition,
-    Baseline,
-    ChangeKind,
     Plan,
-    PlannedEval,
-    Reason,
     Revision,
     SideScripts,
 )
-from gateval.domain.selection import removed_since, script_name, why_selected
+from gateval.domain.plan_warnings import coverage_warnings, rules_warnings, tip_warnings
+from gateval.domain.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.selection import baseline_of, removed_since, script_name, why_selected
 from gateval.domain.snapshot import Snapshot
 from gateval.domain.trial import Side
 
@@ -61,23 +58,11 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
     that could matter was read of it.
     """
     changes = detect_changes(head, base)
-    by_name = {change.agent: change for change in changes}
-    planned = []
-    for evaluation in head.catalogue.evals:
-        why = why_selected(evaluation, by_name, head, base)
-        if why:
-            baseline = _baseline(by_name.get(evaluation.target_agent))
-            planned.append(_planned(evaluation, head, baseline, why))
-    bar = BarPlan()
+    planned, bar = _selected(head, base, changes), BarPlan()
+    lost = tuple(laxer_rules(rules.edit)) if rules.edit else ()
     if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
-        bar = plan_bar(head, base, tip, by_name, planned)
-    if tip is not None and rules.policy.bar is BarPolicy.BASE:
-        planned = _without(planned, bar)
-        bar = plan_bar(head, base, tip, by_name, planned)
-    planned += bar.evals
-    lost = (*bar.lost, *(laxer_rules(rules.edit) if rules.edit else ()))
-    if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
-        lost += tuple(narrowed_closures(head, base, tip, changes))
+        planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
+        lost = (*bar.lost, *lost, *narrowed_closures(head, base, tip, changes))
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
     return Plan(
@@ -96,9 +81,9 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         scripts=_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
         warnings=(
-            *_warnings(planned, changes, head, base),
-            *_tip_warnings(base, tip),
-            *_rules_warnings(rules.edit),
+            *coverage_warnings(planned, changes, head, base),
+            *tip_warnings(base, tip),
+            *rules_warnings(rules.edit),
         ),
         nothing="" if planned else why_nothing(changes, doubts, head, base),
     )
@@ -129,21 +114,42 @@ def plan_revision(
         only=tuple(fixtures),
         scripts=_scripts(planned, head, None),
         hidden=hidden_files(planned, head, None),
-        warnings=tuple(_warnings(planned, (), head, None)),
+        warnings=tuple(coverage_warnings(planned, (), head, None)),
         nothing="" if planned else "None of the named Evals has one of the named fixtures.",
     )
+
+
+def _selected(head: Snapshot, base: Snapshot, changes: Sequence[AgentChange]) -> list[PlannedEval]:
+    """Head's own Evals that the changes call for."""
+    by_name = {change.agent: change for change in changes}
+    return [
+        _planned(evaluation, head, baseline_of(by_name.get(evaluation.target_agent)), why)
+        for evaluation in head.catalogue.evals
+        if (why := why_selected(evaluation, by_name, head, base))
+    ]
+
+
+def _with_bar(
+    planned: list[PlannedEval],
+    head: Snapshot,
+    base: Snapshot,
+    tip: Snapshot,
+    changes: Sequence[AgentChange],
+    policy: BarPolicy,
+) -> tuple[list[PlannedEval], BarPlan]:
+    """Add the Evals of the target branch; by the policy `base`, they stand instead of head's."""
+    by_name = {change.agent: change for change in changes}
+    bar = plan_bar(head, base, tip, by_name, planned)
+    if policy is BarPolicy.BASE:
+        planned = _without(planned, bar)
+        bar = plan_bar(head, base, tip, by_name, planned)
+    return [*planned, *bar.evals], bar
 
 
 def _without(planned: Iterable[PlannedEval], bar: BarPlan) -> list[PlannedEval]:
     """Head's Evals but those of which the base tip's version alone is to count."""
     replaced = {one.own_name for one in bar.evals}
     return [one for one in planned if one.name not in replaced]
-
-
-def _baseline(change: AgentChange | None) -> Baseline:
-    if change is None:
-        return Baseline.SAME_AGENT
-    return Baseline.NEW_AGENT if change.kind is ChangeKind.NEW else Baseline.MERGE_BASE
 
 
 def _planned(
@@ -208,48 +214,3 @@ def _scripts(
         if models:
             scripts.append(SideScripts(side=side, models=models))
     return tuple(scripts)
-
-
-def _warnings(
-    planned: Sequence[PlannedEval],
-    changes: Sequence[AgentChange],
-    head: Snapshot,
-    base: Snapshot | None,
-) -> Iterable[str]:
-    evaluated = {one.agent for one in planned}
-    for change in changes:
-        if change.kind is not ChangeKind.DELETED and change.agent not in evaluated:
-            yield f"Agent {change.agent} is {change.kind}, but no Eval targets it: not measured."
-    if base is not None and base.problems:
-        yield (
-            f"The base has {len(base.problems)} invalid manifest(s); what they define cannot be "
-            f"compared. First: {base.problems[0]}"
-        )
-    for name in sorted(evaluated):
-        agent = head.catalogue.agent(name)
-        if agent is None or agent.runtime_type == MODEL_RUNTIME:
-            continue
-        closure = closure_of(agent, head)
-        for path, entry in head.tree.items():
-            if entry.is_submodule and closure.covers(path):
-                yield (
-                    f"Agent {name} depends on the submodule {show_path(path)}; a candidate "
-                    "gets an empty folder there."
-                )
-
-
-def _rules_warnings(edit: RulesEdit | None) -> Iterable[str]:
-    others = other_edits(edit) if edit else ()
-    if edit and others:
-        yield (
-            f"The change edits {edit.file}: {'; '.join(others)}. The target branch's rules decide "
-            "here; the edit takes effect after the merge."
-        )
-
-
-def _tip_warnings(base: Snapshot, tip: Snapshot | None) -> Iterable[str]:
-    if tip is not None and tip is not base and tip.problems:
-        yield (
-            f"The target branch has {len(tip.problems)} invalid manifest(s); what they ask cannot "
-            f"bind this change. First: {tip.problems[0]}"
-        )

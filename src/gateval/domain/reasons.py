@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gateval.domain.comparison import Change, Comparison, EvalComparison, FixtureComparison
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
-from gateval.domain.plan import Plan, PlannedEval
+from gateval.domain.plan import Plan
+from gateval.domain.planned_eval import PlannedEval
 from gateval.domain.results import Grouped, Results, group_trials
 from gateval.domain.scoring import FixtureScore, Meets
 from gateval.domain.trial import Cause, Outcome, Side, Trial

@@ -16,7 +16,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity
-from gateval.domain.plan import PlannedEval
+from gateval.domain.planned_eval import PlannedEval
 from gateval.domain.results import Grouped
 from gateval.domain.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 

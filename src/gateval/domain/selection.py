@@ -9,7 +9,8 @@ from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.paths import show_path
 from gateval.domain.place import Place
-from gateval.domain.plan import AgentChange, ChangeKind, Reason, Removed
+from gateval.domain.plan import AgentChange, ChangeKind
+from gateval.domain.planned_eval import Baseline, Reason, Removed
 from gateval.domain.snapshot import Snapshot
 
 
@@ -93,3 +94,10 @@ def removed_since(head: Catalogue, base: Catalogue) -> tuple[Removed, ...]:
 
 def _line(place: Place) -> str:
     return f"{place.file}:{place.line}"
+
+
+def baseline_of(change: AgentChange | None) -> Baseline:
+    """Return where the baseline of an Eval comes from, by what happened to its Agent."""
+    if change is None:
+        return Baseline.SAME_AGENT
+    return Baseline.NEW_AGENT if change.kind is ChangeKind.NEW else Baseline.MERGE_BASE

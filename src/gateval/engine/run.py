@@ -17,7 +17,8 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.conclude import conclude_answer, conclude_no_answer
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan import AgentDefinition, Plan, PlannedEval
+from gateval.domain.plan import AgentDefinition, Plan
+from gateval.domain.planned_eval import PlannedEval
 from gateval.domain.schedule import next_trials
 from gateval.domain.trial import Cause, NoAnswer, Trial, TrialKey
 from gateval.engine.pace import Pace

@@ -9,7 +9,6 @@ exports carry it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -21,10 +20,11 @@ from gateval.domain.place import Place, Problem, nearest, sort_problems
 from gateval.domain.quoting import quote
 from gateval.formats.kinds.evaluation import EVAL
 from gateval.formats.kinds.registry import KINDS
+from gateval.formats.markers import looks_like_manifest
 from gateval.formats.registries import Registries
 from gateval.formats.sentences import expected_sentence, missing_key, unknown_word
 from gateval.formats.validation import PROBLEM_LIMIT, problem_at
-from gateval.formats.versions import almost_ours, has_group, is_like_ours
+from gateval.formats.versions import has_group, is_like_ours
 from gateval.formats.written import (
     API_VERSIONS,
     NATIVE_VERSION,
@@ -36,15 +36,7 @@ from gateval.formats.written import (
 from gateval.formats.yaml_document import Document, DocumentPath, write_path
 from gateval.formats.yaml_reader import read_documents
 
-_MARKERS = (b"gateval/v", b"pai.io/v1")
-_WIDE_MARKERS = tuple(
-    marker.decode().encode(encoding)
-    for marker in _MARKERS
-    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
-)
 _PAI_GROUP = PAI_VERSION.partition("/")[0]
-_AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
-_ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
 
 class Parsed(NamedTuple):
@@ -56,27 +48,6 @@ class Parsed(NamedTuple):
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...]
     broken: tuple[Broken, ...] = ()
-
-
-def looks_like_manifest(data: bytes) -> bool:
-    """Whether the text holds `pai.io/v1` or any `gateval/v…` anywhere, or nearly so.
-
-    Versions of ours that do not exist are let in, so that they are refused and not passed over;
-    and so are files in UTF-16 and UTF-32.
-    """
-    if any(marker in data for marker in _MARKERS) or almost_ours(data):
-        return True
-    return b"\0" in data and any(marker in data for marker in _WIDE_MARKERS)
-
-
-def may_hold_agent(data: bytes) -> bool:
-    """Whether a manifest file can hold an Agent, told without parsing; false is certain.
-
-    `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines.
-    """
-    if data.count(b"Agent") > data.count(b"targetAgent") and _AGENT.search(data) is not None:
-        return True
-    return b"\\" in data and _ESCAPE.search(data) is not None
 
 
 def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:

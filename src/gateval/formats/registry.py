@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gateval.formats.manifests import Parsed, looks_like_manifest, may_hold_agent, read_manifests
+from gateval.formats.manifests import Parsed, read_manifests
+from gateval.formats.markers import looks_like_manifest, may_hold_agent
 from gateval.formats.registries import Registries
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.comparison import EvalComparison
-from gateval.domain.plan import Lowered, PlannedEval
+from gateval.domain.planned_eval import Lowered, PlannedEval
 from gateval.domain.reasons import show_score
 from gateval.domain.report import Report
 from gateval.domain.scoring import Meets

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gateval.domain.comparison import Change, FixtureComparison
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan import PlannedEval
+from gateval.domain.planned_eval import PlannedEval
 from gateval.domain.report import Report
 from gateval.domain.results import group_trials
 from gateval.domain.trial import Assessment, AssessmentStatus, Outcome, Side, Trial

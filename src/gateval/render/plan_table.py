@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.plan import Baseline, Plan, PlannedEval
+from gateval.domain.plan import Plan
+from gateval.domain.planned_eval import Baseline, PlannedEval
 from gateval.render.counts import count
 from gateval.render.page import LINE_LIMIT, Page
 from gateval.render.plan_wording import judge_questions, models_needed, removed_sentence, revisions

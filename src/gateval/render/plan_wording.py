@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gateval.domain.plan import Plan, PlannedEval, Removed
+from gateval.domain.plan import Plan
+from gateval.domain.planned_eval import PlannedEval, Removed
 
 
 def revisions(plan: Plan) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateval.domain.comparison import EvalComparison, FixtureComparison
 from gateval.domain.decision import Decision
 from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
-from gateval.domain.plan import Baseline
+from gateval.domain.planned_eval import Baseline
 from gateval.domain.reasons import show_passes, show_score
 from gateval.domain.scoring import EvalScore
 from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Side

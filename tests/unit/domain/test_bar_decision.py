@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy
 from gateval.domain.place import Place
-from gateval.domain.plan import Bar, Lowered, Plan
+from gateval.domain.plan import Plan
+from gateval.domain.planned_eval import Bar, Lowered
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import Results
 from gateval.domain.verdicts import GateVerdict, ReasonCode

@@ -6,7 +6,7 @@ import pytest
 
 from gateval.domain.comparison import Change, FixtureComparison, compare
 from gateval.domain.place import Place
-from gateval.domain.plan import Removed
+from gateval.domain.planned_eval import Removed
 from gateval.domain.trial import Cause
 from tests.helpers.reports import edit, make, make_results
 

@@ -12,18 +12,15 @@ from gateval.domain.audit import AuditRun
 from gateval.domain.base import ascii_json
 from gateval.domain.check_run import CheckRun
 from gateval.domain.history import (
-    BYTES_KEPT,
     LISTED,
-    RECORDS_KEPT,
     HistoryRecord,
     StoredReason,
-    add_record,
-    find_record,
     outdated,
     overtaken,
     plan_digest,
     record_of,
 )
+from gateval.domain.history_file import BYTES_KEPT, RECORDS_KEPT, add_record, find_record
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.report import make_report
 from gateval.domain.results import Results

@@ -6,7 +6,8 @@ import pytest
 
 from gateval.domain.decision import Decision
 from gateval.domain.place import Place
-from gateval.domain.plan import AgentChange, ChangeKind, Lowered, Plan, Reason, Revision
+from gateval.domain.plan import AgentChange, ChangeKind, Plan, Revision
+from gateval.domain.planned_eval import Lowered, Reason
 from gateval.domain.standing import exit_code, unverified
 from gateval.domain.trigger import Trust
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict

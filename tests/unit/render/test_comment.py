@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from gateval.domain.place import Place
-from gateval.domain.plan import Removed
+from gateval.domain.planned_eval import Removed
 from gateval.domain.report import Report, make_report
 from gateval.domain.results import RunInfo
 from gateval.render.comment import LIMIT, render_comment

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from gateval.domain.model_call import Usage
-from gateval.domain.plan import Bar
+from gateval.domain.planned_eval import Bar
 from gateval.domain.report import Report, make_report
 from gateval.render.terminal import render_summary
 from tests.helpers import sample_reports

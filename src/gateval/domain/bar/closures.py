@@ -8,7 +8,8 @@ from gateval.domain.closure import closure_of, closure_paths
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
 from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.place import Place
-from gateval.domain.plan import AgentChange, ChangeKind, Lowered
+from gateval.domain.plan import AgentChange, ChangeKind
+from gateval.domain.planned_eval import Lowered
 from gateval.domain.snapshot import Snapshot
 
 NAMES_SHOWN = 5

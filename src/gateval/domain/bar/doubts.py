@@ -18,7 +18,8 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.paths import show_path
 from gateval.domain.place import Place, Problem, sort_problems
-from gateval.domain.plan import AgentChange, Doubt, PlannedEval, Where
+from gateval.domain.plan import AgentChange
+from gateval.domain.planned_eval import Doubt, PlannedEval, Where
 from gateval.domain.selection import script_name
 from gateval.domain.snapshot import Snapshot
 

@@ -12,7 +12,7 @@ from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.paths import show_path
 from gateval.domain.place import Place
-from gateval.domain.plan import Lowered
+from gateval.domain.planned_eval import Lowered
 from gateval.domain.selection import script_name
 from gateval.domain.snapshot import Snapshot
 

@@ -10,7 +10,7 @@ from gateval.domain.base import canonical_json
 from gateval.domain.excerpts import excerpts
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS
-from gateval.domain.plan import Lowered
+from gateval.domain.planned_eval import Lowered
 
 _NAMING = ("tool", "tools", "value", "pattern", "name")
 """Options that tell one assertion of a type from another, in the order in which they are shown."""

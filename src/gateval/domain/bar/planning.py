@@ -17,17 +17,9 @@ from gateval.domain.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
-from gateval.domain.plan import (
-    AgentChange,
-    Bar,
-    Baseline,
-    ChangeKind,
-    Doubt,
-    Lowered,
-    PlannedEval,
-    Reason,
-)
-from gateval.domain.selection import script_name
+from gateval.domain.plan import AgentChange
+from gateval.domain.planned_eval import Bar, Doubt, Lowered, PlannedEval, Reason
+from gateval.domain.selection import baseline_of, script_name
 from gateval.domain.snapshot import Snapshot
 
 
@@ -152,7 +144,7 @@ def _bar_eval(
         judge=asked.judge.model_copy(update={"model": model}),
         scoring=asked.scoring,
         execution=asked.execution.model_copy(update={"reps_per_fixture": reps}),
-        baseline=_baseline(change),
+        baseline=baseline_of(change),
         why=(Reason(where=f"{asked.place.file}:{asked.place.line}", what="asked by the base tip"),),
         fixtures=fixtures,
         bar=Bar(
@@ -212,12 +204,6 @@ def _asks_as_much(
         and ours.scoring.severity_weights == asked.scoring.severity_weights
         and ours.scoring.pass_threshold >= asked.scoring.pass_threshold
     )
-
-
-def _baseline(change: AgentChange | None) -> Baseline:
-    if change is None:
-        return Baseline.SAME_AGENT
-    return Baseline.NEW_AGENT if change.kind is ChangeKind.NEW else Baseline.MERGE_BASE
 
 
 def _script_names(sides: _Sides) -> Mapping[str, str]:

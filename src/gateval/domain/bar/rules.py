@@ -18,7 +18,7 @@ from gateval.domain.manifests.gate_config import (
     RegressionPolicy,
 )
 from gateval.domain.place import Place
-from gateval.domain.plan import Lowered
+from gateval.domain.planned_eval import Lowered
 
 
 @dataclass(frozen=True)
