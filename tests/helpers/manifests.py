@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from gateval.domain.base import JsonObject, Spec
+from gateval.domain.base import Spec
 from gateval.domain.catalogue import Catalogue
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
@@ -53,12 +53,6 @@ class CostOptions(Spec):
     """No more tokens than this."""
 
     max_tokens: int = Field(gt=0)
-
-
-class SchemaOptions(Spec):
-    """A schema inline or in a file."""
-
-    schema_: JsonObject | FileOption = Field(alias="schema")
 
 
 class FileOption(Spec):

@@ -26,19 +26,6 @@ class Change(StrEnum):
     NOT_COMPARED = "not compared"
 
 
-WORST_FIRST = (
-    Change.REGRESSED,
-    Change.SUSPECT,
-    Change.INCONCLUSIVE,
-    Change.UNRELIABLE_BASELINE,
-    Change.NEW,
-    Change.NOT_COMPARED,
-    Change.UNCHANGED,
-    Change.IMPROVED,
-    Change.REMOVED,
-)
-
-
 class FixtureComparison(Value):
     """One fixture, head against base.
 
