@@ -45,7 +45,6 @@ class Conclusion(StrEnum):
 class AnnotationLevel(StrEnum):
     """How an annotation looks."""
 
-    NOTICE = "notice"
     WARNING = "warning"
     FAILURE = "failure"
 
