@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gateval.domain.bar.rules import RulesEdit, other_edits
-from gateval.domain.closure import (
-    closure_of,
-)
+from gateval.domain.closure import closure_of
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.paths import show_path
-from gateval.domain.plan import (
-    AgentChange,
-    ChangeKind,
-)
+from gateval.domain.plan import AgentChange, ChangeKind
 from gateval.domain.planned_eval import PlannedEval
 from gateval.domain.snapshot import Snapshot
 

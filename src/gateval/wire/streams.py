@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.wire import (
-    anthropic_stream,
-    openai_chat_stream,
-    responses_stream,
-)
+from gateval.wire import anthropic_stream, openai_chat_stream, responses_stream
 from gateval.wire.base import StreamFormat
 
 STREAM_FORMATS: Mapping[str, StreamFormat] = {

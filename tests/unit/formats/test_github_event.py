@@ -21,8 +21,9 @@ from gateval.domain.trigger import (
     Trust,
 )
 from gateval.errors import UsageError
-from gateval.formats.github_event import PULL_REQUEST_TYPES, read_trigger
+from gateval.formats.github_event import read_trigger
 from gateval.formats.github_reading import PAYLOAD_LIMIT
+from gateval.formats.github_subjects import PULL_REQUEST_TYPES
 from tests.helpers import payloads
 from tests.helpers.payloads import BASE, HEAD, encode
 
