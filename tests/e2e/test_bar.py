@@ -86,6 +86,9 @@ def test_what_meets_the_bar_of_its_target_branch_may_lower_it(tmp_path: Path) ->
     assert "The bar moves, and head meets it\n  The target branch asks" in done.stdout
     assert "support-eval (target branch)" in done.stdout
     assert ".base-tip" not in done.stdout
+    planned = " ".join(gateval(shop, "plan").stdout.split())
+    assert "asked by the base tip; 2 fixtures measured by support-eval " in planned
+    assert "support-eval (target branch) support 2 1 base and head 0 0 " in planned
 
 
 def test_an_agent_that_is_removed_is_no_way_around_its_evals(shop: Repo, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def _evals(page: Page, plan: Plan) -> None:
         cells = (
             planned.shown_name,
             planned.agent,
-            str(len(planned.own_fixtures)),
+            str(len(planned.fixtures)),
             str(planned.execution.reps_per_fixture),
             _BASELINES[planned.baseline],
             f"{_trials(planned):,}",
@@ -93,11 +93,18 @@ def _evals(page: Page, plan: Plan) -> None:
     page.heading("Why")
     for planned in shown:
         reasons = ", ".join(str(reason) for reason in planned.why[:REASONS_SHOWN])
-        page.line(f"{planned.shown_name}: {reasons}", indent=2)
+        page.line(f"{planned.shown_name}: {reasons}{_shared(planned)}", indent=2)
     trials = count(sum(map(_trials, plan.evals)), "trial")
     calls = count(sum(map(judge_questions, plan.evals)), "judge call")
     page.heading(f"{trials}, {calls}")
     page.line(f"models: {', '.join(models_needed(plan)) or 'none declared'}")
+
+
+def _shared(planned: PlannedEval) -> str:
+    """Whose trials answer for fixtures that do not run a second time."""
+    if planned.bar is None or not planned.bar.reused:
+        return ""
+    return f"; {count(len(planned.bar.reused), 'fixture')} measured by {planned.bar.eval}"
 
 
 def _trials(planned: PlannedEval) -> int:

@@ -18,6 +18,10 @@ FULL_CONTENT = (
     "If this is a partial clone, clone it without `--filter` (actions/checkout: remove `filter`), "
     "for Gateval fetches nothing by itself. Otherwise `git fsck` may tell what is broken."
 )
+WRITABLE = (
+    "A working tree with changes is measured by way of objects in .git. Make that writable, or "
+    "name a commit: --head HEAD, with `gateval run` --rev HEAD."
+)
 
 _OWNERSHIP = re.compile(
     r"detected dubious ownership in repository at '(?P<path>.+?)'$"
@@ -50,7 +54,10 @@ def explain(command: str, stderr: bytes) -> RepositoryError:
         return RepositoryError(
             f"An object is missing from the repository: {summary(text)}.", hint=FULL_CONTENT
         )
-    return RepositoryError(f"`git {command}` failed: {summary(text)}.")
+    failed = f"`git {command}` failed: {summary(text)}."
+    if command == "add" and "insufficient permission" in text:
+        return RepositoryError(failed, hint=WRITABLE)
+    return RepositoryError(failed)
 
 
 def summary(text: str) -> str:

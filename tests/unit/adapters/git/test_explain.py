@@ -49,6 +49,14 @@ def test_known_failures_become_sentences(stderr: bytes, message: str, hint: str)
     assert hint in error.hint
 
 
+def test_a_repository_that_cannot_be_written_to_is_measured_by_commit() -> None:
+    stderr = (
+        b"error: insufficient permission for adding an object to repository database .git/objects\n"
+    )
+    assert "name a commit: --head HEAD" in explain("add", stderr).hint
+    assert not explain("fetch", stderr).hint
+
+
 def test_a_quoted_line_is_one_line_of_harmless_characters() -> None:
     shown = summary("fatal: bad path 'x\x1b[31m::error::\u202e" + "y" * 10_000)
     assert shown.isascii()
