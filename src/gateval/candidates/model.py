@@ -7,7 +7,7 @@ from gateval.candidates.conversation import Conversation
 from gateval.domain.base import Spec
 from gateval.domain.model_call import ModelReply
 from gateval.domain.trial import Answer, Cause, NoAnswer
-from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault
 
 TURN_LIMIT = 50
 """Replies of the model in one trial."""
@@ -49,12 +49,13 @@ class ModelRuntime(Runtime):
                 return _answer(reply, talk, max(clock.monotonic() - began, 0.0))
         except ModelCallError as error:
             reason, cause = error.message, error.cause
-        except TimeoutError:
+        except TimeoutError as gone:
             if not limit.expired():
                 raise
             reason, late = f"The agent was not done within {request.timeout_seconds:g} s.", True
             if self._waited_long(talk, request):
-                reason, cause = f"A model did not answer in time. {reason}", Cause.PROVIDER
+                notes = getattr(gone.__cause__, "__notes__", ())  # how its latest try went
+                reason, cause = " ".join((LATE, *notes, reason)), Cause.PROVIDER
         return NoAnswer(
             cause=cause,
             reason=reason,

@@ -12,7 +12,6 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.faults import http_status, sentence, status_error, unreadable
 from gateval.gateway.http_client import Answer, OpenStream
 from gateval.gateway.relay import Relayed, relay
-from gateval.gateway.retry import Tries
 from gateval.gateway.routing import route
 from gateval.gateway.session import Session
 from gateval.gateway.trial_calls import Patience, TrialCalls
@@ -66,7 +65,7 @@ class CandidateCall:
         self._name = wire_name
         self._wire = WIRE_FORMATS[wire_name]
         self._patience = patience
-        self._tries = Tries()
+        self._tries = patience.tries
         self._fields: JsonObject = {}
         self._asked: ModelRequest | None = None
         self._whole: ModelRequest | None = None

@@ -56,10 +56,14 @@ class Transient(Exception):
 
 
 class Tries:
-    """How often a call was made, and since when (seconds of the monotonic clock)."""
+    """How often a call was made, and since when (seconds of the monotonic clock).
+
+    `failure` says in a sentence how the latest attempt ended that failed, or nothing.
+    """
 
     def __init__(self) -> None:
         self.count = 0
+        self.failure = ""
         self._began = time.monotonic()
 
     @property

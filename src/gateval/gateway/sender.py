@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -99,8 +100,19 @@ class Sender:
     async def _persist(
         self, upstream: Upstream, attempt: Callable[[], Awaitable[Got]], tries: Tries
     ) -> Got:
+        async def noted() -> Got:
+            try:
+                return await attempt()
+            except Transient as failure:
+                tries.failure = sentence(f"{upstream.provider} {failure}")
+                raise
+
         try:
-            return await self._persistence[upstream.provider](attempt, tries)
+            return await self._persistence[upstream.provider](noted, tries)
+        except asyncio.CancelledError as gone:
+            if tries.failure:
+                gone.add_note(tries.failure)
+            raise
         except (Transient, Unanswerable) as failure:
             raise call_error(upstream.provider, failure)
 

@@ -12,15 +12,17 @@ from gateval.domain.model_call import ModelReply, ModelRequest
 from gateval.domain.trace import Trace
 from gateval.domain.trial import Cause
 from gateval.gateway.limits import CallLimits
+from gateval.gateway.retry import Tries
 from gateval.gateway.stored_replies import StoredReplies
 from gateval.gateway.trace_recorder import TraceRecorder
-from gateval.ports.model_calls import ModelCallError, ModelTrouble
+from gateval.ports.model_calls import LATE, ModelCallError, ModelTrouble
 
 
 class Patience:
-    """How long one call has waited for a model without a sign of it."""
+    """How long one call has waited for a model without a sign of it, and how its tries went."""
 
     def __init__(self) -> None:
+        self.tries = Tries()
         self._since: float | None = None
 
     def begin(self) -> None:
@@ -60,7 +62,7 @@ class TrialCalls:
         self._limits = limits
         self._running: dict[asyncio.Task[Any], Patience] = {}
         self._trouble: ModelTrouble | None = None
-        self._cut = 0.0
+        self._cut = (0.0, "")
         self._calls = 0
         self._ids = 0
         self._refusals: set[str] = set()
@@ -90,7 +92,7 @@ class TrialCalls:
         try:
             yield patience
         except asyncio.CancelledError:
-            self._cut = max(self._cut, patience.seconds)
+            self._cut = max(self._cut, (patience.seconds, patience.tries.failure))
             raise
         finally:
             self._running.pop(task, None)
@@ -126,9 +128,10 @@ class TrialCalls:
         That is how the latest call failed, or that a call waited for more than half of the trial's
         `limit` (seconds) until the candidate was gone. Ask before `end`.
         """
-        waits = (patience.seconds for patience in self._running.values())
-        if max(self._cut, *waits, 0) > limit / 2:
-            return ModelTrouble(Cause.PROVIDER, "A model did not answer in time.")
+        waits = ((waited.seconds, waited.tries.failure) for waited in self._running.values())
+        seconds, failure = max([self._cut, *waits])
+        if seconds > limit / 2:
+            return ModelTrouble(Cause.PROVIDER, f"{LATE} {failure}".rstrip())
         return self._trouble
 
     def end(self) -> Trace | None:

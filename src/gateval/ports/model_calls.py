@@ -50,6 +50,10 @@ class ModelCallError(Exception):
         return Cause.PROVIDER
 
 
+LATE = "A model did not answer in time."
+"""How the reason begins where a model was waited for until the trial's time was over."""
+
+
 class ModelTrouble(NamedTuple):
     """Why a trial says nothing of the candidate: its models were out of reach, as a sentence."""
 

@@ -142,15 +142,20 @@ def test_an_outage_is_the_providers(tmp_path: Path, code: int, program: str | No
 
 
 @pytest.mark.parametrize("program", [GIVES_UP, FAILS, None], ids=["command", "http", "model"])
-@pytest.mark.parametrize("respond", [hang, status(503)], ids=["hang", "503 and slow retries"])
+@pytest.mark.parametrize(
+    ("respond", "told"),
+    [(hang, ""), (status(503), " openai answered 503")],
+    ids=["hang", "503 and slow retries"],
+)
 def test_a_provider_that_is_late_is_not_the_candidates_fault(
-    tmp_path: Path, program: str | None, respond: Callable[[Call], Served]
+    tmp_path: Path, program: str | None, respond: Callable[[Call], Served], told: str
 ) -> None:
     slow = RetryPolicy(attempts=5, first_wait=20, longest_wait=20)
     given = ask(tmp_path, respond, program=program, seconds=1, policy=slow)
     assert isinstance(given, NoAnswer)
     assert (given.cause, given.timed_out) == (Cause.PROVIDER, True)
-    assert given.reason.startswith("A model did not answer in time.")
+    assert given.reason.startswith(f"A model did not answer in time.{told}")
+    assert ("openai" in given.reason) == bool(told)
     trial = conclude_no_answer(question(1).key, given)
     assert (trial.outcome, trial.cause) == (Outcome.SKIP, Cause.PROVIDER)
 
