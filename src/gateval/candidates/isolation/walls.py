@@ -60,9 +60,9 @@ class Walls:
         """A sentence on what does not hold here and would elsewhere; empty if all holds."""
         if not self.supervised:
             return (
-                "Isolation of candidates is weak on this system: not promised is that they cannot "
-                "read the gate's memory and files, that their processes are all ended, or that "
-                "they keep to limits. Linux is needed for that."
+                "Isolation of candidates is weak on this system: it is not promised that they "
+                "cannot read the gate's memory and files, that their processes are all ended, or "
+                "that they keep to limits. Linux is needed for that."
             )
         lost = []
         if not self.users:
@@ -75,11 +75,11 @@ class Walls:
                 lost.append("that the gate's other files cannot be read or changed")
         if not lost:
             return ""
-        users = f"{USERS} without `none`" if self.declined else "root"
+        users = f"{USERS} other than `none`" if self.declined else "root"
         wanted = [] if self.users else [users]
         wanted += [] if self.landlock else ["a kernel with Landlock"]
         return (
-            f"Isolation of candidates is weaker here: not promised is {_listing(lost)}. "
+            f"Isolation of candidates is weaker here: it is not promised {_listing(lost)}. "
             f"It takes {_listing(wanted)}; docs/security.md has the details."
         )
 

@@ -67,7 +67,7 @@ def test_what_is_missing_is_said_plainly(walls: Walls, lost: list[str]) -> None:
 
 def test_who_declines_own_users_is_told_so() -> None:
     declined = build_walls(ROOT, Wishes(own_users=False))
-    assert "It takes GATEVAL_CANDIDATE_USERS without `none`" in declined.not_promised
+    assert "It takes GATEVAL_CANDIDATE_USERS other than `none`" in declined.not_promised
     assert "It takes root" in build_walls(USER, Wishes()).not_promised
 
 
