@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.plan import Plan
-from gateval.domain.planned_eval import Baseline, PlannedEval
+from gateval.domain.planned_eval import Baseline, PlannedEval, Reason
 from gateval.render.counts import count
 from gateval.render.page import LINE_LIMIT, Page
 from gateval.render.plan_wording import judge_questions, models_needed, removed_sentence, revisions
@@ -58,10 +58,17 @@ def _opening(plan: Plan) -> Iterator[str]:
     for change in plan.changes:
         yield f"{change.agent} is {change.kind}:"
         for reason in change.reasons[:REASONS_SHOWN]:
-            moved = f": {reason.before} \N{RIGHTWARDS ARROW} {reason.after}"
-            yield f"  {reason}{moved if reason.before or reason.after else ''}"
+            yield f"  {reason}{_moved(reason)}"
         if len(change.reasons) > REASONS_SHOWN:
             yield f"  and {len(change.reasons) - REASONS_SHOWN:,} more"
+
+
+def _moved(reason: Reason) -> str:
+    if reason.before and reason.after:
+        return f": {reason.before} \N{RIGHTWARDS ARROW} {reason.after}"
+    if reason.after:
+        return f", added: {reason.after}"
+    return f", removed: {reason.before}" if reason.before else ""
 
 
 def _closing(plan: Plan) -> Iterator[str]:
