@@ -10,7 +10,7 @@ from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
 from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.place import Problem
 from gateval.domain.quoting import quote
-from gateval.domain.tree import Tree
+from gateval.domain.tree import Tree, has_folder
 
 COMMAND_RUNTIME = "command"
 _MODEL_NAME = re.compile(MODEL_NAME_PATTERN)
@@ -22,6 +22,7 @@ def agent_problems(agent: Agent, tree: Tree, *, targeted: bool) -> Iterator[Prob
     yield from _tool_problems(agent)
     yield from _prompt_problems(agent, tree)
     yield from _runtime_problems(agent)
+    yield from _folder_problems(agent, tree)
     for index, pattern in enumerate(agent.spec.watch or ()):
         if resolve_path(agent.folder, pattern) is None:
             yield _problem(agent, f"spec.watch[{index}]", _leads_out(pattern))
@@ -104,8 +105,27 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
                     f"`type: {COMMAND_RUNTIME}`, or remove this."
                 )
                 yield _problem(agent, f"spec.runtime.{key}", message)
-    if runtime.cwd is not None and resolve_path(agent.folder, runtime.cwd) is None:
-        yield _problem(agent, "spec.runtime.cwd", _leads_out(runtime.cwd))
+
+
+def _folder_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
+    written = agent.spec.runtime.cwd if agent.spec.runtime else None
+    if written is None:
+        return
+    path = resolve_path(agent.folder, written)
+    message = _leads_out(written) if path is None else _missing_folder(path, tree)
+    if message:
+        yield _problem(agent, "spec.runtime.cwd", message)
+
+
+def _missing_folder(path: str, tree: Tree) -> str:
+    """Say why `path` is no folder of the revision; the empty string if it is, or may be by a link
+    or a submodule, which is looked at where the Agent is started.
+    """
+    steps = path.split("/")
+    above = (tree.get("/".join(steps[: length + 1])) for length in range(len(steps)))
+    if has_folder(tree, path) or any(one and not one.is_file for one in above):
+        return ""
+    return f"{show_path(path)} is no folder of this revision, or nothing in it is tracked."
 
 
 def _leads_out(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -37,3 +38,17 @@ Tree = Mapping[str, Entry]
 def changed_paths(one: Tree, other: Tree) -> frozenset[str]:
     """Return the paths whose entry differs, or that only one of the trees has."""
     return frozenset(path for path, _ in one.items() ^ other.items())
+
+
+def has_folder(tree: Tree, path: str) -> bool:
+    """Whether an entry stands below `path`, whose links are not followed; the root always is one.
+
+    Git gives entries sorted, so mostly a look at one place tells.
+    """
+    prefix, paths = f"{path}/", list(tree)
+    here = bisect_left(paths, prefix)
+    return (
+        not path
+        or any(found.startswith(prefix) for found in paths[here : here + 1])
+        or any(found.startswith(prefix) for found in paths)
+    )

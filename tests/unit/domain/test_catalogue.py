@@ -117,6 +117,9 @@ AGENT_CASES = [
     ("models: [openai/gpt-5]", "type: service", '3:18: spec.models: The Agent "bot" names no model. Add spec.models, or a spec.runtime that starts it.'),
     ("[openai/gpt-5]", "[openai/gpt-5, gpt-5]", '5:26: spec.models[1]: "gpt-5" names no provider. Write "provider/model-id".'),
     ("spec:", "spec:\n  runtime: {type: command, command: [run], cwd: ../..}", "5:44: spec.runtime.cwd: ../.. leads out of the repository. Nothing outside it is read."),
+    ("spec:", "spec:\n  runtime: {type: command, command: [run], cwd: desk}", "5:44: spec.runtime.cwd: bots/desk is no folder of this revision, or nothing in it is tracked."),
+    ("spec:", "spec:\n  runtime: {type: command, command: [run], cwd: p.md}", "5:44: spec.runtime.cwd: bots/p.md is no folder of this revision, or nothing in it is tracked."),
+    ("spec:", "spec:\n  runtime: {type: command, command: [run, x], cwd: ../prompt}", "5:47: spec.runtime.cwd: prompt is no folder of this revision, or nothing in it is tracked."),
     ("spec:", "spec:\n  runtime: {command: [run]}", "5:13: spec.runtime.command: A runtime of type model starts no process. Add `type: command`, or remove this."),
     ("spec:", "spec:\n  watch: [a, ../../b]", "5:14: spec.watch[1]: ../../b leads out of the repository. Nothing outside it is read."),
 ]  # fmt: skip
@@ -136,6 +139,14 @@ def test_a_model_whose_provider_nobody_knows() -> None:
     (judge,) = check(eval=("openai/gpt-5", "zzz/gpt-5"))
     assert judge.endswith('unknown provider "zzz". Known: anthropic, gemini, openai, scripted.')
     assert "spec.judge.model" in judge
+
+
+@pytest.mark.parametrize(
+    "cwd", ["..", ".", "../prompts", "/bots", "../linked", "/linked/in/it", "../vendor"]
+)
+def test_an_agent_works_in_a_folder_of_the_repository(cwd: str) -> None:
+    runtime = f"{{type: command, command: [run, x], cwd: {cwd}}}"
+    assert check(agent=("spec:", f"spec:\n  runtime: {runtime}")) == []
 
 
 def test_an_agent_finds_its_prompt_from_its_folder_or_the_root() -> None:
