@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.comparison import Change, Comparison, EvalComparison, FixtureComparison
+from gateval.domain.figures import show_score, show_threshold
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
 from gateval.domain.plan import Plan
 from gateval.domain.planned_eval import PlannedEval
@@ -101,7 +102,7 @@ def _eval_reasons(compared: EvalComparison) -> Iterator[DecisionReason]:
             verdict=GateVerdict.FAIL,
             code=ReasonCode.BELOW_THRESHOLD,
             text=f"{compared.eval} scores {score}, below its threshold "
-            f"{compared.head.threshold:.2f}",
+            f"{show_threshold(compared.head.threshold)}",
             eval=compared.eval,
         )
 
@@ -207,8 +208,3 @@ def _unmeasured(trial: Trial, *, lenient: bool) -> DecisionReason:
 def show_passes(score: FixtureScore) -> str:
     """Return passes over planned repetitions, e.g. `2/3`."""
     return f"{score.passed}/{score.planned}"
-
-
-def show_score(low: float, high: float) -> str:
-    """Return a score to two digits, or `0.40-0.60` when it is an interval."""
-    return f"{low:.2f}" if abs(high - low) < 1e-9 else f"{low:.2f}\N{EN DASH}{high:.2f}"

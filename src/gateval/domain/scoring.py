@@ -97,10 +97,19 @@ class EvalScore(Value):
 
     @property
     def meets(self) -> Meets:
-        """Whether the score reaches the threshold, however the unmeasured trials would end."""
-        if self.low >= self.threshold - TOLERANCE:
+        """Whether the score reaches the threshold, however the unmeasured trials would end.
+
+        A threshold of 1 asks for every fixture, however little one weighs.
+        """
+        if self._reaches(self.low, [fixture.low for fixture in self.fixtures]):
             return Meets.YES
-        return Meets.UNKNOWN if self.high >= self.threshold - TOLERANCE else Meets.NO
+        high = self._reaches(self.high, [fixture.high for fixture in self.fixtures])
+        return Meets.UNKNOWN if high else Meets.NO
+
+    def _reaches(self, score: float, rates: Sequence[float]) -> bool:
+        if self.threshold >= 1:
+            return all(rate == 1 for rate in rates)
+        return score >= self.threshold - TOLERANCE
 
 
 def trial_score(fixture: Fixture, assessments: Sequence[Assessment]) -> float | None:

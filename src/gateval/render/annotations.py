@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gateval.domain.check_run import TITLE_LIMIT, Annotation, AnnotationLevel
 from gateval.domain.comparison import EvalComparison
+from gateval.domain.figures import show_threshold
 from gateval.domain.place import Place
 from gateval.domain.report import Report
 from gateval.domain.scoring import Meets
@@ -86,7 +87,7 @@ def _is_below(compared: EvalComparison) -> bool:
 def _of_eval(report: Report, compared: EvalComparison) -> Annotation:
     planned = report.results.plan.eval(compared.eval)
     title = f"{compared.eval} is below its threshold"
-    message = f"Score {score(compared.head)}, threshold {compared.head.threshold:.2f}."
+    message = f"Score {score(compared.head)}, threshold {show_threshold(compared.head.threshold)}."
     return _annotation(planned.place, AnnotationLevel.FAILURE, title, message)
 
 

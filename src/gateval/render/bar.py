@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.comparison import EvalComparison
+from gateval.domain.figures import show_score, show_threshold
 from gateval.domain.planned_eval import Lowered, PlannedEval
-from gateval.domain.reasons import show_score
 from gateval.domain.report import Report
 from gateval.domain.scoring import Meets
 from gateval.domain.verdicts import GateVerdict
@@ -94,8 +94,9 @@ def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
     if bar is None:
         return []
     score = show_score(compared.head.low, compared.head.high)
+    asked = show_threshold(compared.head.threshold)
     first = (
-        f"The target branch asks {compared.head.threshold:.2f} in its version of {bar.eval}, "
+        f"The target branch asks {asked} in its version of {bar.eval}, "
         f"{_MEETS[compared.head.meets]}: {score}."
     )
     return [first, *map(_item, bar.lowered)]

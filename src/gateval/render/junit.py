@@ -14,6 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import FinalResult
 
 from gateval.domain.comparison import EvalComparison
+from gateval.domain.figures import show_threshold
 from gateval.domain.report import Report
 from gateval.domain.trial import Outcome, Trial
 from gateval.render.excerpt import trial_excerpt
@@ -54,7 +55,7 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
         "agent": compared.agent,
         "score": score(compared.head),
         "base": base_score(compared),
-        "threshold": f"{compared.head.threshold:.2f}",
+        "threshold": show_threshold(compared.head.threshold),
         "verdict": f"{verdict}: {words}" if words != verdict else words,
     }
 

@@ -6,8 +6,8 @@ from gateval.domain.announcement import Announcement
 from gateval.domain.check_conclusion import conclude
 from gateval.domain.check_run import TITLE_LIMIT
 from gateval.domain.decision import Decision
+from gateval.domain.figures import show_score, show_threshold
 from gateval.domain.history import HistoryRecord
-from gateval.domain.reasons import show_score
 from gateval.domain.rulings.ruling import GateLabel
 from gateval.render.counts import count
 from gateval.render.environment import fill
@@ -38,7 +38,7 @@ def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -
         measured=link("an earlier run", record.run.url) if _of_ours(record, frame) else "",
         recorded_at=record.recorded_at,
         rows=[
-            (one.eval, show_score(one.low, one.high), f"{one.threshold:.2f}", one)
+            (one.eval, show_score(one.low, one.high), show_threshold(one.threshold), one)
             for one in record.evals
         ],
         more=record.evals_total - len(record.evals),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gateval.domain.comparison import EvalComparison
 from gateval.domain.decision import Decision
+from gateval.domain.figures import show_threshold
 from gateval.domain.plan import AgentChange
 from gateval.render.counts import count, listing
 from gateval.render.environment import fill
@@ -39,7 +40,7 @@ def row(compared: EvalComparison, decision: Decision, *, name: str, claimed: boo
         score=score(compared.head),
         base=base_score(compared),
         delta=delta(compared),
-        threshold=f"{compared.head.threshold:.2f}",
+        threshold=show_threshold(compared.head.threshold),
         fixtures=fixtures_passed(compared.head),
         icon=UNVERIFIED_ICON if claimed else ICONS[verdict],
         words=f"claims {words}" if claimed else words,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.comparison import Change
+from gateval.domain.figures import show_threshold
 from gateval.domain.report import Report
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.bar import lowered_bar, met_bar, shown_evals
@@ -75,7 +76,7 @@ def _table(page: Page, report: Report) -> None:
             score(compared.head),
             base_score(compared),
             delta(compared),
-            f"{compared.head.threshold:.2f}",
+            show_threshold(compared.head.threshold),
             fixtures_passed(compared.head),
             words,
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gateval.domain.comparison import EvalComparison, FixtureComparison
 from gateval.domain.decision import Decision
+from gateval.domain.figures import show_score
 from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
 from gateval.domain.planned_eval import Baseline
-from gateval.domain.reasons import show_passes, show_score
+from gateval.domain.reasons import show_passes
 from gateval.domain.scoring import EvalScore
 from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Side
 from gateval.domain.verdict import Violation

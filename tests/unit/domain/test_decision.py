@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateval.domain.figures import show_score, show_threshold
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
-from gateval.domain.reasons import show_passes, show_score
+from gateval.domain.reasons import show_passes
 from gateval.domain.report import make_report
 from gateval.domain.results import Results
 from gateval.domain.scoring import FixtureScore
@@ -232,10 +233,26 @@ def test_the_decision_names_the_head() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "shown"), [(0.5, 0.5, "0.50"), (0.4, 0.6, "0.40–0.60"), (1.0, 1.0, "1.00")]
+    ("low", "high", "shown"),
+    [
+        (0.5, 0.5, "0.50"),
+        (0.4, 0.6, "0.40–0.60"),
+        (1.0, 1.0, "1.00"),
+        (0.0, 0.0, "0.00"),
+        (0.9975, 0.9975, "0.99"),
+        (0.9975, 1.0, "0.99–1.00"),
+        (0.001, 0.001, "0.01"),
+    ],
 )
 def test_scores_are_shown_as_intervals_when_unsure(low: float, high: float, shown: str) -> None:
     assert show_score(low, high) == shown
+
+
+@pytest.mark.parametrize(
+    ("threshold", "shown"), [(1.0, "1.00"), (0.5, "0.50"), (0.996, "0.996"), (0.855, "0.855")]
+)
+def test_a_lower_threshold_never_looks_like_another(threshold: float, shown: str) -> None:
+    assert show_threshold(threshold) == shown
 
 
 def test_passes_are_shown_over_planned_repetitions() -> None:

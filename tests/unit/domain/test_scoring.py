@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.place import Place
 from gateval.domain.results import group_trials
-from gateval.domain.scoring import EvalScore, Meets, score_eval, trial_score
+from gateval.domain.scoring import TOLERANCE, EvalScore, Meets, score_eval, trial_score
 from gateval.domain.trial import Assessment, AssessmentStatus, Side
 from tests.helpers.reports import make_results
 
@@ -96,6 +98,23 @@ def test_a_threshold_is_met_in_spite_of_rounding() -> None:
         f"a-eval f{n} head:{'pass' if n < 7 else 'fail'}" for n in range(10)
     )  # the sum of seven times 0.1 is a little less than 0.7
     assert head_score(tenths, threshold=0.7).meets is Meets.YES
+
+
+def test_a_threshold_of_one_asks_for_every_fixture_however_little_it_weighs() -> None:
+    heavy = "\n".join(f"a-eval f{n} critical head:pass" for n in range(2_000))
+    weights = {Severity.CRITICAL: 1000.0, Severity.LOW: 0.001}
+    for outcome, meets in (("pass", Meets.YES), ("judge", Meets.UNKNOWN), ("fail", Meets.NO)):
+        score = head_score(f"{heavy}\na-eval g low head:{outcome}", weights=weights)
+        assert score.low > 1 - TOLERANCE
+        assert score.meets is meets
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.000_999, 1000.1, 1.7e308, 5e-324, -1.0, "inf", "nan"])
+def test_weights_with_which_sums_are_no_numbers_are_refused(weight: float | str) -> None:
+    with pytest.raises(ValidationError):
+        ScoringSpec(severity_weights={Severity.HIGH: float(weight)})
+    with pytest.raises(ValidationError):
+        AssertionSpec(type="contains", weight=float(weight), place=Place(file="f.yaml"))
 
 
 def test_sides_are_scored_apart() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.bar.fixtures import lowered_in_fixture, same_test
 from gateval.domain.catalogue import select_fixtures
+from gateval.domain.figures import show_threshold
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
@@ -102,8 +103,8 @@ def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
         yield Lowered(
             place=after.places.get("spec.scoring.passThreshold", place),
             what="passThreshold",
-            before=f"{was.pass_threshold:.2f}",
-            after=f"{now.pass_threshold:.2f}",
+            before=show_threshold(was.pass_threshold),
+            after=show_threshold(now.pass_threshold),
         )
     if was.severity_weights != now.severity_weights:
         yield Lowered(

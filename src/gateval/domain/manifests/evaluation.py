@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from gateval.domain.base import ModelName, Name, Spec, Value
-from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity
+from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity, Weight
 from gateval.domain.place import Place
 
 
@@ -45,7 +45,7 @@ class ScoringSpec(Spec):
     pass_threshold: float = Field(
         default=1.0, ge=0, le=1, description="The score in [0, 1] that the Eval must reach."
     )
-    severity_weights: dict[Severity, Annotated[float, Field(gt=0)]] = Field(
+    severity_weights: dict[Severity, Weight] = Field(
         default={},
         description="Weights of fixtures by severity, in place of low 0.5, medium 1, high 2, "
         "critical 4.",

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
-from gateval.domain.manifests.severity import Severity
+from gateval.domain.manifests.severity import Severity, Weight
 from gateval.domain.place import Place
 
 
@@ -57,7 +57,7 @@ class AssertionSpec(Value):
     """
 
     type: str
-    weight: float = Field(default=1.0, gt=0)
+    weight: Weight = 1.0
     severity: Severity | None = None
     axis: str | None = None
     options: JsonObject = {}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
 
 
 class Severity(StrEnum):
@@ -20,3 +23,7 @@ DEFAULT_WEIGHTS: dict[Severity, float] = {
     Severity.HIGH: 2.0,
     Severity.CRITICAL: 4.0,
 }
+
+Weight = Annotated[float, Field(ge=0.001, le=1000)]
+"""How much something counts beside others. Outside of these bounds, sums would lose what counts
+little, or be no numbers any more."""

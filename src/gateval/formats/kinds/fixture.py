@@ -15,7 +15,7 @@ from gateval.domain.manifests.fixture import (
     Origin,
     ToolReplay,
 )
-from gateval.domain.manifests.severity import Severity
+from gateval.domain.manifests.severity import Severity, Weight
 from gateval.domain.place import Problem
 from gateval.formats.sentences import unknown_word
 from gateval.formats.validation import PROBLEM_LIMIT, problem_at, validate
@@ -26,9 +26,7 @@ class AssertionCommon(Spec):
     """The keys that every assertion has."""
 
     type: str = Field(description="Which assertion this is.")
-    weight: float = Field(
-        default=1.0, gt=0, description="How much it counts in its fixture's score."
-    )
+    weight: Weight = Field(default=1.0, description="How much it counts in its fixture's score.")
     severity: Severity | None = Field(
         default=None,
         description="How much it matters inside its fixture; the fixture's severity if absent.",
