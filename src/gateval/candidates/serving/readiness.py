@@ -16,6 +16,9 @@ FIRST_PAUSE_SECONDS = 0.02
 LONGEST_PAUSE_SECONDS = 0.25
 POLL_SECONDS = 5.0
 
+LEAST_POLL_SECONDS = 0.1
+"""A server that does not answer within less, as the time runs out, has said nothing by that."""
+
 _HOSTS = {"127.0.0.1": socket.AF_INET, "::1": socket.AF_INET6}
 """Where a server may listen; `localhost` is the second for some of them."""
 
@@ -37,6 +40,7 @@ async def wait_until_ready(
     """Return the address at which the server answers. Raises `NotReady`."""
     until = clock.monotonic() + ready.timeout_seconds
     pause = FIRST_PAUSE_SECONDS
+    told = ""
     while True:
         left = until - clock.monotonic()
         said = "did not begin to listen"
@@ -48,11 +52,13 @@ async def wait_until_ready(
             else:
                 _refuse_impostor(running, port)
                 return host
+        if not told or left >= LEAST_POLL_SECONDS:
+            told = said
         await asyncio.wait({running.ended}, timeout=pause)
         if running.ended.done():
             raise NotReady("ended", ended=True)
         if clock.monotonic() >= until:
-            raise NotReady(f"was not ready within {ready.timeout_seconds:g} s: it {said}")
+            raise NotReady(f"was not ready within {ready.timeout_seconds:g} s: it {told}")
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
 
