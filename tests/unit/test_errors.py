@@ -75,8 +75,18 @@ def test_a_fault_of_ours_says_so_without_a_traceback(capsys: pytest.CaptureFixtu
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.UsageError("bad\n::set-output name=x::y"),
+        OSError(36, "File name too long", "bad\n::set-output name=x::y"),
+        OSError("bad\n::set-output name=x::y"),
+        ValueError("bad\n::set-output name=x::y"),
+        ExceptionGroup("one", [ValueError("bad\n::set-output name=x::y")]),
+    ],
+)
 def test_workflow_commands_in_errors_do_not_reach_the_log(
-    capsys: pytest.CaptureFixture[str],
+    error: Exception, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    guarded(lambda: raiser(errors.UsageError("bad\n::set-output name=x::y")))
+    guarded(lambda: raiser(error))
     assert "\n::" not in capsys.readouterr().err

@@ -57,11 +57,15 @@ def _own_fault(error: Exception) -> int:
     if isinstance(inner, GatevalError):
         tell(inner)
         return inner.exit_code
+    from gateval.render.sanitize import plain_line
+
     if isinstance(inner, OSError):
-        print(f"gateval: {inner.strerror or inner}: {inner.filename or ''}", file=sys.stderr)
+        what = f"{inner.strerror or inner}: {inner.filename or ''}"
+        print(f"gateval: {plain_line(what, LINE_LIMIT)}", file=sys.stderr)
         return EXIT_NOT_EVALUATED
+    what = plain_line(f"{type(inner).__name__}: {inner}", LINE_LIMIT)
     print(
-        f"gateval: this is a fault in Gateval itself ({type(inner).__name__}: {inner}).\n"
+        f"gateval: this is a fault in Gateval itself ({what}).\n"
         f"  Nothing was decided. Please report it at {ISSUES};\n"
         "  GATEVAL_TRACEBACK=1 shows where it happened.",
         file=sys.stderr,
