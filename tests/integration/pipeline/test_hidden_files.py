@@ -122,3 +122,33 @@ def test_a_file_that_only_mentions_us_is_code(shop: Repo) -> None:
     shop.commit()
     assert reasons(plan_of(shop, base="edit")) == ["agents/config.yaml changed"]
     assert all("agents/config.yaml" not in one.paths for one in plan_of(shop, base="edit").hidden)
+
+
+def test_a_file_that_becomes_a_manifest_is_missed(shop: Repo) -> None:
+    """Else a setting could be changed and, by a fixture beside it, kept from being measured."""
+    shop.write("agents/config.yaml", "tone: kind\n")
+    shop.write("agents/notes.yaml", "seen: 1\n")
+    shop.commit()
+    shop.branch("next")
+    extra = FIXTURES.split("---\n")[0].replace("refund-asks-why", "extra")
+    shop.write("agents/config.yaml", f"tone: rude\n---\n{extra}")
+    shop.write("agents/new.yaml", extra.replace("extra", "another"))
+    shop.commit()
+    plan = plan_of(shop, base="edit")
+    assert reasons(plan) == ["agents/config.yaml removed"]
+    assert [one.what for one in plan.lost] == [
+        "Agent support no longer depends on 1 file: agents/config.yaml"
+    ]
+
+
+def test_a_file_that_watch_no_longer_names_is_missed(shop: Repo) -> None:
+    watching = PROGRAM.replace("  tools:", "  watch: [., /.gateval/answers.json]\n  tools:")
+    shop.write("agents/support.yaml", watching)
+    shop.commit()
+    shop.branch("next")
+    shop.write("agents/support.yaml", PROGRAM)
+    shop.write(".gateval/answers.json", '{"a": 1}\n')
+    shop.commit()
+    assert [one.what for one in plan_of(shop, base="edit").lost] == [
+        "Agent support no longer depends on 1 file: .gateval/answers.json"
+    ]

@@ -20,8 +20,9 @@ def narrowed_closures(
 ) -> Iterator[Lowered]:
     """Yield every Agent that is measured and no longer depends on files that are still there.
 
-    This change is measured with all of them. A later one to such a file would not be, though the
-    program that is started could read it.
+    This change is measured with all of them, but for those that it turns into manifests, which no
+    candidate gets. A later one to such a file would not be, though the program that is started
+    could read it.
     """
     measured = {one.target_agent for side in (head, tip) for one in side.catalogue.evals}
     for change in changes:
@@ -43,11 +44,15 @@ def narrowed_closures(
 
 def _lost(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> list[str]:
     ours, theirs = closure_of(new, head), closure_of(old, base)
-    if ours.same_paths(theirs):
+    if ours.same_paths(theirs) and head.manifest_paths <= base.manifest_paths:
         return []
     system = new.spec.system
     prompt = resolve_path(new.folder, system.file) if isinstance(system, SystemFile) else None
-    before = {path for path in closure_paths(theirs, head) if not head.is_hidden(path)}
+    before = {
+        path
+        for path in closure_paths(theirs, head)
+        if path in base.tree or not head.is_hidden(path)
+    }
     return sorted(before - set(closure_paths(ours, head)) - {prompt})
 
 
