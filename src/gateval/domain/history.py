@@ -41,9 +41,9 @@ class StoredEval(Value):
     """An Eval on head: its score as an interval, and how many of its fixtures did what."""
 
     eval: ShortText
-    low: float
-    high: float
-    threshold: float
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    threshold: float = Field(ge=0, le=1)
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
     unmeasured: int = Field(ge=0)

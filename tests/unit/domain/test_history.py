@@ -123,6 +123,11 @@ def test_whatever_stands_in_the_file_never_hides_our_record(garbage: bytes) -> N
     assert find_record(content + garbage, record(7).head) is not None
 
 
+def _scored(low: float | str) -> dict[str, object]:
+    scored = {"eval": "e", "low": low, "high": 1, "threshold": 1}
+    return {"evals": [{**scored, "passed": 1, "failed": 0, "unmeasured": 0}]}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -130,6 +135,9 @@ def test_whatever_stands_in_the_file_never_hides_our_record(garbage: bytes) -> N
         ({"version": None}, "version null"),
         ({"surprise": 1}, "not as Gateval writes it: surprise"),
         ({"verdict": "bypassed-by-magic"}, "not as Gateval writes it: verdict"),
+        (_scored("nan"), "not as Gateval writes it: evals.0.low"),
+        (_scored("inf"), "not as Gateval writes it: evals.0.low"),
+        (_scored(1.01), "not as Gateval writes it: evals.0.low"),
         ({"policy": "short"}, "not as Gateval writes it: policy"),
     ],
 )
