@@ -1,10 +1,10 @@
 """An Agent's closure: every tracked file that its behaviour depends on.
 
 With `watch`, the files it matches; without, for a runtime that starts a process, every tracked
-file under `cwd` and tracked paths named in `setup` and `command`. What a symbolic link in there
-points to belongs to it, and so does every link on the way. The manifest itself counts by its
-meaning, and so do other manifests that happen to stand in the same folder: they are no code, and no
-candidate gets them (`is_hidden`).
+file under `cwd` and what stands at the paths named in `setup` and `command`: a file, a folder, or
+nothing any more. What a symbolic link in there points to belongs to it, and so does every link on
+the way. The manifest itself counts by its meaning, and so do other manifests that happen to stand
+in the same folder: they are no code, and no candidate gets them (`is_hidden`).
 """
 
 from __future__ import annotations
@@ -112,14 +112,16 @@ def _process_roots(agent: Agent, snapshot: Snapshot) -> set[str]:
 
 
 def _named(cwd: str, word: str, snapshot: Snapshot) -> Iterator[str]:
-    """Yield the tracked paths that a word of a command line names, also behind `--option=`."""
+    """Yield the paths that a word of a command line may name, also behind `--option=`.
+
+    No folder around the working directory: that is where a program runs, not what it runs.
+    """
     for text in (word, word.partition("=")[2]):
         path = resolve_path(cwd, text) if text else None
-        if not path:
+        if not path or _under(cwd, {path}):
             continue
+        yield path
         _, end = walk_links(path, snapshot.links)
-        if path in snapshot.tree or end in snapshot.tree:
-            yield path
         passed, real = walk_links(f"{cwd}/{text}", snapshot.links)
         if real and real != end and real in snapshot.tree:  # `..` behind a link
             yield from passed
@@ -160,7 +162,9 @@ def _inside(folder: str, names: Sequence[str]) -> Sequence[str]:
 
 def _under(path: str, roots: Collection[str]) -> bool:
     """Whether a path is one of the roots or lies below one."""
-    if "" in roots or path in roots:
-        return True
-    ends = (at for at, char in enumerate(path) if char == "/")
-    return any(path[:end] in roots for end in ends)
+    return "" in roots or path in roots or any(folder in roots for folder in _folders(path))
+
+
+def _folders(path: str) -> Iterator[str]:
+    """Yield the folders around a path, but not the root."""
+    return (path[:at] for at, char in enumerate(path) if char == "/")

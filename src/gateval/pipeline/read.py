@@ -71,7 +71,7 @@ def read_change(
     library.load(trees[head.tree])
     changed = changed_paths(trees[head.tree], trees[base.tree])
     ours = snapshot_of(head, trees[head.tree], library, agents_only=True)
-    if _selects(changed, ours, trees[base.tree], library):
+    if _selects(changed, ours, base, trees[base.tree], library):
         library.load(trees[base.tree])
         ours = snapshot_of(head, trees[head.tree], library)
         theirs = snapshot_of(base, trees[base.tree], library)
@@ -125,16 +125,28 @@ def _survey(
     return snapshot_of(revision, tree, library)
 
 
-def _selects(changed: frozenset[str], head: Snapshot, base: Tree, library: Library) -> bool:
-    """Whether one of the changed paths could change an Agent or select an Eval."""
-    before = library.shelf(base).files
+def _selects(
+    changed: frozenset[str], head: Snapshot, base: Revision, tree: Tree, library: Library
+) -> bool:
+    """Whether one of the changed paths could change an Agent or select an Eval.
+
+    `tree` is that of `base`. What is gone from there may have led elsewhere, as links do.
+    """
+    before = library.shelf(tree).files
     library.read_all(before[path] for path in changed if path in before)
     for path in changed:
         if path in head.manifest_paths or path.startswith(f"{SCRIPTED_FOLDER}/"):
             return True
         if path in before and library.is_manifest(path, before[path]):
             return True
-    return any(_depends(agent, head, changed) for agent in head.catalogue.agents)
+    if any(_depends(agent, head, changed) for agent in head.catalogue.agents):
+        return True
+    gone = changed - head.tree.keys()
+    if not gone:
+        return False
+    library.load(tree)
+    theirs = snapshot_of(base, tree, library, agents_only=True)
+    return any(_depends(agent, theirs, gone) for agent in theirs.catalogue.agents)
 
 
 def _depends(agent: Agent, snapshot: Snapshot, changed: frozenset[str]) -> bool:

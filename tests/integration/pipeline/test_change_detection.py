@@ -254,6 +254,76 @@ def test_no_way_round_over_links_leads_out_of_the_closure(shop: Repo, case: str)
     assert expected in reasons(plan_of(shop, base="main"))
 
 
+def _without_run(shop: Repo) -> None:
+    shop.delete("src/run.py")
+
+
+def _folder_for_run(shop: Repo) -> None:
+    shop.delete("src/run.py")
+    shop.write("src/run.py/__main__.py", "print('bye')\n")
+
+
+def _file_for_folder(shop: Repo) -> None:
+    shop.delete("src")
+    shop.write("src", "nothing to start\n")
+
+
+STANDING_THERE = {
+    "nothing": (_without_run, ["src/run.py removed"]),
+    "a folder, which python starts as well": (
+        _folder_for_run,
+        ["src/run.py removed", "src/run.py/__main__.py added"],
+    ),
+    "a file for the folder around it": (_file_for_folder, ["src/run.py removed"]),
+}
+
+
+@pytest.mark.parametrize("case", STANDING_THERE)
+def test_what_takes_the_place_of_a_named_file_counts(shop: Repo, case: str) -> None:
+    replace, expected = STANDING_THERE[case]
+    build_program(shop)
+    replace(shop)
+    shop.commit()
+    plan = plan_of(shop, base="main")
+    assert reasons(plan) == expected
+    assert evals(plan) == ["support-eval"]
+
+
+@pytest.mark.parametrize("target", ["../links/dir/other.py", "../links/dir/../src/other.py"])
+def test_a_link_on_the_way_that_is_gone_counts(shop: Repo, target: str) -> None:
+    build_program(shop)
+    shop.link("agents/code.py", target)
+    shop.link("links/dir", "../src")
+    shop.commit()
+    shop.branch("gone")
+    shop.delete("links/dir")
+    shop.commit()
+    assert reasons(plan_of(shop, base="change2")) == ["links/dir removed", "src/other.py removed"]
+
+
+@pytest.mark.parametrize("word", ["../src", "--source=../src"])
+def test_a_named_folder_belongs_to_the_closure(shop: Repo, word: str) -> None:
+    build_program(shop)
+    shop.write("agents/support.yaml", PROGRAM.replace("../src/run.py", word))
+    shop.commit()
+    shop.branch("folder")
+    shop.write("src/other.py", "y = 2\n")
+    shop.commit()
+    assert reasons(plan_of(shop, base="change2")) == ["src/other.py changed"]
+
+
+@pytest.mark.parametrize("word", ["..", "--project=..", "/", "../../.."])
+def test_a_folder_around_the_program_does_not(shop: Repo, word: str) -> None:
+    build_program(shop)
+    command = f"[uv, run, {word}, ../src/run.py]"
+    shop.write("agents/support.yaml", PROGRAM.replace("[python3, ../src/run.py]", command))
+    shop.commit()
+    shop.branch("around")
+    shop.write("src/other.py", "y = 2\n")
+    shop.commit()
+    assert plan_of(shop, base="change2").changes == ()
+
+
 def test_folders_linked_to_each_other_in_a_row_all_belong(shop: Repo) -> None:
     """Folders of which each leads to the next."""
     files = {f"chain/d{number}/code.py": "x = 1\n" for number in range(1_000)}
