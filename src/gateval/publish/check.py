@@ -31,12 +31,8 @@ FORBIDDEN = 403
 
 def newest_check(forge: CheckRuns, target: Target) -> CheckRun | None:
     """Return the newest check run of this gate on the commit that is ours; None for none."""
-    found = [
-        run
-        for run in forge.check_runs(target.head, target.check_name)
-        if (stamp := Stamp.parse(run.external_id)) and stamp.gate == target.stamp.gate
-    ]
-    mine = [run for run in found if f"{run.app}[bot]" == forge.viewer()] if found else []
+    found = _stamped(forge, target)
+    mine = [one.run for one in found if f"{one.run.app}[bot]" == forge.viewer()]
     return mine[0] if mine else None
 
 
@@ -129,12 +125,17 @@ def close_check(
 _NEWER = "A newer run of this gate reports on this commit; an older one does not overwrite it."
 
 
-def _present(forge: CheckRuns, target: Target) -> _Present:
-    found = [
+def _stamped(forge: CheckRuns, target: Target) -> list[_Stamped]:
+    """The check runs on this commit that carry this gate's stamp, of whatever App, newest first."""
+    return [
         _Stamped(run, stamp)
         for run in forge.check_runs(target.head, target.check_name)
         if (stamp := Stamp.parse(run.external_id)) and stamp.gate == target.stamp.gate
     ]
+
+
+def _present(forge: CheckRuns, target: Target) -> _Present:
+    found = _stamped(forge, target)
     mine = [one.run for one in found if one.stamp.same_run(target.stamp)]
     newer = [one.run for one in found if one.stamp.newer_than(target.stamp)]
     if newer:  # another App's, with a stamp from the future, must not silence this gate

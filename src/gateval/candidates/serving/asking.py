@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, NamedTuple
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.bounded.template import TemplateError
+from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.capture import last_lines
 from gateval.candidates.claims import ClaimError
 from gateval.candidates.contract import Said

@@ -11,6 +11,7 @@ from urllib.parse import quote as percent_encode
 from pydantic import JsonValue
 
 from gateval.candidates.bounded import json_path, template
+from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.claims import ClaimError, read_steps, read_usage
 from gateval.candidates.contract import Said, question, read_answer, said_output
 from gateval.candidates.serving.options import Request, Response
@@ -58,7 +59,7 @@ def _target(path: str, values: JsonObject, budget: template.Budget) -> str:
 def _header(name: str, source: str, values: JsonObject, budget: template.Budget) -> str:
     text = "".join(part for part, _ in template.render_text(source, values, budget))
     if _CONTROL.search(text):
-        raise template.TemplateError(
+        raise TemplateError(
             f"the header `{name}` would hold a line break or another control character"
         )
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from gateval.candidates.bounded import json_path, template
+from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.domain.base import Spec
 
 BODY_PARTS_LIMIT = 500
@@ -154,7 +155,7 @@ class HttpOptions(Spec):
 def _checked(where: str, text: str) -> None:
     try:
         template.check(text)
-    except template.TemplateError as error:
+    except TemplateError as error:
         raise ValueError(f"`{where[:80]}`: {error}") from None
 
 

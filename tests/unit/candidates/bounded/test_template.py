@@ -7,7 +7,8 @@ import time
 import pytest
 from pydantic import JsonValue
 
-from gateval.candidates.bounded.template import Budget, TemplateError, check, render
+from gateval.candidates.bounded.template import Budget, check, render
+from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.domain.base import JsonObject
 
 VALUES: JsonObject = {
