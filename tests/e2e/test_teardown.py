@@ -78,17 +78,19 @@ def end_one(
 ) -> tuple[bool, list[str]]:
     """Start a run, signal its gate `delay` seconds after its first candidate; if negative, earlier.
 
-    Return whether candidates ran at that moment, and what was found to be wrong.
+    Return whether candidates had started by then, and what was found to be wrong.
     """
     temporary, results, token = folder / "tmp", folder / "out", f"token-{uuid4().hex}"
     temporary.mkdir(parents=True)
     extra = {"TMPDIR": str(temporary), "GATEVAL_CANDIDATE_USERS": users, "LC_TEARDOWN": token}
     run = start_gateval(shop, "run", "support-eval", "--results", str(results), **extra)
     deadline = time.monotonic() + (STARTED_SECONDS if delay > 0 else -delay)
-    while time.monotonic() < deadline and not (delay > 0 and marked(token)):
+    busy = False
+    while time.monotonic() < deadline and not busy:
         time.sleep(0.01)
+        busy = delay > 0 and bool(marked(token))
     time.sleep(max(delay, 0))
-    before, busy = finished(results), bool(marked(token))
+    before = finished(results)
     run.send_signal(number)
     try:
         _, said = run.communicate(timeout=30)
