@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.wishes import Wishes, read_wishes
+from gateval.domain.secret_names import secret_values
 from gateval.errors import UsageError
 from gateval.gateway.upstream import Upstream, read_upstreams
 
@@ -43,6 +44,10 @@ class Settings:
         held = (value for one in self.upstreams.values() for value in (one.key, one.proxy))
         keys = [value.get_secret_value() for value in held if value is not None]
         return (*keys, *(self.environ[name] for name in RUNNER_SECRETS if self.environ.get(name)))
+
+    def secrets_beside(self, passed: Iterable[str]) -> tuple[str, ...]:
+        """Return `secrets`, and those in variables that candidates see: they may say them."""
+        return (*self.secrets, *secret_values(self.environ, passed))
 
     def __repr__(self) -> str:
         return f"Settings(upstreams={sorted(self.upstreams)})"

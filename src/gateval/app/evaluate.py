@@ -134,9 +134,9 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
     return results.trials
 
 
-def _redacting(settings: Settings) -> Callable[[Trial], Trial]:
+def _redacting(run: _Run) -> Callable[[Trial], Trial]:
     """Return what takes secrets out of a trial; its key, by which it is found, stays."""
-    redactor = Redactor(settings.secrets)
+    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
     return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
 
 
@@ -177,6 +177,6 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
             judge=Judge(gateway),
             log=run.log,
             tell=run.listen,
-            redact=_redacting(settings),
+            redact=_redacting(run),
             at_once=run.at_once,
         )

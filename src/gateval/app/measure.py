@@ -60,7 +60,7 @@ def measure(
     from gateval.app.evaluate import evaluate
     from gateval.render.redaction import Redactor
 
-    redactor = Redactor(settings.secrets)
+    redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
     with calm(), ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
         over = Event()
         safe = aside.submit(redactor.value, plan)

@@ -1,0 +1,23 @@
+"""Which environment variables hold secrets, going by their names and by what they hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+_NAME = re.compile(
+    r"(KEYS?|TOKENS?|SECRETS?|PASS(WORD|WD|PHRASE)?|PWD|CREDENTIALS?|AUTH|COOKIES?|DSN)(_|$)"
+)
+_PASSWORD = re.compile(r"://[^/?#\s@]*:([^/?#\s]+)@")
+"""The password of a URL (RFC 3986, userinfo)."""
+
+
+def secret_values(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
+    """Yield what the variables in `names` hold, if a name such as `CRM_TOKEN` says that it is
+    secret, or if it is a URL with a password; that alone, too.
+    """
+    for name in names:
+        value = environ.get(name, "")
+        passwords = _PASSWORD.findall(value)
+        if value and (passwords or _NAME.search(name.upper())):
+            yield from (value, *passwords)
