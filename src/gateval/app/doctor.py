@@ -11,7 +11,6 @@ from textwrap import wrap
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
-from gateval.app.planning import count_of
 from gateval.app.registries import registries
 from gateval.candidates.isolation.walls import build_walls, look_around
 from gateval.candidates.isolation.wishes import read_wishes
@@ -38,6 +37,7 @@ from gateval.formats.github_workflow import gate_jobs, is_workflow, unreadable
 from gateval.gateway.providers import PROVIDERS
 from gateval.gateway.upstream import missing_keys, read_upstreams
 from gateval.pipeline.read import survey
+from gateval.render.counts import count
 from gateval.render.sanitize import plain_line
 
 WORKFLOW_LIMIT = 1_000_000
@@ -118,9 +118,9 @@ def _manifests(snapshot: Snapshot) -> Finding:
         ("Eval", catalogue.evals),
         ("fixture", catalogue.fixtures),
     )
-    seen = ", ".join(count_of(len(found), noun) for noun, found in parts)
+    seen = ", ".join(count(len(found), noun) for noun, found in parts)
     if snapshot.problems:
-        seen += f", {count_of(len(snapshot.problems), 'problem')}."
+        seen += f", {count(len(snapshot.problems), 'problem')}."
         return Finding(Health.PROBLEM, "manifests", seen, "See them all: gateval validate")
     if not catalogue.evals:
         todo = "Write the first with `gateval init`."

@@ -67,6 +67,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     from gateval.app.registries import registries
     from gateval.domain.catalogue_checks import warnings_of
     from gateval.pipeline.read import survey
+    from gateval.render.counts import count
     from gateval.render.sanitize import plain_line
 
     repository = open_repository(Path.cwd())
@@ -90,7 +91,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
         print(f"warning: {plain_line(str(warning), LINE_LIMIT)}")
     catalogue = snapshot.catalogue
     counts = ", ".join(
-        count_of(len(found), noun)
+        count(len(found), noun)
         for found, noun in (
             (catalogue.agents, "Agent"),
             (catalogue.evals, "Eval"),
@@ -99,7 +100,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
         )
     )
     if problems:
-        print(f"{counts}: {count_of(len(problems), 'problem')}.")
+        print(f"{counts}: {count(len(problems), 'problem')}.")
         return EXIT_USAGE
     print(f"{counts}: valid.")
     return EXIT_PASS
@@ -124,11 +125,6 @@ def _is_unread(path: str, snapshot: Snapshot) -> bool:
     script = path.startswith(f"{SCRIPTED_FOLDER}/") and Path(path).stem in snapshot.scripts
     told = any(problem.place.file == show_path(path) for problem in snapshot.problems)
     return path in snapshot.tree and not (known or script or told)
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return `1 fixture`, `2 fixtures` and so on."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _inside(repository: GitRepository, path: Path) -> str:

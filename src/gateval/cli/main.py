@@ -26,7 +26,7 @@ class Commands(click.Group):
         """Return the names, as the help lists them."""
         return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - it too
         """Return a command, or None when there is none of this name."""
         return load(cmd_name) if cmd_name in COMMANDS else None
 

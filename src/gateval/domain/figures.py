@@ -12,7 +12,7 @@ def show_score(low: float, high: float) -> str:
 def show_threshold(threshold: float) -> str:
     """Return a threshold to two digits, or to as many as it has: 0.996 is not 1.00."""
     shown = f"{threshold:.2f}"
-    return shown if float(shown) == threshold else f"{threshold:g}"
+    return shown if float(shown) == threshold else repr(threshold)
 
 
 def _two_digits(score: float) -> str:

@@ -88,7 +88,7 @@ class EvalScore(Value):
     threshold: float
     low: float
     high: float
-    fixtures: tuple[FixtureScore, ...]
+    fixtures: tuple[FixtureScore, ...] = Field(min_length=1)
 
     @property
     def measured(self) -> bool:

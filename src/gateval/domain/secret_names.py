@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import unquote
 
 _NAME = re.compile(
     r"(KEYS?|TOKENS?|SECRETS?|PASS(WORD|WD|PHRASE)?|PWD|CREDENTIALS?|AUTH|COOKIES?|DSN)(_|$)"
@@ -14,10 +15,10 @@ _PASSWORD = re.compile(r"://[^/?#\s@]*:([^/?#\s]+)@")
 
 def secret_values(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
     """Yield what the variables in `names` hold, if a name such as `CRM_TOKEN` says that it is
-    secret, or if it is a URL with a password; that alone, too.
+    secret, or if it is a URL with a password; that alone, too, as written and decoded.
     """
     for name in names:
         value = environ.get(name, "")
         passwords = _PASSWORD.findall(value)
         if value and (passwords or _NAME.search(name.upper())):
-            yield from (value, *passwords)
+            yield from dict.fromkeys((value, *passwords, *map(unquote, passwords)))

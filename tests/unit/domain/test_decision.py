@@ -249,7 +249,8 @@ def test_scores_are_shown_as_intervals_when_unsure(low: float, high: float, show
 
 
 @pytest.mark.parametrize(
-    ("threshold", "shown"), [(1.0, "1.00"), (0.5, "0.50"), (0.996, "0.996"), (0.855, "0.855")]
+    ("threshold", "shown"),
+    [(1.0, "1.00"), (0.5, "0.50"), (0.996, "0.996"), (0.855, "0.855"), (0.9999999, "0.9999999")],
 )
 def test_a_lower_threshold_never_looks_like_another(threshold: float, shown: str) -> None:
     assert show_threshold(threshold) == shown

@@ -159,3 +159,8 @@ def test_a_trials_score_is_the_weighted_share_of_passed_assertions(
     score: float | None,
 ) -> None:
     assert trial_score(two_assertions(first, second), assessed(*statuses)) == score
+
+
+def test_no_score_comes_of_no_fixture() -> None:
+    with pytest.raises(ValidationError, match="fixtures"):
+        EvalScore(eval="a-eval", side=Side.HEAD, threshold=1, low=0, high=0, fixtures=())

@@ -28,6 +28,7 @@ def test_a_name_that_does_not(name: str) -> None:
     [
         ("postgres://post:pa55@db/post", ["postgres://post:pa55@db/post", "pa55"]),
         ("redis://:pa55@db", ["redis://:pa55@db", "pa55"]),
+        ("db://me:p%40ss@db", ["db://me:p%40ss@db", "p%40ss", "p@ss"]),
         ("https://user@host/a:b@c", []),
         ("https://host:8080/a@b", []),
         ("", []),

@@ -109,7 +109,7 @@ def free_port() -> int:
 
 def is_taken(port: int) -> bool:
     """Whether someone listens on this port, on any address that the server could have meant."""
-    for host, family in (("127.0.0.1", socket.AF_INET), ("0.0.0.0", socket.AF_INET)):  # noqa: S104
+    for host, family in (("127.0.0.1", socket.AF_INET), ("0.0.0.0", socket.AF_INET)):  # noqa: S104 - tried only
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
