@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from tests.servers.github.faults import SECONDARY
@@ -15,7 +16,10 @@ from tests.servers.github.state.tokens import Token
 
 
 class Limits:
-    """Set `hourly`, `content_per_minute` and `resets_in` (seconds) to make a client meet them."""
+    """Set `hourly`, `content_per_minute` and `resets_in` (seconds) to make a client meet them.
+
+    `now` is the server's clock (Unix time) for the primary limit.
+    """
 
     def __init__(self, *, enabled: bool) -> None:
         self.enabled = enabled
@@ -23,6 +27,7 @@ class Limits:
         self.content_per_minute = 80
         self.retry_after: int | None = 60
         self.resets_in = 3600.0
+        self.now: Callable[[], float] = time.time
         self._used: dict[str, int] = {}
         self._reset: dict[str, int] = {}
         self._created: deque[float] = deque()
@@ -33,7 +38,7 @@ class Limits:
             return
         self._secondary(request)
         name = token.value if token else ""
-        now = time.time()
+        now = self.now()
         if now >= self._reset.get(name, 0):
             self._reset[name], self._used[name] = int(now + self.resets_in), 0
         if self._used[name] >= self._limit(token):
@@ -65,7 +70,7 @@ class Limits:
     def _state(self, token: Token | None) -> dict[str, Any]:
         name = token.value if token else ""
         used, limit = self._used.get(name, 0), self._limit(token)
-        reset = self._reset.get(name) or int(time.time() + self.resets_in)
+        reset = self._reset.get(name) or int(self.now() + self.resets_in)
         return {
             "limit": limit,
             "remaining": max(limit - used, 0),
