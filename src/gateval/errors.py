@@ -17,7 +17,7 @@
 
 Exit code 1 (gate failed) and 0 (pass) belong to decisions, not to errors. `app.py` is the one
 place that turns an error into text and exit code. What happens to a single trial is data
-(`domain/trial.py`), never one of these.
+(`domain/trials/trial.py`), never one of these.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from gateval.domain.place import Problem
+    from gateval.domain.repository.place import Problem
 
 EXIT_PASS = 0
 EXIT_FAILED = 1

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 
 from examples.demo import build, environment
-from gateval.domain.comparison import Change
-from gateval.domain.report import Report, make_report
-from gateval.domain.trial import Outcome, Side, Trial
-from gateval.domain.verdict import Violation
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.results.comparison import Change
+from gateval.domain.trials.judge_verdict import Violation
+from gateval.domain.trials.trial import Outcome, Side, Trial
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.stage import load_results
+from gateval.render.files.stage import load_results
 from tests.helpers.command import candidate_processes
 
 ROOT = Path(__file__).parents[2]

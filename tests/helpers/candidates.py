@@ -17,15 +17,15 @@ from pydantic import JsonValue
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.allowlist import MARKER, candidate_environment
 from gateval.candidates.base import ModelDoor, Patience, Surroundings, TrialRequest
-from gateval.candidates.group import Groups
-from gateval.candidates.started import Starter
+from gateval.candidates.process.group import Groups
+from gateval.candidates.process.started import Starter
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
-from gateval.domain.place import Place
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trace import Trace
-from gateval.domain.trial import Side, TrialKey
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.repository.place import Place
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Side, TrialKey
 from gateval.errors import RepositoryError
 from gateval.events import Event
 from gateval.gateway.loopback_client import LoopbackClient

@@ -13,8 +13,8 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import RuntimeSpec
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer, NoAnswer
 from gateval.events import CandidateWarned
 from tests.helpers.candidates import World, command_agent
 

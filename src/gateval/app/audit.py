@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
-from gateval.domain.audit import AUDIT_BRANCH, AuditEntry
-from gateval.domain.audit_chain import AuditLog, read_log
-from gateval.domain.paths import show_path
+from gateval.domain.audit.chain import AuditLog, read_log
+from gateval.domain.audit.entry import AUDIT_BRANCH, AuditEntry
+from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_FAILED, EXIT_PASS, RecordsError, UsageError
 from gateval.publish.audit import AUDIT_LOG
-from gateval.render.audit import entry_line, log_line
-from gateval.render.sanitize import plain_line
+from gateval.render.github.audit import entry_line, log_line
+from gateval.safe.sanitize import plain_line
 
 _LOCAL = (f"refs/remotes/origin/{AUDIT_BRANCH}", f"refs/heads/{AUDIT_BRANCH}")
 _HASH = re.compile(r"[0-9a-f]{64}")

@@ -12,17 +12,17 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import PAPER, screen_of
-from gateval.app.ahead import EVALUATION, importing
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
-from gateval.domain.plan import Plan
+from gateval.app.run.preload import EVALUATION, importing
+from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import confirm_revisions, find_head
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from gateval.app.measure import Measured
+    from gateval.app.run.measure import Measured
 
 
 def check_change(
@@ -76,8 +76,8 @@ def carry_out(
     plan: Plan, repository: GitRepository, settings: Settings, results: Path | None
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
-    from gateval.app.keys import refuse_missing_keys
-    from gateval.app.measure import measure
+    from gateval.app.run.keys import refuse_missing_keys
+    from gateval.app.run.measure import measure
 
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
@@ -95,6 +95,6 @@ def _show(measured: Measured, settings: Settings) -> None:
     if screen == PAPER:
         sys.stdout.write(measured.views["summary"])
     else:
-        from gateval.app.views import summary_for
+        from gateval.app.run.views import summary_for
 
         sys.stdout.write(summary_for(measured.report, screen))

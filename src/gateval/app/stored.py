@@ -12,15 +12,15 @@ from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import screen_of
 from gateval.adapters.trial_log import read_trials
 from gateval.app.names import PLAN_FILE, TRIALS_FILE
-from gateval.app.views import VIEWS, all_views, summary_for
-from gateval.domain.paths import show_path
-from gateval.domain.plan import Plan
-from gateval.domain.report import Report
-from gateval.domain.results import Results, RunInfo
+from gateval.app.run.views import VIEWS, all_views, summary_for
+from gateval.domain.decision.report import Report
+from gateval.domain.plan.plan import Plan
+from gateval.domain.repository.paths import show_path
+from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import StageFileError
 from gateval.pipeline.run import report_on, results_of
 from gateval.publish.local import RESULTS_FILE, publish_local
-from gateval.render.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
+from gateval.render.files.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
 
 
 def report_results(

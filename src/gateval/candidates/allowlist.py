@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from gateval.gateway.providers import PROVIDERS
+from gateval.gateway.upstream.providers import PROVIDERS
 
 MARKER = "GATEVAL_CANDIDATE"
 """Carries the instance's name in every process of a candidate."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from gateval.candidates.once import Once
-from gateval.candidates.started import Starter
+from gateval.candidates.process.once import Once
+from gateval.candidates.process.started import Starter
 from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trace import Trace
-from gateval.domain.trial import Answer, NoAnswer, Side, TrialKey
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey
 from gateval.events import Listener
 from gateval.ports.clock import Clock
 from gateval.ports.local_http import LocalHttp

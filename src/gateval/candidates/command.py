@@ -6,15 +6,15 @@ from pathlib import Path
 
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Runtime, Surroundings, TrialRequest
-from gateval.candidates.claims import ClaimError
-from gateval.candidates.contract import Said, read_answer, write_question
-from gateval.candidates.failures import command_line, failure, no_start, out_of_reach, told
-from gateval.candidates.program import End, Limits, NotStarted, Program, Ran
+from gateval.candidates.contract.claims import ClaimError
+from gateval.candidates.contract.question import Said, read_answer, write_question
+from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
+from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
 from gateval.candidates.workplace import prepare_workplace
 from gateval.domain.base import Spec
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trace import Trace
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 
 class CommandOptions(Spec):
@@ -29,7 +29,7 @@ class CommandRuntime(Runtime):
     requires = ("command",)
 
     def __init__(self, agent: AgentDefinition, surroundings: Surroundings) -> None:
-        from gateval.candidates.processes import Programs  # asyncio: `plan` does without it
+        from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
 
         super().__init__(agent, surroundings)
         self._programs = Programs(surroundings.clock, surroundings.starter)
@@ -70,7 +70,7 @@ class CommandRuntime(Runtime):
     async def _run(
         self, request: TrialRequest, session: ModelSession | None, limits: Limits
     ) -> Ran | NoAnswer:
-        from gateval.candidates.private import private_folders
+        from gateval.candidates.process.private import private_folders
 
         if self._folder is None:
             return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from gateval.candidates.base import Runtime, Surroundings, TrialRequest
 from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.workplace import prepare_workplace
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.events import CandidatePreparing, CandidateWarned
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class HttpRuntime(Runtime):
     requires = ("command",)
 
     def __init__(self, agent: AgentDefinition, surroundings: Surroundings) -> None:
-        from gateval.candidates.processes import Programs  # asyncio: `plan` does without it
+        from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
 
         super().__init__(agent, surroundings)
         self._programs = Programs(surroundings.clock, surroundings.starter)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gateval.candidates.agent_loop.conversation import Conversation
 from gateval.candidates.base import Runtime, TrialRequest
-from gateval.candidates.conversation import Conversation
 from gateval.domain.base import Spec
-from gateval.domain.model_call import ModelReply
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.model_call import ModelReply
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault
 
 TURN_LIMIT = 50

@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Self
 
 from gateval.candidates.base import Runtime, Surroundings, TrialRequest
-from gateval.candidates.failures import from_the_export
-from gateval.candidates.once import Once
+from gateval.candidates.process.failures import from_the_export
+from gateval.candidates.process.once import Once
 from gateval.candidates.registry import RUNTIMES
-from gateval.domain.place import nearest
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.repository.place import nearest
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 
 Key = tuple[str, Side]
 

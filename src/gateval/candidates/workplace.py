@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import Surroundings
-from gateval.candidates.failures import command_line, failure, no_start
-from gateval.candidates.program import KIB, MIB, Limits, NotStarted, Program
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Cause, NoAnswer
+from gateval.candidates.process.failures import command_line, failure, no_start
+from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
 from gateval.events import CandidatePreparing
 
 if TYPE_CHECKING:
-    from gateval.candidates.processes import Programs
+    from gateval.candidates.process.processes import Programs
 
 
 async def prepare_workplace(
@@ -74,7 +74,9 @@ async def _set_up(
     export: Path,
     folder: Path,
 ) -> NoAnswer | None:
-    from gateval.candidates.private import private_folders  # asyncio, subprocess: not for `plan`
+    from gateval.candidates.process.private import (
+        private_folders,  # asyncio, subprocess: not for `plan`
+    )
 
     argv = agent.runtime.setup
     limits = Limits(

@@ -15,12 +15,12 @@ from typing import NamedTuple
 from gateval.assertions.assess import assess
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
-from gateval.domain.conclude import conclude_answer, conclude_no_answer
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan import AgentDefinition, Plan
-from gateval.domain.planned_eval import PlannedEval
-from gateval.domain.schedule import next_trials
-from gateval.domain.trial import Cause, NoAnswer, Trial, TrialKey
+from gateval.domain.plan.plan import AgentDefinition, Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.schedule import next_trials
+from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
+from gateval.domain.trials.trial import Cause, NoAnswer, Trial, TrialKey
 from gateval.engine.pace import Pace
 from gateval.events import Event, RunFinished, RunStarted, TrialFinished, TrialStarted
 from gateval.judging.judge import Judge

@@ -14,8 +14,8 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.trace import Step, Trace
-from gateval.domain.transcript import final_step
+from gateval.domain.trials.trace import Step, Trace
+from gateval.domain.trials.transcript import final_step
 from gateval.judging.neutral import neutral_json
 
 _TOOL_NAME_LIMIT = 200

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gateval.domain.history import HistoryRecord
-from gateval.domain.history_file import find_record
+from gateval.domain.history.file import find_record
+from gateval.domain.history.record import HistoryRecord
 from gateval.pipeline.labels import OpenRecords
 from gateval.ports.records import Stored
 from gateval.publish.audit import AUDIT_LOG

@@ -7,10 +7,10 @@ from typing import ClassVar, NamedTuple
 
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
-from gateval.domain.paths import leads_out
-from gateval.domain.patterns import match_any
-from gateval.domain.tree import LINK_MODE, Entry, Tree
-from gateval.formats.manifests import Parsed
+from gateval.domain.repository.paths import leads_out
+from gateval.domain.repository.patterns import match_any
+from gateval.domain.repository.tree import LINK_MODE, Entry, Tree
+from gateval.formats.native.manifests import Parsed
 from gateval.formats.registries import Registries
 from gateval.formats.registry import SUFFIXES, Format, format_of
 from gateval.ports.repository import Repository

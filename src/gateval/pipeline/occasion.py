@@ -10,9 +10,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from gateval.domain.forge import PullRequest
-from gateval.domain.merge_group import group_members, known_for_certain
-from gateval.domain.trigger import (
+from gateval.domain.forge.merge_group import group_members, known_for_certain
+from gateval.domain.forge.pull_request import PullRequest
+from gateval.domain.forge.trigger import (
     CommitSubject,
     EventName,
     MergeGroupSubject,

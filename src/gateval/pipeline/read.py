@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gateval.domain.closure import closure_of
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
-from gateval.domain.paths import resolve_path, show_path
-from gateval.domain.place import Problem, sort_problems
-from gateval.domain.plan import Revision
-from gateval.domain.planning import Rules
-from gateval.domain.snapshot import Snapshot
-from gateval.domain.tree import Tree, changed_paths
+from gateval.domain.plan.plan import Revision
+from gateval.domain.planning.closure import closure_of
+from gateval.domain.planning.planner import Rules
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.place import Problem, sort_problems
+from gateval.domain.repository.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
 from gateval.pipeline.library import Library

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gateval.candidates.allowlist import refusals
-from gateval.domain.bar.rules import RulesEdit
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.paths import show_path
-from gateval.domain.place import Place, Problem
-from gateval.domain.plan import Revision
-from gateval.domain.planning import Rules
-from gateval.domain.tree import Tree
+from gateval.domain.plan.plan import Revision
+from gateval.domain.planning.bar.rules import RulesEdit
+from gateval.domain.planning.planner import Rules
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Place, Problem
+from gateval.domain.repository.tree import Tree
 from gateval.errors import InvalidManifests
-from gateval.formats.gate_config import gate_config_places, read_gate_config
+from gateval.formats.native.gate_config import gate_config_places, read_gate_config
 from gateval.pipeline.library import Library
 from gateval.ports.repository import Repository
 

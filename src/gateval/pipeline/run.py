@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateval.domain.plan import Plan
-from gateval.domain.report import Report, make_report
-from gateval.domain.results import Results, RunInfo, sort_trials
-from gateval.domain.rulings.ruling import NO_RULINGS, Rulings
-from gateval.domain.trial import Trial
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import Results, RunInfo, sort_trials
+from gateval.domain.ruling import NO_RULINGS, Rulings
+from gateval.domain.trials.trial import Trial
 
 if TYPE_CHECKING:
     from gateval.engine.run import Workshop

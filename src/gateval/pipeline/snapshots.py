@@ -6,27 +6,27 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gateval.domain.catalogue import Broken, Catalogue
-from gateval.domain.catalogue_checks import check_catalogue
-from gateval.domain.change import scripted_names
-from gateval.domain.lfs import is_lfs_pointer
-from gateval.domain.links import check_links
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
+from gateval.domain.manifests.catalogue import Broken, Catalogue
+from gateval.domain.manifests.checks.catalogue import check_catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, ScriptedModel
-from gateval.domain.paths import resolve_path, show_path
-from gateval.domain.place import Place, Problem, sort_problems
-from gateval.domain.plan import Revision
-from gateval.domain.selection import script_name
-from gateval.domain.snapshot import Snapshot
-from gateval.domain.tree import Tree
+from gateval.domain.plan.plan import Revision
+from gateval.domain.planning.change import scripted_names
+from gateval.domain.planning.selection import script_name
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.lfs import is_lfs_pointer
+from gateval.domain.repository.links import check_links
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.place import Place, Problem, sort_problems
+from gateval.domain.repository.tree import Tree
 from gateval.errors import RepositoryError
-from gateval.formats.manifests import Parsed
+from gateval.formats.native.manifests import Parsed
+from gateval.formats.native.scripted import read_scripted
 from gateval.formats.registry import SUFFIXES
-from gateval.formats.scripted import read_scripted
 from gateval.pipeline.library import Library, Shelf
 
 SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

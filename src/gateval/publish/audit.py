@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from gateval.domain.audit import AUDIT_BRANCH, AUDIT_FILE, AuditEntry, AuditEvent
-from gateval.domain.audit_chain import append
+from gateval.domain.audit.chain import append
+from gateval.domain.audit.entry import AUDIT_BRANCH, AUDIT_FILE, AuditEntry, AuditEvent
 from gateval.errors import GatevalError
 from gateval.ports.records import Edit, RecordFile, Records
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gateval.domain.announcement import Announcement
-from gateval.domain.check_run import Conclusion
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.check_run import Conclusion
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, open_check

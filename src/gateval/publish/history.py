@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateval.domain.history import HISTORY_FILE, HISTORY_REF, HistoryRecord
-from gateval.domain.history_file import add_record
+from gateval.domain.history.file import add_record
+from gateval.domain.history.record import HISTORY_FILE, HISTORY_REF, HistoryRecord
 from gateval.ports.records import Edit, RecordFile, Records
 
 HISTORY = RecordFile(HISTORY_REF, HISTORY_FILE, limit=2 * 1024 * 1024, keeps_history=False)

@@ -7,8 +7,8 @@ from enum import StrEnum
 from pydantic import Field
 
 from gateval.domain.base import Value, digest
-from gateval.domain.forge import SHA_PATTERN
-from gateval.domain.stamp import Stamp
+from gateval.domain.forge.pull_request import SHA_PATTERN
+from gateval.domain.forge.stamp import Stamp
 
 CHECK_NAME = "gateval"
 

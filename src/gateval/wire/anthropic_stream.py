@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ModelReply, ModelRequest, StopReason
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason
 from gateval.wire.anthropic_blocks import call_out, text_block
 from gateval.wire.anthropic_messages import reply_in, reply_out
 from gateval.wire.base import Heard, WireError, decoder

@@ -9,7 +9,7 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 from pydantic import ValidationError
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.wire.sse import SseEvent
 
 P = ParamSpec("P")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ModelReply, ModelRequest, StopReason, Usage
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
 from gateval.wire.base import Heard, WireError, decoder
 from gateval.wire.fields import as_count, as_list, as_object, error_text, pieces_of, text_or_empty
 from gateval.wire.json_text import read_object, write_json, write_text

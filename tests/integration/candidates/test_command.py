@@ -12,10 +12,10 @@ import pytest
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
-from gateval.domain.model_call import Usage
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trace import Step, StepKind, Trace
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from tests.helpers.candidates import Door, World, ask, command_agent, python_agent
 
 

@@ -12,10 +12,10 @@ import yaml
 
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
-from gateval.domain.trial import Answer, NoAnswer, Side
+from gateval.domain.trials.trial import Answer, NoAnswer, Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.server import GatewayServer
-from gateval.gateway.upstream import read_upstreams
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.upstream.endpoints import read_upstreams
 from tests.helpers.candidates import World, agent_from, ask
 from tests.servers.model_server import Answer as Served
 from tests.servers.model_server import Call, ModelServer, reply

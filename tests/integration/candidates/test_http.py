@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.base import JsonObject
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import ask, no_survivors
 from tests.helpers.serving import answers, server, serving
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import World, ask, no_survivors, open_files
 from tests.helpers.serving import HTTP, SOCKET, answers, server, serving
 

@@ -11,7 +11,7 @@ import pytest
 
 from gateval.candidates.team import Candidates
 from gateval.domain.base import JsonObject
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import Door, World, ask, no_survivors, open_files
 from tests.helpers.serving import ECHO, HTTP, answers, server, serving, warnings
 

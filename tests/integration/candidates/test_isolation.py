@@ -12,8 +12,8 @@ import pytest
 
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.team import Candidates
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import World, ask, command_agent, no_survivors
 from tests.helpers.isolation import isolated_world, open_folder, open_python
 

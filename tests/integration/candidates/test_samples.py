@@ -6,12 +6,12 @@ import asyncio
 import shutil
 from pathlib import Path
 
+from gateval.candidates.agent_loop.replay import SHADOW
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.replay import SHADOW
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import ToolReplay
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import World, agent_from, ask
 from tests.helpers.scripted_calls import ScriptedCalls, calls, says
 

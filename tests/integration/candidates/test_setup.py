@@ -10,7 +10,7 @@ import pytest
 
 from gateval.candidates.base import Patience
 from gateval.candidates.team import Candidates
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from gateval.events import CandidatePreparing
 from tests.helpers.candidates import Door, World, ask, python_agent
 

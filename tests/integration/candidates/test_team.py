@@ -12,8 +12,8 @@ import pytest
 from gateval.candidates.base import Runtime, TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.base import Spec
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from tests.helpers.candidates import World, ask, command_agent
 
 

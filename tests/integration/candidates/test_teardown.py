@@ -14,7 +14,7 @@ import pytest
 
 from gateval.candidates.command import CommandRuntime
 from gateval.candidates.team import Candidates
-from gateval.domain.trial import Answer, NoAnswer
+from gateval.domain.trials.trial import Answer, NoAnswer
 from tests.helpers.candidates import Door, World, ask, no_survivors, open_files, python_agent
 
 LATE = 0.5

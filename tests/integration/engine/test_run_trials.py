@@ -11,12 +11,12 @@ import pytest
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.candidates.base import Surroundings
-from gateval.candidates.group import Groups
+from gateval.candidates.process.group import Groups
 from gateval.candidates.team import Candidates
-from gateval.domain.model_call import ModelReply, ModelRequest
-from gateval.domain.plan import Plan
-from gateval.domain.results import RunInfo
-from gateval.domain.trial import Cause, Outcome, Side, Trial
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import RunInfo
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
 from gateval.engine.run import Workshop, run_trials
 from gateval.events import Event, TrialFinished, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient

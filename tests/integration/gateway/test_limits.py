@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gateval.domain.trial import Side
-from gateval.gateway.limits import CallLimits, Pace
-from gateval.gateway.server import REFUSALS_PER_SECOND, GatewayServer
-from gateval.gateway.session import Session
+from gateval.domain.trials.trial import Side
+from gateval.gateway.local.limits import CallLimits, Pace
+from gateval.gateway.local.server import REFUSALS_PER_SECOND, GatewayServer
+from gateval.gateway.local.session import Session
 from tests.helpers.gateway import (
     ASKED,
     CHAT,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.manifests.gate_config import policy_digest
-from gateval.domain.plan import ChangeKind, Plan
-from gateval.domain.planned_eval import Baseline
+from gateval.domain.plan.plan import ChangeKind, Plan
+from gateval.domain.plan.planned_eval import Baseline
 from gateval.errors import InvalidManifests
 from gateval.pipeline.library import Library
 from tests.helpers.repo import Repo

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.plan import Plan
-from gateval.domain.report import make_report
-from gateval.domain.results import Results
+from gateval.domain.decision.report import make_report
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import InvalidManifests, RepositoryError
 from gateval.pipeline.library import Library

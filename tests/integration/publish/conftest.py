@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from gateval.adapters.github import GitHubAccess, GitHubForge, Patience
-from gateval.domain.announcement import Announcement
-from gateval.domain.check_run import Annotation, AnnotationLevel, Conclusion
-from gateval.domain.stamp import MARKER, Stamp
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.check_run import Annotation, AnnotationLevel, Conclusion
+from gateval.domain.forge.stamp import MARKER, Stamp
 from gateval.publish.target import CommentMode, Target
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.people import GITHUB_ACTIONS, User

@@ -9,7 +9,7 @@ from gateval.candidates.allowlist import (
     refusal,
     refusals,
 )
-from gateval.gateway.providers import PROVIDERS
+from gateval.gateway.upstream.providers import PROVIDERS
 
 RUNNER = {
     "PATH": "/bin",

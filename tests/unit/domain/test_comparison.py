@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.comparison import Change, FixtureComparison, compare
-from gateval.domain.place import Place
-from gateval.domain.planned_eval import Removed
-from gateval.domain.trial import Cause
+from gateval.domain.plan.planned_eval import Removed
+from gateval.domain.repository.place import Place
+from gateval.domain.results.comparison import Change, FixtureComparison, compare
+from gateval.domain.trials.trial import Cause
 from tests.helpers.reports import edit, make, make_results
 
 

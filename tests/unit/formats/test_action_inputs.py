@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateval.errors import UsageError
-from gateval.formats.action_inputs import NAMES, ActionInputs, CommentWish, Step, read_inputs
+from gateval.formats.github.action_inputs import NAMES, ActionInputs, CommentWish, Step, read_inputs
 
 ROOT = Path(__file__).parent.parent.parent.parent
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.gateway.pulse import Pulse
+from gateval.gateway.upstream.circuit_breaker import Pulse
 
 
 class Hands:

@@ -6,8 +6,14 @@ import asyncio
 
 import pytest
 
-from gateval.gateway.pulse import Pulse
-from gateval.gateway.retry import RetryPolicy, Transient, asked_wait, is_transient, retrying
+from gateval.gateway.upstream.circuit_breaker import Pulse
+from gateval.gateway.upstream.retry import (
+    RetryPolicy,
+    Transient,
+    asked_wait,
+    is_transient,
+    retrying,
+)
 
 NOON = 1445412480.0
 """Wed, 21 Oct 2015 07:28:00 GMT."""

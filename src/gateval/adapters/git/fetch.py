@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from gateval.adapters.git.explain import FULL_HISTORY, summary
 from gateval.adapters.git.remote import Remote
 from gateval.adapters.git.run import Git
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
 
 FIRST_DEPTH = 50

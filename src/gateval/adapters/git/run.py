@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from gateval.adapters.git.environment import clean_environment, global_options
 from gateval.adapters.git.explain import explain
 from gateval.adapters.git.process import GitProcess
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
 
 TIMEOUT_SECONDS = 300.0

@@ -12,9 +12,9 @@ from gateval.adapters.github.access import GitHubAccess
 from gateval.adapters.github.shapes import understood
 from gateval.adapters.github.transport import Request, Transport
 from gateval.adapters.github.waiting import Patience
-from gateval.domain.check_run import CheckReport, CheckRun
-from gateval.domain.forge import Comment, PullRequest
-from gateval.domain.rulings.facts import LabelEvent, Push
+from gateval.domain.forge.check_run import CheckReport, CheckRun
+from gateval.domain.forge.pull_request import Comment, PullRequest
+from gateval.domain.labels.facts import LabelEvent, Push
 
 _READ_PULLS = "pull-requests: read"
 _WRITE_PULLS = "pull-requests: write"

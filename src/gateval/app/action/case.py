@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from gateval.adapters.clock import SystemClock
 from gateval.app.action.hearing import Hearing, open_hearing
 from gateval.app.action.scene import Scene
-from gateval.domain.audited import Occurrence
+from gateval.domain.forge.trigger import Trigger
+from gateval.domain.history.audited import Occurrence
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.trigger import Trigger
 from gateval.domain.verdicts import GateVerdict
-from gateval.formats.action_inputs import Step
+from gateval.formats.github.action_inputs import Step
 from gateval.pipeline.labels import labels_of
 from gateval.pipeline.occasion import Occasion
 from gateval.ports.records import Stored

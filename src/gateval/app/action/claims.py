@@ -13,13 +13,13 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.parts import read_parts
 from gateval.app.action.scene import Scene
 from gateval.app.names import TRIGGER_FILE
-from gateval.domain.assembly import assemble
-from gateval.domain.plan import Plan
-from gateval.domain.results import Results, RunInfo
-from gateval.domain.trigger import ClaimSubject, PullRequestSubject, Trigger
+from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.assembly import assemble
+from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import StageFileError, UsageError
 from gateval.publish.local import RESULTS_FILE
-from gateval.render.stage import TRIGGER_LIMIT, load_results, load_trigger
+from gateval.render.files.stage import TRIGGER_LIMIT, load_results, load_trigger
 
 CLAIM_LIMIT = 64 * 1024 * 1024
 """Bytes of results that a job without our trust may have written."""

@@ -35,7 +35,7 @@ def run_action(environ: Mapping[str, str]) -> int:
 
 def _ending(environ: Mapping[str, str], voice: Voice) -> Ending:
     from gateval.app.action.story import Story
-    from gateval.render.trouble import announce_trouble
+    from gateval.render.github.trouble import announce_trouble
 
     try:
         scene = build_scene(environ)

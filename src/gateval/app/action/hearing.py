@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from gateval.adapters.clock import SystemClock
 from gateval.app.action.scene import Scene
-from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
-from gateval.domain.forge import PullRequest
+from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
+from gateval.domain.forge.pull_request import PullRequest
+from gateval.domain.forge.trigger import Trigger
+from gateval.domain.labels.rules import rule_on
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.rulings.rules import rule_on
-from gateval.domain.rulings.ruling import GateLabel, Ruling, Rulings, RulingStatus
-from gateval.domain.trigger import Trigger
+from gateval.domain.ruling import GateLabel, Ruling, Rulings, RulingStatus
 from gateval.errors import ForgeError, GatevalError
 from gateval.pipeline.labels import (
     PullFacts,
@@ -33,7 +33,7 @@ from gateval.publish.labels import settle
 from gateval.publish.ledger import Ledger
 
 if TYPE_CHECKING:
-    from gateval.render.redaction import Redactor
+    from gateval.safe.redaction import Redactor
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Hearing:
         return self._pulls[pull.number]
 
     def _redactor(self) -> Redactor:
-        from gateval.render.redaction import Redactor
+        from gateval.safe.redaction import Redactor
 
         return Redactor((*self.scene.settings.secrets, self.scene.inputs.token))
 

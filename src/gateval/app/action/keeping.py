@@ -10,15 +10,15 @@ from gateval.adapters.clock import SystemClock
 from gateval.app.action.case import Case
 from gateval.app.action.scene import Scene
 from gateval.domain.base import digest
-from gateval.domain.check_run import CheckRun
-from gateval.domain.history import HistoryRecord, outdated, overtaken, plan_digest, record_of
+from gateval.domain.decision.report import Report
+from gateval.domain.forge.check_run import CheckRun
+from gateval.domain.forge.trigger import Labeled, PullRequestSubject, Trigger
+from gateval.domain.history.record import HistoryRecord, outdated, overtaken, plan_digest, record_of
 from gateval.domain.manifests.gate_config import Policy, policy_digest
-from gateval.domain.plan import Plan
-from gateval.domain.report import Report
-from gateval.domain.rulings.ruling import GateLabel
-from gateval.domain.trigger import Labeled, PullRequestSubject, Trigger
+from gateval.domain.plan.plan import Plan
+from gateval.domain.ruling import GateLabel
 from gateval.errors import GatevalError
-from gateval.formats.action_inputs import Step
+from gateval.formats.github.action_inputs import Step
 from gateval.pipeline.history import Memory, read_memory, verdict_in
 from gateval.ports.records import Stored
 from gateval.publish.check import newest_check
@@ -136,6 +136,6 @@ def inputs_digest(case: Case) -> str:
 
 def _said(error: Exception) -> str:
     """Return an error for the log: it may quote what somebody pushed."""
-    from gateval.render.sanitize import plain_line
+    from gateval.safe.sanitize import plain_line
 
     return plain_line(str(error), 1_000)

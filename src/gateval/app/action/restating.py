@@ -6,19 +6,19 @@ from gateval.app.action.case import Case
 from gateval.app.action.ending import Ending, publication_outputs
 from gateval.app.action.keeping import told_label
 from gateval.app.action.verdict import frame_of, publish_case
-from gateval.domain.audited import about_record
-from gateval.domain.check_conclusion import conclude
-from gateval.domain.check_run import CheckRun
-from gateval.domain.decision import Decision, with_labels
-from gateval.domain.history import HistoryRecord
+from gateval.domain.decision.decision import Decision, with_labels
+from gateval.domain.forge.check_conclusion import conclude
+from gateval.domain.forge.check_run import CheckRun
+from gateval.domain.history.audited import about_record
+from gateval.domain.history.record import HistoryRecord
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.rulings.ruling import GateLabel
+from gateval.domain.ruling import GateLabel
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 
 
 def restate(case: Case, policy: Policy, record: HistoryRecord, check: CheckRun | None) -> Ending:
     """Decide anew with the labels as they are now; write only what changes by it."""
-    from gateval.render.restated import announce_restated, restated_text
+    from gateval.render.github.restated import announce_restated, restated_text
 
     hearing = case.hearing(policy, record.verdict)
     if hearing.on(GateLabel.BYPASS):

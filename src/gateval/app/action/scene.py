@@ -14,16 +14,16 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, Remote, open_repository
 from gateval.adapters.github import GitHubAccess, GitHubForge
 from gateval.app.action.sinks import audit_sinks
-from gateval.domain.audit import AuditRun
-from gateval.domain.narrowing import Narrowing
-from gateval.domain.paths import show_path
-from gateval.domain.stamp import Stamp
-from gateval.domain.standing import UNVERIFIED_GATE
-from gateval.domain.trigger import Trigger
+from gateval.domain.audit.entry import AuditRun
+from gateval.domain.decision.trust import UNVERIFIED_GATE
+from gateval.domain.forge.stamp import Stamp
+from gateval.domain.forge.trigger import Trigger
+from gateval.domain.planning.narrowing import Narrowing
+from gateval.domain.repository.paths import show_path
 from gateval.errors import UsageError
-from gateval.formats.action_inputs import ActionInputs, read_inputs
-from gateval.formats.github_event import read_trigger
-from gateval.formats.github_reading import PAYLOAD_LIMIT
+from gateval.formats.github.action_inputs import ActionInputs, read_inputs
+from gateval.formats.github.event import read_trigger
+from gateval.formats.github.reading import PAYLOAD_LIMIT
 from gateval.pipeline.labels import OpenRecords
 from gateval.publish.audit import AuditSink
 from gateval.publish.target import CommentMode, Target
@@ -102,7 +102,7 @@ def build_scene(environ: Mapping[str, str]) -> Scene:
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return what must never be seen: the token, and provider keys by the names of theirs."""
-    from gateval.gateway.providers import PROVIDERS
+    from gateval.gateway.upstream.providers import PROVIDERS
 
     names = ("INPUT_TOKEN", *(provider.key_variable for provider in PROVIDERS.values()))
     return tuple(value for name in names if (value := environ.get(name, "").strip()))

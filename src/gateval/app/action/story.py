@@ -15,26 +15,26 @@ from gateval.app.action.ending import Ending, publication_outputs
 from gateval.app.action.keeping import Recall, fitting, made_of_the_same
 from gateval.app.action.restating import restate
 from gateval.app.action.scene import Scene
-from gateval.app.keys import part_with_keys, refuse_missing_keys
 from gateval.app.names import PLAN_FILE, TRIGGER_FILE
 from gateval.app.registries import registries
+from gateval.app.run.keys import part_with_keys, refuse_missing_keys
+from gateval.domain.decision.trust import unverified
+from gateval.domain.forge.trigger import PullRequestSubject, Trigger
 from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
-from gateval.domain.plan import Plan
-from gateval.domain.results import Results, RunInfo
-from gateval.domain.standing import unverified
-from gateval.domain.trigger import PullRequestSubject, Trigger
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, GatevalError
-from gateval.formats.action_inputs import Step
+from gateval.formats.github.action_inputs import Step
 from gateval.pipeline.occasion import Occasion, find_occasion
 from gateval.pipeline.plan import plan_a_change
 from gateval.pipeline.rules import read_rules
 from gateval.publish.github import abandon, open_check, publish
 from gateval.publish.outcome import Publication
 from gateval.publish.target import Target
-from gateval.render.stage import dump
+from gateval.render.files.stage import dump
 
 if TYPE_CHECKING:
-    from gateval.app.measure import Judge, Measured
+    from gateval.app.run.measure import Judge, Measured
 
 
 class Story:
@@ -87,7 +87,7 @@ class Story:
 
         bench = Bench(case)
         if self.scene.inputs.step is Step.PUBLISH:
-            from gateval.app.measure import conclude
+            from gateval.app.run.measure import conclude
 
             folder = self._folder("")
             results = stored_results(self.scene, plan, folder.run)
@@ -104,7 +104,7 @@ class Story:
 
     def trouble(self, error: GatevalError) -> Ending:
         """End with an error, and say so on GitHub if it is known what it is about."""
-        from gateval.render.trouble import announce_trouble
+        from gateval.render.github.trouble import announce_trouble
 
         announcement = announce_trouble(error, self.scene.run_url)
         publication = Publication()
@@ -156,8 +156,8 @@ class Story:
             refuse_missing_keys(plan, scene.settings)
         else:
             part = part_with_keys(plan, scene.settings)
-        from gateval.app.measure import conclude, measure, store_plan
-        from gateval.render.redaction import Redactor
+        from gateval.app.run.measure import conclude, measure, store_plan
+        from gateval.safe.redaction import Redactor
 
         if not plan.evals or part is None:
             shown = Redactor(scene.settings.secrets).value(plan)
@@ -179,7 +179,7 @@ class Story:
         )
 
     def _wait(self) -> Ending:
-        from gateval.render.trouble import announce_draft
+        from gateval.render.github.trouble import announce_draft
 
         announcement = announce_draft(self.scene.run_url)
         publication = Publication()
@@ -195,7 +195,7 @@ class Story:
 
     def _store_plan(self, plan: Plan) -> Ending:
         """Leave the plan where the next job finds it; nothing is decided and nothing said."""
-        from gateval.render.plan_table import render_plan
+        from gateval.render.terminal.plan_table import render_plan
 
         folder = self._folder(self.scene.inputs.results)
         folder.write(TRIGGER_FILE, dump(self._trigger).encode())

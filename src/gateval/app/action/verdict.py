@@ -9,19 +9,19 @@ from gateval.app.action.case import Case
 from gateval.app.action.ending import Ending, publication_outputs
 from gateval.app.action.hearing import Hearing, note_verdict
 from gateval.app.action.keeping import keep_verdict
-from gateval.domain.announcement import Announcement
-from gateval.domain.audit import AuditEntry, AuditKind
-from gateval.domain.audited import about_report
+from gateval.domain.audit.entry import AuditEntry, AuditKind
+from gateval.domain.decision.report import Report
+from gateval.domain.decision.trust import exit_code, unverified
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.history.audited import about_report
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.report import Report
-from gateval.domain.results import Results
-from gateval.domain.rulings.ruling import GateLabel
-from gateval.domain.standing import exit_code, unverified
+from gateval.domain.results.results import Results
+from gateval.domain.ruling import GateLabel
 from gateval.domain.verdicts import GateVerdict
 from gateval.pipeline.run import report_on
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication
-from gateval.render.frame import Frame
+from gateval.render.report.frame import Frame
 
 _NOT_EVALUATED = {GateVerdict.INCOMPLETE, GateVerdict.INCONCLUSIVE}
 
@@ -56,8 +56,8 @@ class Bench:
 
     def tell(self, report: Report, summary: str) -> Ending:
         """Say what was found, and keep it for the next label event. `summary` is for the log."""
-        from gateval.render.announcement import announce
-        from gateval.render.outputs import report_outputs
+        from gateval.render.github.announcement import announce
+        from gateval.render.github.outputs import report_outputs
 
         case = self.case
         plan = report.results.plan

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from gateval.adapters.runner_files import RunnerFiles
 from gateval.app.action.ending import Ending
-from gateval.render.runner import (
+from gateval.safe.workflow_commands import (
     error_command,
     mask_commands,
     resume_commands,
@@ -65,7 +65,7 @@ class Voice:
         if self._heard:
             self._command(command)
         else:
-            from gateval.render.sanitize import plain_line
+            from gateval.safe.sanitize import plain_line
 
             print(plain_line(otherwise, 1_000), file=sys.stderr)
 

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.bounded.template_parts import TemplateError
-from gateval.candidates.capture import last_lines
-from gateval.candidates.claims import ClaimError
-from gateval.candidates.contract import Said
-from gateval.candidates.failures import out_of_reach, server_line
+from gateval.candidates.contract.claims import ClaimError
+from gateval.candidates.contract.question import Said
+from gateval.candidates.process.capture import last_lines
+from gateval.candidates.process.failures import out_of_reach, server_line
 from gateval.candidates.serving.exchange import read_reply, write_request
 from gateval.candidates.serving.instance import Instance
-from gateval.domain.quoting import quote
-from gateval.domain.trace import Trace
-from gateval.domain.trial import DETAIL_LINES, Answer, Cause, NoAnswer
+from gateval.domain.text.quoting import quote
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 ANSWER_LIMIT = 1024 * 1024

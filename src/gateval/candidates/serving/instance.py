@@ -8,15 +8,15 @@ from pathlib import Path
 
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Surroundings
-from gateval.candidates.failures import how_it_ended, no_start, server_line, told
-from gateval.candidates.private import private_folders
-from gateval.candidates.processes import Programs
-from gateval.candidates.program import KIB, MIB, Limits, NotStarted, Program, Ran
-from gateval.candidates.running import Running
+from gateval.candidates.process.failures import how_it_ended, no_start, server_line, told
+from gateval.candidates.process.private import private_folders
+from gateval.candidates.process.processes import Programs
+from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program, Ran
+from gateval.candidates.process.running import Running
 from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.serving.readiness import NotReady, free_port, is_taken, wait_until_ready
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import NoAnswer
 
 PORT_ATTEMPTS = 3
 """Ports tried when another program was faster at taking one."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.serving.asking import Heard, ask
 from gateval.candidates.serving.instance import Blueprint, Instance, start_instance
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 LOSSES_LIMIT = 5
 """Losses in a row, without an answer between them, after which nothing more is started."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git.record_remotes import open_records
-from gateval.adapters.git.records import GitRecords, Patience
+from gateval.adapters.git.records.records import GitRecords, Patience
+from gateval.adapters.git.records.remotes import open_records
 from gateval.adapters.git.run import Git
 from gateval.errors import RecordsError, UsageError
 from gateval.ports.records import Edit, RecordFile

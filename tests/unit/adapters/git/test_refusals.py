@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.adapters.git.refusals import Kind, refusal
+from gateval.adapters.git.records.refusals import Kind, refusal
 
 GITHUB_403 = (
     "remote: Permission to acme/shop.git denied to github-actions[bot].\n"

@@ -1,0 +1,82 @@
+"""The conversations of one trial, and how much of a request is known from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gateval.gateway.local.fingerprints import Marks
+
+
+class Match(NamedTuple):
+    """How a history relates to what is known.
+
+    `continues` says that its first messages are a whole known conversation. `new` are the
+    positions of the messages that are not known, in order.
+    """
+
+    continues: bool
+    new: tuple[int, ...]
+
+
+class _Node:
+    """A message in the tree of all histories; `next` leads on by any mark of the next message."""
+
+    __slots__ = ("is_end", "next")
+
+    def __init__(self) -> None:
+        self.next: dict[str, _Node] = {}
+        self.is_end = False
+
+
+class Conversations:
+    """Remembers histories by the marks of their messages, as a tree: they share beginnings."""
+
+    def __init__(self) -> None:
+        self._root = _Node()
+        self._counts: Counter[str] = Counter()
+
+    def match(self, history: Sequence[Marks]) -> Match:
+        """Return what is known of `history`.
+
+        Where it continues a conversation, all that follows is new, though it may repeat earlier
+        words. Where it does not, a message is new if no conversation holds it that often.
+        """
+        path = self._walk(history)
+        shared = len(path)
+        if path and path[-1].is_end:
+            return Match(continues=True, new=tuple(range(shared, len(history))))
+        seen: Counter[str] = Counter()
+        new = []
+        for index, marks in enumerate(history):
+            seen.update(marks)
+            if index >= shared and all(seen[mark] > self._counts[mark] for mark in marks):
+                new.append(index)
+        return Match(continues=False, new=tuple(new))
+
+    def remember(self, history: Sequence[Marks]) -> None:
+        """Keep a history; the conversations that it continues end with it from now on."""
+        path = self._walk(history)
+        for node in path:
+            node.is_end = False
+        last = path[-1] if path else self._root
+        for marks in history[len(path) :]:
+            node = _Node()
+            last.next.update(dict.fromkeys(marks, node))
+            last = node
+        last.is_end = bool(history)
+        for mark, count in Counter(mark for marks in history for mark in marks).items():
+            self._counts[mark] = max(self._counts[mark], count)
+
+    def _walk(self, history: Sequence[Marks]) -> list[_Node]:
+        """Return the nodes of the longest known beginning of `history`."""
+        path: list[_Node] = []
+        node = self._root
+        for marks in history:
+            found = next((node.next[mark] for mark in sorted(marks) if mark in node.next), None)
+            if found is None:
+                break
+            path.append(found)
+            node = found
+        return path
