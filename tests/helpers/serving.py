@@ -105,7 +105,7 @@ def answers(
     """Ask one question after the other, or all at once, and end everything."""
 
     async def main() -> list[Answer | NoAnswer]:
-        async with world.http, Candidates(world.surroundings) as candidates:
+        async with world.http, Candidates(world.context) as candidates:
             if side_by_side:
                 calls = (candidates.answer(agent, request) for request in requests)
                 return list(await asyncio.gather(*calls))

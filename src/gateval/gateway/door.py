@@ -20,7 +20,7 @@ from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import Upstream, missing_keys
 from gateval.gateway.upstream.faults import sentence, status_error, unreadable
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts
-from gateval.gateway.upstream.retry import Persistence, RetryPolicy, Tries
+from gateval.gateway.upstream.retry import Retrier, RetryPolicy, Tries
 from gateval.gateway.upstream.scrub import scrubber_for
 from gateval.gateway.upstream.sender import Sender
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
@@ -53,7 +53,7 @@ class Gateway:
         self._stack = AsyncExitStack()
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
-        persist = {name: Persistence(policy) for name in upstreams}
+        persist = {name: Retrier(policy) for name in upstreams}
         self._clients = [HttpClient(timeouts or Timeouts()) for _ in range(2)]
         self._own, self.for_candidates = (
             Sender(self.scrubber, persist, client, wall_clock=wall_clock)

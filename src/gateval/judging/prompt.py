@@ -13,9 +13,9 @@ from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.model_call import Message, ModelRequest
 from gateval.domain.trials.trace import Trace
-from gateval.judging.exhibit import exhibit
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.neutral import neutral_json
+from gateval.judging.prompt_data import exhibit
 
 _INSTRUCTIONS = """\
 You are a strict and fair judge. You score one recorded run of an AI agent against a rubric.

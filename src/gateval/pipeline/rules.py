@@ -18,7 +18,7 @@ from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import Tree
 from gateval.errors import InvalidManifests
 from gateval.formats.native.gate_config import gate_config_places, read_gate_config
-from gateval.pipeline.library import Library
+from gateval.pipeline.manifest_cache import ManifestCache
 from gateval.ports.repository import Repository
 
 
@@ -66,9 +66,9 @@ def _config(
         return GateConfig(), (), {}
     data = None
     if entry.is_file:
-        data = repository.blobs([entry.oid], limit=Library.FILE_LIMIT)[entry.oid]
+        data = repository.blobs([entry.oid], limit=ManifestCache.FILE_LIMIT)[entry.oid]
     if data is None:
-        message = f"The gate config must be a file of at most {Library.FILE_LIMIT:,} bytes."
+        message = f"The gate config must be a file of at most {ManifestCache.FILE_LIMIT:,} bytes."
         return None, (Problem(place=Place(file=show_path(path)), message=message),), {}
     config, problems = read_gate_config(path, data)
     problems = (*problems, *_refused_variables(config, path))

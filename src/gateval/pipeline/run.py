@@ -11,16 +11,16 @@ from gateval.domain.ruling import NO_RULINGS, Rulings
 from gateval.domain.trials.trial import Trial
 
 if TYPE_CHECKING:
-    from gateval.engine.run import Workshop
+    from gateval.engine.run import RunContext
 
 
 async def run_a_plan(
-    plan: Plan, workshop: Workshop, info: RunInfo, finished: tuple[Trial, ...] = ()
+    plan: Plan, context: RunContext, info: RunInfo, finished: tuple[Trial, ...] = ()
 ) -> Results:
     """Run all trials of a plan; nothing is started when there is nothing to evaluate."""
     from gateval.engine.run import run_trials  # a report on stored results does without
 
-    trials = await run_trials(plan, workshop, finished) if plan.evals else ()
+    trials = await run_trials(plan, context, finished) if plan.evals else ()
     return results_of(plan, trials, info)
 
 

@@ -73,7 +73,7 @@ def started(tmp_path: Path, name: str, *, real: bool) -> tuple[Answer | NoAnswer
                 agent = agent_from(FRAMEWORKS / name / "agent.yaml")
                 if real:
                     agent = agent.model_copy(update={"models": ()})
-                async with Candidates(world.surroundings) as candidates:
+                async with Candidates(world.context) as candidates:
                     return await candidates.answer(agent, QUESTION), provider.calls
 
     return asyncio.run(run())

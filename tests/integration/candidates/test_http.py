@@ -37,7 +37,7 @@ serve(Mine)
         '"seen":"prompt"}'
     )
     assert world.leftovers() == []
-    assert no_survivors(world.surroundings.run)
+    assert no_survivors(world.context.run)
 
 
 def test_by_default_it_speaks_the_contract_of_command(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ serve(Mine)
     (found,) = answers(world, server(), ask())
     assert isinstance(found, Answer), found
     assert "sk-canary" not in found.output
-    assert str(world.surroundings.scratch) in found.output
+    assert str(world.context.scratch) in found.output
     assert sys.executable
 
 

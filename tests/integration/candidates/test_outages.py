@@ -110,7 +110,7 @@ def ask(
             ):
                 world = World(tmp_path, calls=gateway, door=door)
                 agent = _agent(world, program)
-                async with world.http, Candidates(world.surroundings) as candidates:
+                async with world.http, Candidates(world.context) as candidates:
                     return await candidates.answer(agent, question(seconds))
 
     return asyncio.run(go())

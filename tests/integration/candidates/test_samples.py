@@ -20,7 +20,7 @@ SAMPLES = Path(__file__).parents[3] / "examples" / "runtimes"
 
 def answer(world: World, agent: AgentDefinition, request: TrialRequest) -> Answer:
     async def main() -> Answer:
-        async with world.http, Candidates(world.surroundings) as candidates:
+        async with world.http, Candidates(world.context) as candidates:
             result = await candidates.answer(agent, request)
             assert isinstance(result, Answer), result
             return result

@@ -10,14 +10,14 @@ import pytest
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.trial_log import TrialLogFile, read_trials
-from gateval.candidates.base import Surroundings
+from gateval.candidates.base import RuntimeContext
 from gateval.candidates.process.group import Groups
 from gateval.candidates.team import Candidates
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import RunInfo
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
-from gateval.engine.run import Workshop, run_trials
+from gateval.engine.run import RunContext, run_trials
 from gateval.events import Event, TrialFinished, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.judging.judge import Judge
@@ -76,7 +76,7 @@ def run(
 ) -> tuple[tuple[Trial, ...], list[Event]]:
     """Run a plan and return its trials and what was told on the way."""
     events: list[Event] = []
-    surroundings = Surroundings(
+    runtime = RuntimeContext(
         run="test",
         calls=model,
         door=None,
@@ -90,9 +90,9 @@ def run(
     )
 
     async def go() -> tuple[Trial, ...]:
-        async with Candidates(surroundings) as candidates:
-            workshop = Workshop(candidates, Judge(model), log, events.append, at_once=at_once)
-            return await run_trials(plan, workshop, finished)
+        async with Candidates(runtime) as candidates:
+            context = RunContext(candidates, Judge(model), log, events.append, at_once=at_once)
+            return await run_trials(plan, context, finished)
 
     return asyncio.run(go()), events
 

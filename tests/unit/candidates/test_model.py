@@ -51,7 +51,7 @@ def converse(
 ) -> Answer | NoAnswer:
     script = turns if isinstance(turns, ScriptedCalls) else ScriptedCalls(turns)
     world = World(tmp_path, calls=script)
-    runtime = ModelRuntime(definition or agent(), world.surroundings)
+    runtime = ModelRuntime(definition or agent(), world.context)
 
     async def main() -> Answer | NoAnswer:
         failed = await runtime.prepare()

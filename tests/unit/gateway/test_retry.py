@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from gateval.gateway.upstream.circuit_breaker import Pulse
+from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
 from gateval.gateway.upstream.retry import (
     RetryPolicy,
     Transient,
@@ -65,7 +65,7 @@ def waits(policy: RetryPolicy, *asked: float | None) -> list[float]:
             raise Transient("failed", asked=failures.pop(0))
 
     async def run() -> None:
-        again = retrying(policy, Pulse(policy.outage_seconds)).copy(sleep=sleep)
+        again = retrying(policy, CircuitBreaker(policy.outage_seconds)).copy(sleep=sleep)
         await again(fail)
 
     try:

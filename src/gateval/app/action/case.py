@@ -11,9 +11,9 @@ from gateval.domain.forge.trigger import Trigger
 from gateval.domain.history.audited import Occurrence
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.verdicts import GateVerdict
-from gateval.formats.github.action_inputs import Step
+from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.labels import labels_of
-from gateval.pipeline.occasion import Occasion
+from gateval.pipeline.resolved_event import ResolvedEvent
 from gateval.ports.records import Stored
 from gateval.publish.target import Target
 
@@ -27,14 +27,14 @@ class Case:
 
     scene: Scene
     trigger: Trigger
-    occasion: Occasion
+    resolved: ResolvedEvent
     target: Target
     audit: Stored | None = None
 
     @property
     def publishes(self) -> bool:
         """Whether this run says on GitHub what it found."""
-        return self.scene.inputs.step in {Step.ALL, Step.PUBLISH}
+        return self.scene.inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
 
     @property
     def binds(self) -> bool:
@@ -56,18 +56,18 @@ class Case:
 
         when the evals do not pass, or one of the gate's labels was there when the run began.
         """
-        occasion, seen = self.occasion, self.occasion.pull_request
+        resolved, seen = self.resolved, self.resolved.pull_request
         there = seen is not None and bool(labels_of(seen))
         numbers: tuple[int, ...] = ()
         if self.binds and (there or verdict is not GateVerdict.PASS):
-            numbers = occasion.group or ((seen.number,) if seen is not None else ())
+            numbers = resolved.group or ((seen.number,) if seen is not None else ())
         return open_hearing(
             self.scene,
             self.trigger,
             policy,
             numbers,
             self.target.head,
-            group=bool(occasion.group),
-            complete=occasion.group_known or not occasion.group,
+            group=bool(resolved.group),
+            complete=resolved.group_known or not resolved.group,
             audit=self.audit,
         )

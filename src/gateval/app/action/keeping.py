@@ -18,7 +18,7 @@ from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
 from gateval.errors import GatevalError
-from gateval.formats.github.action_inputs import Step
+from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.history import Memory, read_memory, verdict_in
 from gateval.ports.records import Stored
 from gateval.publish.check import newest_check
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 
 def keep_verdict(case: Case, report: Report) -> str:
     """Store the verdict on a pull request's head; return a line for the log if that failed."""
-    if not case.binds or case.occasion.number is None or report.results.plan.nothing:
+    if not case.binds or case.resolved.number is None or report.results.plan.nothing:
         return ""
     record = record_of(
         report,
@@ -72,7 +72,7 @@ class Recall:
 
     def __init__(self, scene: Scene, trigger: Trigger) -> None:
         self._told = told_label(trigger)
-        whole = scene.inputs.step is Step.ALL and trigger.trust.verified
+        whole = scene.inputs.step is ActionStep.ALL and trigger.trust.verified
         self._reading: Future[Memory] | None = None
         if self._told is not None and whole:
             aside = ThreadPoolExecutor(1)
@@ -90,7 +90,7 @@ class Recall:
         """Return what there is to restate, whatever would run now; None if it is not asked for."""
         if self._reading is None or self._told is None:
             return None
-        seen = case.occasion.pull_request
+        seen = case.resolved.pull_request
         if case.scene.run.attempt > 1:
             return Kept(None, why_not="somebody asked for another attempt")
         if GateLabel.ACCEPT_BAR in {self._told.name, *(seen.labels if seen else ())}:
@@ -128,7 +128,7 @@ def fitting(kept: Kept | None, plan: Plan) -> Kept | None:
 
 def inputs_digest(case: Case) -> str:
     """Return the digest of all that a plan is made from: revisions, inputs, and this Gateval."""
-    revisions, scene = case.occasion.revisions, case.scene
+    revisions, scene = case.resolved.revisions, case.scene
     commits = [revisions.head.commit, revisions.base.commit, revisions.base_tip.commit]
     agents, evals = list(scene.narrowing.agents), list(scene.narrowing.evals)
     return digest([*commits, scene.inputs.config, [*agents], [*evals], __version__])

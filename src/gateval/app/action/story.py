@@ -24,9 +24,9 @@ from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, GatevalError
-from gateval.formats.github.action_inputs import Step
-from gateval.pipeline.occasion import Occasion, find_occasion
+from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change
+from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
 from gateval.pipeline.rules import read_rules
 from gateval.publish.github import abandon, open_check, publish
 from gateval.publish.outcome import Publication
@@ -54,26 +54,26 @@ class Story:
     def tell(self) -> Ending:
         """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
         scene, step = self.scene, self.scene.inputs.step
-        if step is Step.PUBLISH:
+        if step is ActionStep.PUBLISH:
             self._trigger = confirmed_trigger(scene)
         recall = Recall(scene, self._trigger)
-        occasion = find_occasion(self._trigger, scene.repository, scene.server, scene.forge)
-        self.target = self._target(occasion, None)
-        if _closed(occasion, self._trigger):
+        resolved = resolve_event(self._trigger, scene.repository, scene.server, scene.forge)
+        self.target = self._target(resolved, None)
+        if _closed(resolved, self._trigger):
             return Ending(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
-        case = Case(scene, self._trigger, occasion, self.target, recall.audit())
+        case = Case(scene, self._trigger, resolved, self.target, recall.audit())
         kept = recall.find(case)
-        if kept and kept.record and not occasion.draft:
+        if kept and kept.record and not resolved.draft:
             rules, _ = read_rules(
-                scene.repository, occasion.revisions.base_tip, scene.inputs.config
+                scene.repository, resolved.revisions.base_tip, scene.inputs.config
             )
             if made_of_the_same(kept, case, rules.policy):
                 return restate(case, rules.policy, kept.record, kept.check)
-        plan = self._plan(occasion)
-        self.target = self._target(occasion, plan)
-        if step is Step.PLAN:
+        plan = self._plan(resolved)
+        self.target = self._target(resolved, plan)
+        if step is ActionStep.PLAN:
             return self._store_plan(plan)
-        if occasion.draft and plan.evals and plan.policy.drafts is DraftPolicy.WAIT:
+        if resolved.draft and plan.evals and plan.policy.drafts is DraftPolicy.WAIT:
             return self._wait()
         case = replace(case, target=self.target)
         kept = fitting(kept, plan)
@@ -86,7 +86,7 @@ class Story:
         from gateval.app.action.verdict import Bench
 
         bench = Bench(case)
-        if self.scene.inputs.step is Step.PUBLISH:
+        if self.scene.inputs.step is ActionStep.PUBLISH:
             from gateval.app.run.measure import conclude
 
             folder = self._folder("")
@@ -108,7 +108,10 @@ class Story:
 
         announcement = announce_trouble(error, self.scene.run_url)
         publication = Publication()
-        if self.target is not None and self.scene.inputs.step in {Step.ALL, Step.PUBLISH}:
+        if self.target is not None and self.scene.inputs.step in {
+            ActionStep.ALL,
+            ActionStep.PUBLISH,
+        }:
             publication = publish(self.scene.forge, self.target, announcement)
         return Ending(
             exit_code=error.exit_code,
@@ -130,22 +133,22 @@ class Story:
             why = "This is a fault in Gateval itself; the log says more."
             abandon(self.scene.forge, self.target, cancelled=False, why=why)
 
-    def _plan(self, occasion: Occasion) -> Plan:
+    def _plan(self, resolved: ResolvedEvent) -> Plan:
         scene = self.scene
         return plan_a_change(
             scene.repository,
             registries(),
-            occasion.revisions,
+            resolved.revisions,
             config_path=scene.inputs.config,
             narrowing=scene.narrowing,
             bar=None if self._trigger.trust.verified else BarPolicy.BASE,
         )
 
-    def _target(self, occasion: Occasion, plan: Plan | None) -> Target:
-        head = occasion.revisions.head.commit or ""
-        claimed = bool(unverified(self._trigger.trust, plan, occasion.number))
-        branch = occasion.base_ref
-        return self.scene.target(head, occasion.number, claimed=claimed, branch=branch)
+    def _target(self, resolved: ResolvedEvent, plan: Plan | None) -> Target:
+        head = resolved.revisions.head.commit or ""
+        claimed = bool(unverified(self._trigger.trust, plan, resolved.number))
+        branch = resolved.base_ref
+        return self.scene.target(head, resolved.number, claimed=claimed, branch=branch)
 
     def _measure(self, plan: Plan, folder: ResultsFolder, judge: Judge) -> Measured:
         """Run what can be run: all of it in a trusted run, in others what needs no key."""
@@ -164,7 +167,7 @@ class Story:
             store_plan(shown, folder)
             results = Results(plan=shown, info=RunInfo(run=folder.run))
             return conclude(results, folder, judge=judge)
-        if scene.inputs.step is Step.ALL and self.target is not None:
+        if scene.inputs.step is ActionStep.ALL and self.target is not None:
             self.opened = True
             self._remember(self.target)
             open_check(scene.forge, self.target)
@@ -183,7 +186,7 @@ class Story:
 
         announcement = announce_draft(self.scene.run_url)
         publication = Publication()
-        if self.scene.inputs.step is not Step.RUN and self.target is not None:
+        if self.scene.inputs.step is not ActionStep.RUN and self.target is not None:
             publication = publish(self.scene.forge, self.target, announcement)
         return Ending(
             EXIT_NOT_EVALUATED,
@@ -219,9 +222,9 @@ class Story:
         return str(folder.path.relative_to(root) if inside else folder.path)
 
 
-def _closed(occasion: Occasion, trigger: Trigger) -> bool:
+def _closed(resolved: ResolvedEvent, trigger: Trigger) -> bool:
     """Whether this is a label on a closed pull request, whose head may be that of an open one."""
-    pull, subject = occasion.pull_request, trigger.subject
+    pull, subject = resolved.pull_request, trigger.subject
     about_label = isinstance(subject, PullRequestSubject) and subject.labeled is not None
     return about_label and pull is not None and not pull.open
 

@@ -61,9 +61,9 @@ class Bench:
 
         case = self.case
         plan = report.results.plan
-        claim = unverified(case.trigger.trust, plan, case.occasion.number)
+        claim = unverified(case.trigger.trust, plan, case.resolved.number)
         frame = frame_of(case, plan.policy, anchor=self.anchor, unverified=claim)
-        group = case.occasion.group
+        group = case.resolved.group
         said = in_group(announce(report, frame), group)
         labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
         unbent = in_group(announce(self._unbent, frame), group) if labels and self._unbent else None
@@ -80,14 +80,14 @@ class Bench:
             summary=said.job_summary,
             text=summary + (f"\nUnverified. {claim}\n" if claim else "") + note,
             warnings=(
-                *filter(None, (case.occasion.warning,)),
+                *filter(None, (case.resolved.warning,)),
                 *self.warnings,
                 *publication.warnings,
             ),
         )
 
     def _labelled(self) -> bool:
-        seen = self.case.occasion.pull_request
+        seen = self.case.resolved.pull_request
         return seen is not None and any(label in seen.labels for label in GateLabel)
 
 
@@ -95,7 +95,7 @@ def frame_of(
     case: Case, policy: Policy, *, anchor: AuditEntry | None = None, unverified: str = ""
 ) -> Frame:
     """Return what is said around a report on this case."""
-    pull = case.occasion.number is not None and case.binds
+    pull = case.resolved.number is not None and case.binds
     return Frame(
         unverified=unverified,
         run_url=case.scene.run_url,

@@ -55,7 +55,7 @@ def _guards(name: str, token: str, environ: Mapping[str, str]) -> BranchGuards |
     from gateval.adapters.github import GitHubAccess
     from gateval.adapters.github.access import PUBLIC_API
     from gateval.adapters.github.guards import GitHubGuards
-    from gateval.adapters.github.waiting import Patience
+    from gateval.adapters.github.waiting import RetryLimits
 
     url = environ.get("GITHUB_API_URL") or PUBLIC_API
     try:
@@ -63,7 +63,7 @@ def _guards(name: str, token: str, environ: Mapping[str, str]) -> BranchGuards |
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]["msg"]
         return Finding(Health.PROBLEM, "GitHub", f"{name} cannot be asked about: {wrong}.")
-    return GitHubGuards(access, Patience(total_seconds=20, attempts=2, limit_wait=10))
+    return GitHubGuards(access, RetryLimits(total_seconds=20, attempts=2, limit_wait=10))
 
 
 def _token(guards: BranchGuards, name: str) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from gateval.app.run.interrupts import interrupted
 from gateval.app.run.isolate import isolation, scratch_folder, walls_of
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
-from gateval.candidates.base import ModelDoor, Surroundings
+from gateval.candidates.base import ModelDoor, RuntimeContext
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
@@ -28,7 +28,7 @@ from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo
 from gateval.domain.trials.trial import Trial
-from gateval.engine.run import Workshop
+from gateval.engine.run import RunContext
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
@@ -129,8 +129,8 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
             loop.add_signal_handler(number, task.cancel)
         if interrupted():
             task.cancel()
-    async with _workshop(run) as workshop:
-        results = await run_a_plan(run.plan, workshop, RunInfo())
+    async with _run_context(run) as context:
+        results = await run_a_plan(run.plan, context, RunInfo())
     return results.trials
 
 
@@ -141,7 +141,7 @@ def _redacting(run: _Run) -> Callable[[Trial], Trial]:
 
 
 @contextlib.asynccontextmanager
-async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
+async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
     plan, settings = run.plan, run.settings
     scripts = {one.side: {script.name: script for script in one.models} for one in plan.scripts}
     async with contextlib.AsyncExitStack() as stack:
@@ -159,7 +159,7 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
             from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
 
             door = await stack.enter_async_context(GatewayServer(gateway))
-        surroundings = Surroundings(
+        context = RuntimeContext(
             run=run.name,
             calls=gateway,
             door=door,
@@ -171,8 +171,8 @@ async def _workshop(run: _Run) -> AsyncIterator[Workshop]:
             starter=starter,
             on_event=run.listen,
         )
-        candidates = await stack.enter_async_context(Candidates(surroundings))
-        yield Workshop(
+        candidates = await stack.enter_async_context(Candidates(context))
+        yield RunContext(
             candidates=candidates,
             judge=Judge(gateway),
             log=run.log,

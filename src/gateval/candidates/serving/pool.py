@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.serving.asking import Heard, ask
+from gateval.candidates.serving.asking import Asked, ask
 from gateval.candidates.serving.instance import Blueprint, Instance, start_instance
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
@@ -107,7 +107,7 @@ class Pool:
             self._all.discard(instance)
         return instance.how_it_ended(ran)
 
-    def _reckon(self, heard: Heard, how: str) -> Answer | NoAnswer:
+    def _reckon(self, heard: Asked, how: str) -> Answer | NoAnswer:
         """Return what came of a trial whose instance is gone, and count the loss if it is one."""
         given = heard.given
         if heard.dead:

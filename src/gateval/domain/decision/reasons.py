@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.comparison import Change, Comparison, EvalComparison, FixtureComparison
+from gateval.domain.results.comparison import (
+    Comparison,
+    EvalComparison,
+    FixtureChange,
+    FixtureComparison,
+)
 from gateval.domain.results.results import Grouped, Results, group_trials
 from gateval.domain.results.scoring import FixtureScore, Meets
 from gateval.domain.text.figures import show_score, show_threshold
@@ -110,7 +115,10 @@ def _eval_reasons(compared: EvalComparison) -> Iterator[DecisionReason]:
 def _fixture_reasons(
     name: str, fixture: FixtureComparison, policy: Policy
 ) -> Iterator[DecisionReason]:
-    if fixture.base is None or fixture.change not in {Change.REGRESSED, Change.SUSPECT}:
+    if fixture.base is None or fixture.change not in {
+        FixtureChange.REGRESSED,
+        FixtureChange.SUSPECT,
+    }:
         return
     head, base = fixture.head, fixture.base
     if fixture.no_answer:
@@ -121,7 +129,9 @@ def _fixture_reasons(
             eval=name,
             fixture=fixture.fixture,
         )
-    elif fixture.change is Change.REGRESSED and policy.regressions is not RegressionPolicy.OFF:
+    elif (
+        fixture.change is FixtureChange.REGRESSED and policy.regressions is not RegressionPolicy.OFF
+    ):
         blocks = policy.regressions is RegressionPolicy.BLOCK
         yield DecisionReason(
             verdict=GateVerdict.FAIL if blocks else GateVerdict.PASS,
@@ -131,7 +141,7 @@ def _fixture_reasons(
             eval=name,
             fixture=fixture.fixture,
         )
-    elif fixture.change is Change.SUSPECT and policy.regressions is not RegressionPolicy.OFF:
+    elif fixture.change is FixtureChange.SUSPECT and policy.regressions is not RegressionPolicy.OFF:
         yield DecisionReason(
             verdict=GateVerdict.PASS,
             code=ReasonCode.SUSPECT,

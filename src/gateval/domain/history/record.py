@@ -16,7 +16,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.comparison import Change, EvalComparison
+from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict, GateVerdict, ReasonCode
 
@@ -98,7 +98,7 @@ def record_of(
         f"{one.eval}/{fixture.fixture}"
         for one in compared
         for fixture in one.fixtures
-        if fixture.change is Change.REGRESSED
+        if fixture.change is FixtureChange.REGRESSED
     )
     return HistoryRecord(
         head=plan.head.commit,

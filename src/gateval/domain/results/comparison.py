@@ -12,7 +12,7 @@ from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
 
 
-class Change(StrEnum):
+class FixtureChange(StrEnum):
     """How a fixture moved from base to head."""
 
     REGRESSED = "regressed"
@@ -34,7 +34,7 @@ class FixtureComparison(Value):
     """
 
     fixture: str
-    change: Change
+    change: FixtureChange
     head: FixtureScore
     base: FixtureScore | None = None
     no_answer: bool = False
@@ -125,7 +125,7 @@ def compare_fixture(
     no_answer = head_is_silent and base.measured
     return FixtureComparison(
         fixture=head.fixture,
-        change=Change.REGRESSED if no_answer else _with_base(head, base),
+        change=FixtureChange.REGRESSED if no_answer else _with_base(head, base),
         head=head,
         base=base,
         no_answer=no_answer,
@@ -133,19 +133,23 @@ def compare_fixture(
     )
 
 
-def _without_base(baseline: Baseline) -> Change:
+def _without_base(baseline: Baseline) -> FixtureChange:
     if baseline is Baseline.SAME_AGENT:
-        return Change.UNCHANGED
-    return Change.NEW if baseline is Baseline.NEW_AGENT else Change.NOT_COMPARED
+        return FixtureChange.UNCHANGED
+    return FixtureChange.NEW if baseline is Baseline.NEW_AGENT else FixtureChange.NOT_COMPARED
 
 
-def _with_base(head: FixtureScore, base: FixtureScore) -> Change:
+def _with_base(head: FixtureScore, base: FixtureScore) -> FixtureChange:
     if base.all_passed and head.all_failed:
-        return Change.REGRESSED
+        return FixtureChange.REGRESSED
     if not head.measured:
-        return Change.INCONCLUSIVE
+        return FixtureChange.INCONCLUSIVE
     if not base.measured:  # only a base that failed for certain can have been improved on
-        return Change.IMPROVED if head.all_passed and base.failed else Change.UNRELIABLE_BASELINE
+        return (
+            FixtureChange.IMPROVED
+            if head.all_passed and base.failed
+            else FixtureChange.UNRELIABLE_BASELINE
+        )
     if head.passed == base.passed:
-        return Change.UNCHANGED
-    return Change.IMPROVED if head.passed > base.passed else Change.SUSPECT
+        return FixtureChange.UNCHANGED
+    return FixtureChange.IMPROVED if head.passed > base.passed else FixtureChange.SUSPECT

@@ -21,7 +21,7 @@ from gateval.domain.text.quoting import quote
 from gateval.errors import UsageError
 
 
-class Step(StrEnum):
+class ActionStep(StrEnum):
     """Which part of the way to go."""
 
     ALL = "all"
@@ -70,7 +70,7 @@ class ActionInputs:
     comment: CommentWish = CommentWish.ALWAYS
     max_parallel: int | None = None
     results: str = ""
-    step: Step = Step.ALL
+    step: ActionStep = ActionStep.ALL
 
 
 def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
@@ -96,7 +96,7 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
         comment=_choice("comment", values["comment"], CommentWish.ALWAYS),
         max_parallel=_number("max-parallel", values["max-parallel"], MOST_PARALLEL),
         results=values["results"],
-        step=_choice("step", values["step"], Step.ALL),
+        step=_choice("step", values["step"], ActionStep.ALL),
     )
 
 

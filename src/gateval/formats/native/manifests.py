@@ -26,8 +26,8 @@ from gateval.formats.native.written import (
     API_VERSIONS,
     NATIVE_VERSION,
     PAI_VERSION,
-    Kind,
     Manifest,
+    ManifestKind,
     Source,
 )
 from gateval.formats.problems.sentences import expected_sentence, missing_key, unknown_word
@@ -126,7 +126,7 @@ def _references(document: Document, problems: Sequence[Problem]) -> tuple[Refere
     )
 
 
-def _kind_of(document: Document) -> Kind | Problem | None:
+def _kind_of(document: Document) -> ManifestKind | Problem | None:
     """The document's kind, or what is wrong with its head, or None if it is not ours."""
     head = document.data
     if not isinstance(head, dict):

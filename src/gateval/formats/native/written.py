@@ -78,7 +78,7 @@ class Read(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class Kind(NamedTuple):
+class ManifestKind(NamedTuple):
     """A kind of manifest: its name, the model of what people write, and how it is read."""
 
     name: str

@@ -33,7 +33,7 @@ class Spot(Enum):
     """The key is missing, so the mapping that lacks it."""
 
 
-class Finding(NamedTuple):
+class SchemaFinding(NamedTuple):
     """One thing that is wrong at `path`, seen from the validated value."""
 
     path: DocumentPath
@@ -59,7 +59,7 @@ def findings(
     value: JsonValue,
     errors: Iterable[ErrorDetails],
     also_known: Iterable[str] = (),
-) -> list[Finding]:
+) -> list[SchemaFinding]:
     """Return the findings of `model`'s errors about `value`.
 
     `also_known` are keys of `value` that someone else checks; unknown keys are compared with them
@@ -79,7 +79,7 @@ def findings(
         if not best:
             wanted = dict.fromkeys(EXPECTED[located.error["type"]] for located in group)
             message = expected_sentence(list(wanted), group[0].value)
-            found.append(Finding(path, Spot.VALUE, message))
+            found.append(SchemaFinding(path, Spot.VALUE, message))
     return found
 
 
@@ -125,16 +125,16 @@ def _locate(value: JsonValue, error: ErrorDetails) -> _Located:
     return _Located(error, tuple(path), value, spot, union, branch)
 
 
-def _finding(model: type[BaseModel], located: _Located, also_known: Iterable[str]) -> Finding:
+def _finding(model: type[BaseModel], located: _Located, also_known: Iterable[str]) -> SchemaFinding:
     kind, last = located.error["type"], located.path[-1] if located.path else ""
     if kind == "missing":
-        return Finding(located.path, Spot.PARENT, missing_key(str(last)))
+        return SchemaFinding(located.path, Spot.PARENT, missing_key(str(last)))
     if kind == "extra_forbidden":
         known = known_keys(model, located.error["loc"][:-1])
         if len(located.path) == 1:
             known += also_known
-        return Finding(located.path, Spot.KEY, unknown_key(str(last), known))
-    return Finding(located.path, located.spot, sentence(located.error))
+        return SchemaFinding(located.path, Spot.KEY, unknown_key(str(last), known))
+    return SchemaFinding(located.path, located.spot, sentence(located.error))
 
 
 def known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:

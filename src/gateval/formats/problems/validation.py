@@ -9,7 +9,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import to_json
 
 from gateval.domain.repository.place import Place, Problem
-from gateval.formats.problems.findings import Finding, Spot, findings
+from gateval.formats.problems.findings import SchemaFinding, Spot, findings
 from gateval.formats.yaml.document import Document, DocumentPath, write_path
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -48,7 +48,7 @@ def problem_at(document: Document, path: DocumentPath, message: str) -> Problem:
     return Problem(place=_value_place(document, path), path=write_path(path), message=message)
 
 
-def _problem(document: Document, path: DocumentPath, finding: Finding) -> Problem:
+def _problem(document: Document, path: DocumentPath, finding: SchemaFinding) -> Problem:
     where = (*path, *finding.path)
     if finding.spot is Spot.KEY:
         place = document.key_place(where)

@@ -23,8 +23,8 @@ from yaml.events import (
 )
 
 from gateval.domain.text.quoting import quote
-from gateval.formats.yaml.document import Branch, DocumentPath, Marks, Position
-from gateval.formats.yaml.limits import Budget, Refused
+from gateval.formats.yaml.document import Branching, DocumentPath, Marks, Position
+from gateval.formats.yaml.limits import Refused, YamlBudget
 from gateval.formats.yaml.scalars import UnusableScalar, plain_value, short_tag, tagged_value
 
 _COLLECTION_TAGS = {
@@ -67,7 +67,7 @@ class TreeBuilder:
 
     def __init__(self, parser: CBaseLoader) -> None:
         self._events: Iterator[Event] = iter(parser.get_event, None)
-        self._budget = Budget()
+        self._budget = YamlBudget()
         self._path: list[str | int] = []
         self._faults: list[Fault] = []
         self._anchors: dict[str, _Anchored | None] = {}
@@ -109,12 +109,12 @@ class TreeBuilder:
         return value, marks
 
     def _entries(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
-        branch = Branch(event.start_mark)
+        branch = Branching(event.start_mark)
         if isinstance(event, MappingStartEvent):
             return self._mapping(branch, depth), branch
         return self._sequence(branch, depth), branch
 
-    def _sequence(self, branch: Branch, depth: int) -> JsonValue:
+    def _sequence(self, branch: Branching, depth: int) -> JsonValue:
         values: list[JsonValue] = []
         while not isinstance(event := next(self._events), SequenceEndEvent):
             self._path.append(len(values))
@@ -123,7 +123,7 @@ class TreeBuilder:
             self._path.pop()
         return values
 
-    def _mapping(self, branch: Branch, depth: int) -> JsonValue:
+    def _mapping(self, branch: Branching, depth: int) -> JsonValue:
         values: dict[str, JsonValue] = {}
         while not isinstance(event := next(self._events), MappingEndEvent):
             key = self._key(event, depth)

@@ -25,7 +25,7 @@ _BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 @dataclass(slots=True)
-class Branch:
+class Branching:
     """Where a mapping or list begins, and where its entries are; a list has no `keys`."""
 
     mark: Position
@@ -33,7 +33,7 @@ class Branch:
     entries: dict[str | int, Marks] = field(default_factory=dict)
 
 
-Marks: TypeAlias = "Branch | Position"
+Marks: TypeAlias = "Branching | Position"
 """The places of a value: a branch for a mapping or list, a bare mark for a scalar."""
 
 
@@ -53,17 +53,17 @@ class Document:
     def place(self, path: DocumentPath = ()) -> Place:
         """Return where the value at `path` begins, or the nearest value around it that exists."""
         marks = self._marks_at(path)
-        return mark_place(self.file, marks.mark if isinstance(marks, Branch) else marks)
+        return mark_place(self.file, marks.mark if isinstance(marks, Branching) else marks)
 
     def key_place(self, path: DocumentPath) -> Place:
         """Return where the key of `path` stands; an entry of a list stands for itself."""
         marks, found = self.marks, self.marks
         for step in path:
-            if not isinstance(marks, Branch) or step not in marks.entries:
+            if not isinstance(marks, Branching) or step not in marks.entries:
                 break
             found = marks.keys.get(step, marks.entries[step])
             marks = marks.entries[step]
-        return mark_place(self.file, found.mark if isinstance(found, Branch) else found)
+        return mark_place(self.file, found.mark if isinstance(found, Branching) else found)
 
     def key_places(self, path: DocumentPath, *, depth: int) -> dict[str, Place]:
         """Return the key places of all within `depth` levels below `path`, by written path."""
@@ -82,7 +82,7 @@ class Document:
     def _marks_at(self, path: DocumentPath) -> Marks:
         marks = self.marks
         for step in path:
-            if not isinstance(marks, Branch) or step not in marks.entries:
+            if not isinstance(marks, Branching) or step not in marks.entries:
                 break
             marks = marks.entries[step]
         return marks
@@ -117,10 +117,10 @@ def write_step(step: str | int) -> str:
 
 
 def _collect(file: str, marks: Marks, prefix: str, depth: int, found: dict[str, Place]) -> None:
-    if depth == 0 or not isinstance(marks, Branch):
+    if depth == 0 or not isinstance(marks, Branching):
         return
     for step, entry in marks.entries.items():
         where = prefix + write_step(step)
-        mark = marks.keys.get(step) or (entry.mark if isinstance(entry, Branch) else entry)
+        mark = marks.keys.get(step) or (entry.mark if isinstance(entry, Branching) else entry)
         found[where] = mark_place(file, mark)
         _collect(file, entry, where, depth - 1, found)

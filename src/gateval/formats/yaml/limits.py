@@ -20,7 +20,7 @@ class Refused(Exception):
         self.mark = mark
 
 
-class Budget:
+class YamlBudget:
     """What was used up so far: `nodes` counts values, `deepest` is the greatest depth seen."""
 
     def __init__(self) -> None:

@@ -12,10 +12,10 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.local.relay import Relayed, relay
 from gateval.gateway.local.routing import route
 from gateval.gateway.local.session import Session
-from gateval.gateway.local.trial_calls import Patience, TrialCalls
+from gateval.gateway.local.trial_calls import CallTimer, TrialCalls
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.faults import http_status, sentence, status_error, unreadable
-from gateval.gateway.upstream.http_client import Answer, OpenStream
+from gateval.gateway.upstream.http_client import HttpResponse, OpenStream
 from gateval.ports.model_calls import ModelCallError
 from gateval.wire.base import WireError, WireFormat
 from gateval.wire.json_text import read_object, write_json
@@ -48,7 +48,7 @@ def error_reply(wire: WireFormat, status: int, message: str) -> Reply:
 class CandidateCall:
     """A request that came in the format `wire_name`, in a trial of a session.
 
-    `patience` is told when a model is waited for.
+    `timer` is told when a model is waited for.
     """
 
     def __init__(
@@ -57,21 +57,21 @@ class CandidateCall:
         session: Session,
         trial: TrialCalls,
         wire_name: str,
-        patience: Patience,
+        timer: CallTimer,
     ) -> None:
         self._gateway = gateway
         self._session = session
         self._trial = trial
         self._name = wire_name
         self._wire = WIRE_FORMATS[wire_name]
-        self._patience = patience
-        self._tries = patience.tries
+        self._timer = timer
+        self._tries = timer.tries
         self._fields: JsonObject = {}
         self._asked: ModelRequest | None = None
         self._whole: ModelRequest | None = None
 
     async def answer(self, body: bytes) -> Reply | Stream:
-        """Answer the request and record it in the trial.
+        """HttpResponse the request and record it in the trial.
 
         Never raises for anything that a candidate or a provider does.
         """
@@ -80,7 +80,7 @@ class CandidateCall:
             self._asked = self._wire.decode_request(body)
             self._whole = self._trial.stored.whole(self._asked)
             model = route(self._asked.model, self._session.models, self._name)
-            with self._patience.waiting():
+            with self._timer.waiting():
                 return await self._pass_on(model, self._whole)
         except WireError as error:
             message = sentence(f"The request cannot be passed on: {error}")
@@ -133,7 +133,7 @@ class CandidateCall:
             on_reply=lambda reply: self._replied(model, whole, reply),
             on_failure=self._failed_midway,
         )
-        return Stream(relay(got, wanted, self._gateway.scrubber, self._patience))
+        return Stream(relay(got, wanted, self._gateway.scrubber, self._timer))
 
     def _own_reply(self, model: str, whole: ModelRequest, said: ModelReply) -> Reply | Stream:
         """Write a reply that came through the neutral form, and record it."""
@@ -146,7 +146,7 @@ class CandidateCall:
         return Reply(200, self._wire.encode_reply(named, asked))
 
     def _passed_back(
-        self, model: str, whole: ModelRequest, got: Answer, *, records: bool = True
+        self, model: str, whole: ModelRequest, got: HttpResponse, *, records: bool = True
     ) -> Reply:
         """Return an answer as it came. Raises `ModelCallError` for a success that is no reply."""
         provider = model.partition("/")[0]
@@ -180,7 +180,7 @@ async def _pieces(whole: bytes) -> AsyncGenerator[bytes, None]:
     yield whole
 
 
-def _error_body(wire: WireFormat, got: Answer, message: str) -> bytes:
+def _error_body(wire: WireFormat, got: HttpResponse, message: str) -> bytes:
     """Return the provider's own error, which agents may look into, or ours if it has no shape."""
     try:
         is_shaped = isinstance(read_object(got.body).get("error"), dict)

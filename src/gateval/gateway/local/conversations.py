@@ -21,7 +21,7 @@ class Match(NamedTuple):
 
 
 class _Node:
-    """A message in the tree of all histories; `next` leads on by any mark of the next message."""
+    """A message in the tree of all histories; `next` leads on by any fingerprint of the next message."""
 
     __slots__ = ("is_end", "next")
 
@@ -31,7 +31,7 @@ class _Node:
 
 
 class Conversations:
-    """Remembers histories by the marks of their messages, as a tree: they share beginnings."""
+    """Remembers histories by the fingerprints of their messages, as a tree: they share beginnings."""
 
     def __init__(self) -> None:
         self._root = _Node()
@@ -49,9 +49,11 @@ class Conversations:
             return Match(continues=True, new=tuple(range(shared, len(history))))
         seen: Counter[str] = Counter()
         new = []
-        for index, marks in enumerate(history):
-            seen.update(marks)
-            if index >= shared and all(seen[mark] > self._counts[mark] for mark in marks):
+        for index, fingerprints in enumerate(history):
+            seen.update(fingerprints)
+            if index >= shared and all(
+                seen[fingerprint] > self._counts[fingerprint] for fingerprint in fingerprints
+            ):
                 new.append(index)
         return Match(continues=False, new=tuple(new))
 
@@ -61,20 +63,29 @@ class Conversations:
         for node in path:
             node.is_end = False
         last = path[-1] if path else self._root
-        for marks in history[len(path) :]:
+        for fingerprints in history[len(path) :]:
             node = _Node()
-            last.next.update(dict.fromkeys(marks, node))
+            last.next.update(dict.fromkeys(fingerprints, node))
             last = node
         last.is_end = bool(history)
-        for mark, count in Counter(mark for marks in history for mark in marks).items():
-            self._counts[mark] = max(self._counts[mark], count)
+        for fingerprint, count in Counter(
+            fingerprint for fingerprints in history for fingerprint in fingerprints
+        ).items():
+            self._counts[fingerprint] = max(self._counts[fingerprint], count)
 
     def _walk(self, history: Sequence[Marks]) -> list[_Node]:
         """Return the nodes of the longest known beginning of `history`."""
         path: list[_Node] = []
         node = self._root
-        for marks in history:
-            found = next((node.next[mark] for mark in sorted(marks) if mark in node.next), None)
+        for fingerprints in history:
+            found = next(
+                (
+                    node.next[fingerprint]
+                    for fingerprint in sorted(fingerprints)
+                    if fingerprint in node.next
+                ),
+                None,
+            )
             if found is None:
                 break
             path.append(found)

@@ -6,10 +6,10 @@ from gateval.domain.base import JsonObject, canonical_json, digest
 from gateval.domain.trials.model_call import Message, ToolCall
 
 Marks = frozenset[str]
-"""Two messages are the same when they share a mark."""
+"""Two messages are the same when they share a fingerprint."""
 
 
-def marks_of(message: Message) -> Marks:
+def fingerprints_of(message: Message) -> Marks:
     """Return what a message is known by. Agents alter what they send again, so it takes little.
 
     A tool result is known by the id of its call, as old results get shortened. An assistant
@@ -19,14 +19,14 @@ def marks_of(message: Message) -> Marks:
     if message.role == "tool" and message.tool_call_id:
         return frozenset({f"result {message.tool_call_id}"})
     if message.tool_calls:
-        names = digest([call_mark(call) for call in message.tool_calls])
+        names = digest([call_fingerprint(call) for call in message.tool_calls])
         ids = [call.id for call in message.tool_calls if call.id]
         known_by_id = {f"ids {digest([*ids])}"} if ids else set()
         return frozenset({f"calls {names}", *known_by_id})
     return frozenset({f"{message.role} {digest(' '.join(message.text.split()))}"})
 
 
-def call_mark(call: ToolCall) -> str:
+def call_fingerprint(call: ToolCall) -> str:
     """Return a tool call's name and arguments as one text."""
     given: JsonObject = {"raw": call.raw} if call.raw is not None else call.arguments
     return f"{call.name} {canonical_json(given)}"

@@ -31,7 +31,7 @@ class CallLimits(Value):
     body_seconds: float = Field(default=60, gt=0)
 
 
-class Pace:
+class RateLimiter:
     """Spreads what comes too fast: `burst` at once, then `per_second`."""
 
     def __init__(self, *, per_second: float, burst: int) -> None:
@@ -53,7 +53,7 @@ class Turns:
         self._limits = limits
         self._at_once = asyncio.Semaphore(limits.at_once)
         self._large = asyncio.Lock()
-        self._pace = Pace(per_second=limits.per_second, burst=limits.burst)
+        self._pace = RateLimiter(per_second=limits.per_second, burst=limits.burst)
         self._present = 0
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ModelReply
-from gateval.gateway.local.trial_calls import Patience
+from gateval.gateway.local.trial_calls import CallTimer
 from gateval.gateway.upstream.faults import sentence, unreadable
 from gateval.gateway.upstream.http_client import OpenStream, Unanswerable
 from gateval.gateway.upstream.key_guard import KeyEchoed, KeyGuard
@@ -39,24 +39,24 @@ class Relayed:
 
 
 async def relay(
-    source: OpenStream, relayed: Relayed, scrubber: Scrubber, patience: Patience
+    source: OpenStream, relayed: Relayed, scrubber: Scrubber, timer: CallTimer
 ) -> AsyncGenerator[bytes, None]:
     """Give the pieces for the candidate, and close `source` in the end.
 
-    `patience` runs while the provider is waited for, and not while the candidate is.
+    `timer` runs while the provider is waited for, and not while the candidate is.
     """
     passage = _Passage(relayed, scrubber)
     try:
-        patience.begin()
+        timer.begin()
         async for piece in source.pieces():
-            patience.end()
+            timer.end()
             ready = passage.take(piece)
             if ready:
                 yield ready
             if passage.is_over:
                 break
-            patience.begin()
-        patience.end()
+            timer.begin()
+        timer.end()
     except (Transient, Unanswerable) as failure:
         passage.fail(call_error(relayed.provider, failure))
     except (GeneratorExit, asyncio.CancelledError):

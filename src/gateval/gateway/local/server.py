@@ -19,7 +19,7 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.local.candidate_call import CandidateCall, Reply, Stream, error_reply
 from gateval.gateway.local.connections import Connections, connection_limit
 from gateval.gateway.local.http_server import HttpServer
-from gateval.gateway.local.limits import CallLimits, Pace
+from gateval.gateway.local.limits import CallLimits, RateLimiter
 from gateval.gateway.local.session import GEMINI_PATH, Session
 from gateval.wire.base import WireFormat
 from gateval.wire.json_text import write_json
@@ -65,7 +65,7 @@ class GatewayServer:
         self.refused = 0
         self._limits = limits or CallLimits()
         self._sessions: dict[str, Session] = {}
-        self._refusals = Pace(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
+        self._refusals = RateLimiter(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
         self._runner: web.ServerRunner | None = None
         self._address = ""
 
@@ -134,7 +134,7 @@ class GatewayServer:
         wire, trial = WIRE_FORMATS[name], session.trial
         if trial is None:
             raise RuntimeError("a call is admitted within a trial")
-        with trial.under_way() as patience:
+        with trial.under_way() as timer:
             refusal = trial.refusal()
             if session.turns.is_full:
                 refusal = refusal or "Too many calls of this candidate wait for their turn."
@@ -151,7 +151,7 @@ class GatewayServer:
                 except TimeoutError:
                     message = f"The request was not here in {self._limits.body_seconds:g} s."
                     return _response(error_reply(wire, 408, message))
-                call = CandidateCall(self.gateway, session, trial, name, patience)
+                call = CandidateCall(self.gateway, session, trial, name, timer)
                 reply = await call.answer(body)
                 if isinstance(reply, Reply):
                     return _response(reply)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 from gateval.gateway.local.conversations import Conversations
-from gateval.gateway.local.fingerprints import Marks, marks_of
+from gateval.gateway.local.fingerprints import Marks, fingerprints_of
 
 
 class TraceRecorder:
@@ -32,7 +32,7 @@ class TraceRecorder:
     def reply(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Record that `model` (`provider/model-id`) answered `request` with `reply`."""
         said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
-        self._add_history(request, [marks_of(said)])
+        self._add_history(request, [fingerprints_of(said)])
         self._made.update(call.id for call in reply.tool_calls)
         cost = CallCost(reply.seconds, reply.retries)
         if said.text or not said.tool_calls:
@@ -64,10 +64,10 @@ class TraceRecorder:
         )
 
     def _add_history(self, request: ModelRequest, answer: list[Marks]) -> None:
-        """Add steps for what is new in a request, and remember it with the marks of its answer."""
+        """Add steps for what is new in a request, and remember it with the fingerprints of its answer."""
         self._empty = False
         messages = [message for message in request.messages if message.role != "system"]
-        history = [marks_of(message) for message in messages]
+        history = [fingerprints_of(message) for message in messages]
         match = self._conversations.match(history)
         for message in messages:
             self._tools.update({call.id: call.name for call in message.tool_calls})

@@ -18,7 +18,7 @@ from gateval.gateway.upstream.retry import Tries
 from gateval.ports.model_calls import LATE, ModelCallError, ModelTrouble
 
 
-class Patience:
+class CallTimer:
     """How long one call has waited for a model without a sign of it, and how its tries went."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class TrialCalls:
         self.stored = StoredReplies()
         self._recorder = TraceRecorder()
         self._limits = limits
-        self._running: dict[asyncio.Task[Any], Patience] = {}
+        self._running: dict[asyncio.Task[Any], CallTimer] = {}
         self._trouble: ModelTrouble | None = None
         self._cut = (0.0, "")
         self._calls = 0
@@ -83,16 +83,16 @@ class TrialCalls:
         return f"resp_{self._ids}"
 
     @contextmanager
-    def under_way(self) -> Iterator[Patience]:
-        """Note the current task as a call that `end` has to cancel; gives its patience."""
+    def under_way(self) -> Iterator[CallTimer]:
+        """Note the current task as a call that `end` has to cancel; gives its timer."""
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a call runs in a task")
-        patience = self._running[task] = Patience()
+        timer = self._running[task] = CallTimer()
         try:
-            yield patience
+            yield timer
         except asyncio.CancelledError:
-            self._cut = max(self._cut, (patience.seconds, patience.tries.failure))
+            self._cut = max(self._cut, (timer.seconds, timer.tries.failure))
             raise
         finally:
             self._running.pop(task, None)

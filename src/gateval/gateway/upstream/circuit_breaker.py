@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 
 
-class Pulse:
-    """Watches one provider. `patience` is how long all calls may fail before it counts as down,
+class CircuitBreaker:
+    """Watches one provider. `outage_seconds` is how long all calls may fail before it is down,
     in seconds; `clock` gives seconds that only grow.
     """
 
-    def __init__(self, patience: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._patience = patience
+    def __init__(self, outage_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._outage_seconds = outage_seconds
         self._clock = clock
         self._failing_since: float | None = None
 
@@ -32,4 +32,4 @@ class Pulse:
     def lost(self) -> bool:
         """Whether nothing has got through for too long. The next answer ends that."""
         since = self._failing_since
-        return since is not None and self._clock() - since >= self._patience
+        return since is not None and self._clock() - since >= self._outage_seconds

@@ -1,4 +1,4 @@
-"""One POST to a provider: limits on size and time, no redirects, no surroundings trusted.
+"""One POST to a provider: limits on size and time, no redirects, no context trusted.
 
 `trust_env` stays off, because it would also read `~/.netrc`; a forward proxy is part of the
 `Upstream`. POST is never repeated by the library itself, so each attempt here is one request.
@@ -41,7 +41,7 @@ class Timeouts(Value):
     answer: float = Field(default=300, gt=0)
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """What came back: any status, the decompressed body, and the headers of the provider."""
 
     status: int
@@ -78,7 +78,7 @@ class HttpClient(PooledClient):
 
     async def post(
         self, url: str, *, headers: Mapping[str, str], body: bytes, proxy: str | None
-    ) -> Answer:
+    ) -> HttpResponse:
         """Send `body` and return the answer, whatever its status.
 
         Raises `Transient` for what may pass (drops, time-outs) and `Unanswerable` for what will
@@ -92,7 +92,7 @@ class HttpClient(PooledClient):
 
     async def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, proxy: str | None
-    ) -> Answer | OpenStream:
+    ) -> HttpResponse | OpenStream:
         """Send `body` and return a stream that has begun, or the answer if it is none.
 
         Raises like `post`. Whoever gets the stream closes it.
@@ -166,13 +166,13 @@ def _payload(body: bytes) -> bytes | io.BytesIO:
     return body if len(body) <= SENT_AT_ONCE else io.BytesIO(body)
 
 
-async def _whole(response: aiohttp.ClientResponse) -> Answer:
+async def _whole(response: aiohttp.ClientResponse) -> HttpResponse:
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > ANSWER_LIMIT:
             raise _too_long()
-    return Answer(response.status, bytes(body), response.headers)
+    return HttpResponse(response.status, bytes(body), response.headers)
 
 
 def _too_long() -> Unanswerable:

@@ -16,7 +16,7 @@ from tenacity.wait import wait_random_exponential
 
 from gateval.domain.base import Value
 from gateval.domain.trials.trace import CallCost
-from gateval.gateway.upstream.circuit_breaker import Pulse
+from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
 
 Result = TypeVar("Result")
 
@@ -97,10 +97,10 @@ def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
     return wait if wait is not None and wait > 0 else None
 
 
-def retrying(policy: RetryPolicy, pulse: Pulse) -> AsyncRetrying:
+def retrying(policy: RetryPolicy, breaker: CircuitBreaker) -> AsyncRetrying:
     """Return what calls a function again on `Transient`, and raises the last one in the end.
 
-    A provider whose `pulse` is lost is not called again.
+    A provider whose `breaker` is lost is not called again.
     """
     enough, late = stop_after_attempt(policy.attempts), stop_before_delay(policy.total_seconds)
     growing = wait_random_exponential(
@@ -113,7 +113,7 @@ def retrying(policy: RetryPolicy, pulse: Pulse) -> AsyncRetrying:
         return growing(state) if asked is None else min(asked, policy.longest_asked)
 
     def stop(state: RetryCallState) -> bool:
-        return pulse.lost() or enough(state) or late(state)
+        return breaker.lost() or enough(state) or late(state)
 
     return AsyncRetrying(
         sleep=asyncio.sleep,
@@ -124,12 +124,12 @@ def retrying(policy: RetryPolicy, pulse: Pulse) -> AsyncRetrying:
     )
 
 
-class Persistence:
+class Retrier:
     """Makes the calls to one provider, each again on `Transient` as the policy says."""
 
     def __init__(self, policy: RetryPolicy) -> None:
-        self._pulse = Pulse(policy.outage_seconds)
-        self._retrying = retrying(policy, self._pulse)
+        self._breaker = CircuitBreaker(policy.outage_seconds)
+        self._retrying = retrying(policy, self._breaker)
 
     async def __call__(self, attempt: Callable[[], Awaitable[Result]], tries: Tries) -> Result:
         """Return what `attempt` gives; raise its last `Transient` when that was in vain.
@@ -157,9 +157,9 @@ class Persistence:
         try:
             result = await attempt()
         except Transient:
-            self._pulse.failed()
+            self._breaker.failed()
             raise
-        self._pulse.answered()
+        self._breaker.answered()
         return result
 
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.faults import sentence, status_error, status_text
-from gateval.gateway.upstream.http_client import Answer, HttpClient, OpenStream, Unanswerable
+from gateval.gateway.upstream.http_client import HttpClient, HttpResponse, OpenStream, Unanswerable
 from gateval.gateway.upstream.retry import (
-    Persistence,
+    Retrier,
     Transient,
     Tries,
     asked_wait,
@@ -35,7 +35,7 @@ class Sender:
     def __init__(
         self,
         scrubber: Scrubber,
-        persist: Mapping[str, Persistence],
+        persist: Mapping[str, Retrier],
         client: HttpClient,
         *,
         wall_clock: Callable[[], float] = time.time,
@@ -45,7 +45,9 @@ class Sender:
         self._client = client
         self._wall_clock = wall_clock
 
-    async def exchange(self, upstream: Upstream, wire: str, body: bytes, tries: Tries) -> Answer:
+    async def exchange(
+        self, upstream: Upstream, wire: str, body: bytes, tries: Tries
+    ) -> HttpResponse:
         """Send bytes in the format `wire` and return the answer, without any key in it.
 
         Its status is 2xx, 4xx, or a 5xx that the provider does not want tried again; of its
@@ -59,16 +61,16 @@ class Sender:
 
     async def open(
         self, upstream: Upstream, wire: str, body: bytes, tries: Tries
-    ) -> Answer | OpenStream:
+    ) -> HttpResponse | OpenStream:
         """Like `exchange`, for a request that asks for a stream; a stream that has begun, which
         the caller closes, still holds what the provider sent, keys included.
         """
         got = await self._persist(upstream, partial(self._open, upstream, wire, body), tries)
-        if isinstance(got, Answer) and 300 <= got.status < 400:
+        if isinstance(got, HttpResponse) and 300 <= got.status < 400:
             raise status_error(upstream.provider, got.status, "")
         return got
 
-    async def _attempt(self, upstream: Upstream, wire: str, body: bytes) -> Answer:
+    async def _attempt(self, upstream: Upstream, wire: str, body: bytes) -> HttpResponse:
         return self._checked(
             wire,
             await self._client.post(
@@ -79,7 +81,7 @@ class Sender:
             ),
         )
 
-    async def _open(self, upstream: Upstream, wire: str, body: bytes) -> Answer | OpenStream:
+    async def _open(self, upstream: Upstream, wire: str, body: bytes) -> HttpResponse | OpenStream:
         got = await self._client.open(
             upstream.base_url + WIRE_FORMATS[wire].path,
             headers={**_headers(upstream, wire), "Accept": "text/event-stream"},
@@ -88,7 +90,7 @@ class Sender:
         )
         return got if isinstance(got, OpenStream) else self._checked(wire, got)
 
-    def _checked(self, wire: str, got: Answer) -> Answer:
+    def _checked(self, wire: str, got: HttpResponse) -> HttpResponse:
         """Return an answer without keys. Raises `Transient` if another attempt is worth it."""
         got = got._replace(body=self._scrubber.body(got.body))
         if is_transient(got.status, got.headers):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gateval.domain.decision.report import Report
-from gateval.domain.results.comparison import Change
+from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.verdicts import PRECEDENCE
 from gateval.render.comment import sections
 from gateval.render.comment.fitting import Part
@@ -95,7 +95,7 @@ def _missing(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
 
 def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
     plan = report.results.plan
-    improved = worst_first(f for f in facts if f.compared.change is Change.IMPROVED)
+    improved = worst_first(f for f in facts if f.compared.change is FixtureChange.IMPROVED)
     passing = [
         f"{fact.planned.shown_name}/{fact.fixture.name}: {passes(fact.compared)}"
         for fact in standing(facts, Standing.PASSING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gateval.domain.decision.report import Report
-from gateval.domain.results.comparison import Change
+from gateval.domain.results.comparison import FixtureChange
 
 UNVERIFIED = "unverified"
 """The output `verdict` of a claim: never what it claims, which a later step could believe."""
@@ -18,7 +18,7 @@ def report_outputs(report: Report, *, claimed: bool) -> Mapping[str, str]:
         fixture
         for compared in report.comparison.evals
         for fixture in compared.fixtures
-        if fixture.change is Change.REGRESSED
+        if fixture.change is FixtureChange.REGRESSED
     ]
     return {
         "verdict": UNVERIFIED if claimed else report.decision.verdict.value,

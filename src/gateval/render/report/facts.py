@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.comparison import Change, FixtureComparison
+from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.results.results import group_trials
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 
@@ -94,15 +94,15 @@ def standing_of(compared: FixtureComparison) -> Standing:
     """Return where a fixture is shown."""
     if compared.no_answer:
         return Standing.SILENT
-    if compared.change is Change.REGRESSED:
+    if compared.change is FixtureChange.REGRESSED:
         return Standing.REGRESSED
-    if compared.change is Change.SUSPECT:
+    if compared.change is FixtureChange.SUSPECT:
         return Standing.SUSPECT
     if compared.head.failed:
         return Standing.FAILING
     if not compared.head.measured:
         return Standing.UNMEASURED
-    return Standing.IMPROVED if compared.change is Change.IMPROVED else Standing.PASSING
+    return Standing.IMPROVED if compared.change is FixtureChange.IMPROVED else Standing.PASSING
 
 
 def worst_first(facts: Iterable[FixtureFacts]) -> Sequence[FixtureFacts]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.decision.report import Report
-from gateval.domain.results.comparison import Change
+from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
@@ -95,7 +95,7 @@ def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
 
 def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     plan = report.results.plan
-    improved = [f.fixture.name for f in facts if f.compared.change is Change.IMPROVED]
+    improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
     passing = len(standing(facts, Standing.PASSING))
     notes = [f"warning: {warning}" for warning in plan.warnings]
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]

@@ -27,9 +27,9 @@ from gateval.adapters.git.records.destination import (
     without_secrets,
 )
 from gateval.adapters.git.records.fast_import import NOBODY, Author, write_commit
-from gateval.adapters.git.records.refusals import Kind, Refusal, refusal
+from gateval.adapters.git.records.refusals import Refusal, RefusalKind, refusal
 from gateval.adapters.git.records.stored import stored_at, too_large
-from gateval.adapters.git.run import Answer, Git
+from gateval.adapters.git.run import Git, GitResult
 from gateval.domain.repository.paths import show_path
 from gateval.errors import RecordsError, RepositoryError
 from gateval.ports.records import Edit, RecordFile, Stored
@@ -53,7 +53,7 @@ T = TypeVar("T")
 _ABSENT = re.compile(r"couldn't find remote ref", re.IGNORECASE)
 
 
-class Patience(NamedTuple):
+class PushRetries(NamedTuple):
     """How long to go on when others write at the same time, or the remote is out of reach.
 
     No attempt starts later than `seconds` after the first, and none after the outage of that
@@ -69,7 +69,7 @@ class Patience(NamedTuple):
     process_seconds: float = 60
 
 
-PATIENCE = Patience()
+PATIENCE = PushRetries()
 
 
 class GitRecords:
@@ -85,14 +85,14 @@ class GitRecords:
         environ: Mapping[str, str],
         *,
         author: Author = NOBODY,
-        patience: Patience = PATIENCE,
+        retries: PushRetries = PATIENCE,
     ) -> None:
         self._near = near
         self._remote = remote
         self._env = environment(remote, environ)
         self._environ = environ
         self._author = author
-        self._patience = patience
+        self._retries = retries
         self._stack = contextlib.ExitStack()
         self._private: Git | None = None
 
@@ -155,13 +155,13 @@ class GitRecords:
             raise _Refused(self._refusal("read", file, answer))
         return stored_at(self._git(), TIP, file)
 
-    def _talk(self, command: str, *arguments: str) -> Answer:
+    def _talk(self, command: str, *arguments: str) -> GitResult:
         """Run a git that speaks to the remote, whatever comes of it."""
         git = self._git()
         try:
             return git.run(command, *arguments, accept=_ANY, env=self._env, config=_CONFIG)
         except RepositoryError as error:  # it took too long
-            return Answer(1, b"", error.message.encode())
+            return GitResult(1, b"", error.message.encode())
 
     def _git(self) -> Git:
         """Git in the private repository, made when it is first needed."""
@@ -170,23 +170,23 @@ class GitRecords:
             folder = self._stack.enter_context(
                 TemporaryDirectory(prefix="gateval-records-", ignore_cleanup_errors=True)
             )
-            git = Git(Path(folder), self._environ, timeout=self._patience.process_seconds)
+            git = Git(Path(folder), self._environ, timeout=self._retries.process_seconds)
             kind = f"--object-format={answer.out.decode().strip()}"
             git.run("init", "--quiet", "--bare", "--template=", "--initial-branch=main", kind)
             self._private = git
         return self._private
 
-    def _said(self, answer: Answer) -> str:
+    def _said(self, answer: GitResult) -> str:
         text = (answer.err + b"\n" + answer.out).decode("utf-8", "replace")
         return without_secrets(text, self._remote)
 
-    def _refusal(self, action: str, file: RecordFile, answer: Answer) -> Refusal:
+    def _refusal(self, action: str, file: RecordFile, answer: GitResult) -> Refusal:
         return refusal(action, file.ref, self.where, self._said(answer))
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome and state.outcome.exception()
-        outage = isinstance(error, _Refused) and error.refusal.kind is Kind.OUTAGE
-        first = self._patience.outage_wait if outage else self._patience.race_wait
+        outage = isinstance(error, _Refused) and error.refusal.kind is RefusalKind.OUTAGE
+        first = self._retries.outage_wait if outage else self._retries.race_wait
         return wait_random_exponential(multiplier=first, max=20 * first)(state)
 
     def _persistently(self, action: str, file: RecordFile, attempt: Callable[[], T]) -> T:
@@ -195,15 +195,17 @@ class GitRecords:
 
         def again(error: BaseException) -> bool:
             nonlocal outages
-            kind = error.refusal.kind if isinstance(error, _Refused) else Kind.FINAL
-            outages += kind is Kind.OUTAGE
-            return kind is Kind.RACE or (kind is Kind.OUTAGE and outages < self._patience.outages)
+            kind = error.refusal.kind if isinstance(error, _Refused) else RefusalKind.FINAL
+            outages += kind is RefusalKind.OUTAGE
+            return kind is RefusalKind.RACE or (
+                kind is RefusalKind.OUTAGE and outages < self._retries.outages
+            )
 
         retrying = Retrying(
             retry=retry_if_exception(again),
             stop=stop_any(
-                stop_after_attempt(self._patience.attempts),
-                stop_before_delay(self._patience.seconds),
+                stop_after_attempt(self._retries.attempts),
+                stop_before_delay(self._retries.seconds),
             ),
             wait=self._wait,
             reraise=True,

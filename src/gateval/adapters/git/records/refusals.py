@@ -13,7 +13,7 @@ WRITE_PERMISSION = "contents: write"
 READ_PERMISSION = "contents: read"
 
 
-class Kind(StrEnum):
+class RefusalKind(StrEnum):
     """What can be done about it."""
 
     RACE = "race"
@@ -27,13 +27,13 @@ class Kind(StrEnum):
 class Refusal(NamedTuple):
     """What stands in the way of `action` (`read` or `write`), as an error for a person."""
 
-    kind: Kind
+    kind: RefusalKind
     error: RecordsError
 
 
 class _Rule(NamedTuple):
     pattern: str
-    kind: Kind
+    kind: RefusalKind
     what: str
     """Goes on after "Gateval cannot write REF at REMOTE: "."""
     hint: str
@@ -45,26 +45,26 @@ _RULES = (
     _Rule(
         r"^!\t\S+\t\[rejected\]|cannot lock ref|failed to update ref|failed to lock"
         r"|incorrect old value|reference already exists|fetch first|stale info",
-        Kind.RACE,
+        RefusalKind.RACE,
         "others kept writing at the same time",
         "Run it again when less is going on.",
     ),
     _Rule(
         r"GH006|GH013|[Pp]rotected branch|rule violations|protected branch hook",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "a rule protects it from this push",
         "Forbid force pushes and deletions only, or let this token pass the rule; the guide on the "
         "audit log shows such a ruleset.",
     ),
     _Rule(
         r"No space left on device|[Qq]uota exceeded|out of disk",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "a disk is full, here or there",
         "Make room, then run it again.",
     ),
     _Rule(
         r"shallow update not allowed|hook declined|aborted by hook",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "a hook of the remote refused it",
         "Ask who runs the remote what its hook wants.",
     ),
@@ -73,7 +73,7 @@ _RULES = (
         r"|not allowed to (?:push|upload)|marked as read only|not accessible by integration"
         r"|insufficient permission|[Pp]ermission denied(?! \()|unable to create temporary object"
         r"|Read-only file system|service not enabled",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "the permission is missing",
         _TOKEN,
         needs_permission=True,
@@ -81,33 +81,33 @@ _RULES = (
     _Rule(
         r"Authentication failed|could not read (?:Username|Password)|returned error: 401"
         r"|Permission denied \(|Host key verification failed|terminal prompts disabled",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "the remote wants to know who asks, and there is no valid token or key",
         "Give the gate a token for it, or set up git so that `git push` works without questions.",
         needs_permission=True,
     ),
     _Rule(
         r"detected dubious ownership|owned by (?:someone|another)",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "git does not trust the remote's folder, because it belongs to another user",
         "If you trust it, add it to safe.directory in your git configuration.",
     ),
     _Rule(
         r"[Rr]epository (?:'.*' )?not found|returned error: 404|not appear to be a git repository"
         r"|not a git repository|No such file or directory|does not exist",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "there is no such repository, or the token may not know of it",
         "Check the remote's URL and what the token may see.",
     ),
     _Rule(
         r"transport '.*' not allowed|protocol '.*' is not supported|remote-\w+' is not a git",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "its protocol is not one that Gateval uses",
         "Use an https or ssh URL, or a path.",
     ),
     _Rule(
         r"redirect",
-        Kind.FINAL,
+        RefusalKind.FINAL,
         "it has moved, and tokens follow no redirect",
         "Use the URL where it is now.",
     ),
@@ -116,7 +116,7 @@ _RULES = (
         r"|[Ff]ailed to connect|unable to connect|[Tt]imed? ?out|Network is unreachable"
         r"|No route to host|hung up|returned error: (?:5\d\d|429)|RPC failed|[Ee]mpty reply"
         r"|did not end within",
-        Kind.OUTAGE,
+        RefusalKind.OUTAGE,
         "the remote was not reached, or broke off",
         "Check the network and the remote's state, then run it again.",
     ),
@@ -129,7 +129,7 @@ def refusal(action: str, ref: str, remote: str, said: str) -> Refusal:
         if re.search(rule.pattern, said, re.MULTILINE):
             return Refusal(rule.kind, _error(rule, action, ref, remote, said))
     message = f"Gateval cannot {action} {ref} at {remote}: {_told(said)}."
-    return Refusal(Kind.FINAL, RecordsError(message))
+    return Refusal(RefusalKind.FINAL, RecordsError(message))
 
 
 def _error(rule: _Rule, action: str, ref: str, remote: str, said: str) -> RecordsError:

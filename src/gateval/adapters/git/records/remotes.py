@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gateval.adapters.git.records.destination import destination_at
 from gateval.adapters.git.records.fast_import import NOBODY, Author
-from gateval.adapters.git.records.records import PATIENCE, GitRecords, Patience
+from gateval.adapters.git.records.records import PATIENCE, GitRecords, PushRetries
 from gateval.adapters.git.revisions import check_name
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.paths import show_path
@@ -21,7 +21,7 @@ def open_records(
     remote: str = "origin",
     token: str = "",
     author: Author = NOBODY,
-    patience: Patience = PATIENCE,
+    retries: PushRetries = PATIENCE,
 ) -> GitRecords:
     """Return the records of a remote: a URL, or a name in the repository that `near` stands in.
 
@@ -34,7 +34,7 @@ def open_records(
             raise UsageError("A token needs the remote's URL, not its name.")
         url = _url_of(near, remote)
     place = destination_at(url, token=token, root=near.folder)
-    return GitRecords(near, place, environ, author=author, patience=patience)
+    return GitRecords(near, place, environ, author=author, retries=retries)
 
 
 def _is_url(remote: str) -> bool:

@@ -17,7 +17,7 @@ from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.written import (
-    Kind,
+    ManifestKind,
     OpenMetadata,
     Read,
     Source,
@@ -146,4 +146,4 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-AGENT = Kind("Agent", AgentDocument, read)
+AGENT = ManifestKind("Agent", AgentDocument, read)

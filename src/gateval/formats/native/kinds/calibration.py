@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateval.domain.base import ModelName, Spec
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
-from gateval.formats.native.written import Kind, Read, Source, Written, canonical, meaning
+from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.validation import validate
 
 
@@ -52,4 +52,4 @@ def read(source: Source) -> Read:
     return Read(calibration, problems)
 
 
-CALIBRATION = Kind("JudgeCalibration", CalibrationDocument, read)
+CALIBRATION = ManifestKind("JudgeCalibration", CalibrationDocument, read)

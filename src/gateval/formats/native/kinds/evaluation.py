@@ -15,7 +15,7 @@ from gateval.domain.manifests.evaluation import (
     ScoringSpec,
 )
 from gateval.formats.native.cron import check_cron
-from gateval.formats.native.written import Kind, Read, Source, Written, canonical, meaning
+from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.validation import validate
 
 
@@ -74,4 +74,4 @@ def read(source: Source) -> Read:
     return Read(evaluation, problems)
 
 
-EVAL = Kind("Eval", EvalDocument, read)
+EVAL = ManifestKind("Eval", EvalDocument, read)

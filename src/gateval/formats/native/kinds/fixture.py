@@ -17,7 +17,7 @@ from gateval.domain.manifests.fixture import (
 )
 from gateval.domain.manifests.severity import Severity, Weight
 from gateval.domain.repository.place import Problem
-from gateval.formats.native.written import Kind, Read, Source, Written, canonical, meaning
+from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.sentences import unknown_word
 from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at, validate
 
@@ -164,4 +164,4 @@ def _meant(assertion: AssertionSpec) -> JsonValue:
     )
 
 
-FIXTURE = Kind("EvalFixture", FixtureDocument, read)
+FIXTURE = ManifestKind("EvalFixture", FixtureDocument, read)

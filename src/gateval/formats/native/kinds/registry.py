@@ -8,7 +8,9 @@ from gateval.formats.native.kinds.agent import AGENT
 from gateval.formats.native.kinds.calibration import CALIBRATION
 from gateval.formats.native.kinds.evaluation import EVAL
 from gateval.formats.native.kinds.fixture import FIXTURE
-from gateval.formats.native.written import Kind
+from gateval.formats.native.written import ManifestKind
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (AGENT, EVAL, FIXTURE, CALIBRATION)}
+KINDS: Mapping[str, ManifestKind] = {
+    kind.name: kind for kind in (AGENT, EVAL, FIXTURE, CALIBRATION)
+}
 """By the word that stands at `kind:`."""

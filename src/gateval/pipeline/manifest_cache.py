@@ -18,7 +18,7 @@ from gateval.ports.repository import Repository
 _SCRIPTED = f"{SCRIPTED_FOLDER}/"
 
 
-class Shelf(NamedTuple):
+class TreeFiles(NamedTuple):
     """What of a tree may be manifests, going by the names, and its symbolic links."""
 
     tree: Tree
@@ -26,7 +26,7 @@ class Shelf(NamedTuple):
     links: Mapping[str, Entry]
 
 
-class Library:
+class ManifestCache:
     """Reads blobs and parses manifests on demand, and remembers both.
 
     `load` must have seen a tree before its files are asked for.
@@ -44,20 +44,22 @@ class Library:
         )
         self._blobs: dict[str, bytes | None] = {}
         self._parsed: dict[tuple[str, str], Parsed] = {}
-        self._shelves: dict[int, Shelf] = {}
+        self._shelves: dict[int, TreeFiles] = {}
 
-    def shelf(self, tree: Tree) -> Shelf:
+    def tree_files(self, tree: Tree) -> TreeFiles:
         """Sort out a tree by names alone: one pass, remembered."""
         if id(tree) not in self._shelves:
             files = {p: e for p, e in tree.items() if p.endswith(SUFFIXES) and self._may_be(p, e)}
             links = {path: entry for path, entry in tree.items() if entry.mode == LINK_MODE}
-            self._shelves[id(tree)] = Shelf(tree, files, links)
+            self._shelves[id(tree)] = TreeFiles(tree, files, links)
         return self._shelves[id(tree)]
 
     def load(self, tree: Tree) -> None:
         """Read at once all files of a tree that may be manifests, and all symbolic links."""
-        shelf = self.shelf(tree)
-        self._fetch({entry.oid for part in (shelf.files, shelf.links) for entry in part.values()})
+        tree_files = self.tree_files(tree)
+        self._fetch(
+            {entry.oid for part in (tree_files.files, tree_files.links) for entry in part.values()}
+        )
 
     def is_manifest(self, path: str, entry: Entry) -> bool:
         """Whether a file that may be a manifest by its name is one by its content."""

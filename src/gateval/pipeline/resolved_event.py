@@ -27,7 +27,7 @@ from gateval.ports.server import ServerRepository
 
 
 @dataclass(frozen=True)
-class Occasion:
+class ResolvedEvent:
     """What is measured, and for which pull request.
 
     `pull_request` is the live one; None when there is none or the token may not read it. `number`
@@ -46,9 +46,9 @@ class Occasion:
     warning: str = ""
 
 
-def find_occasion(
+def resolve_event(
     trigger: Trigger, repository: Repository, server: ServerRepository, forge: PullRequests
-) -> Occasion:
+) -> ResolvedEvent:
     """Resolve the revisions of a trigger, fetching what the clone lacks.
 
     Raises `UsageError` for a pull request that cannot be measured, `RepositoryError`, `ForgeError`.
@@ -72,7 +72,7 @@ def _pull_request(
     repository: Repository,
     server: ServerRepository,
     forge: PullRequests,
-) -> Occasion:
+) -> ResolvedEvent:
     number, told, into = subject.number, subject.head_sha, subject.base_ref
     with ThreadPoolExecutor(1) as aside:  # git asks the server while we ask its API
         early = aside.submit(_bring, server, number, told, into) if told and into else None
@@ -86,7 +86,7 @@ def _pull_request(
     retargeted = base_ref != into
     tip = _bring(server, number, head, base_ref) if early is None or retargeted else early.result()
     server.join(head, tip)
-    return Occasion(
+    return ResolvedEvent(
         revisions=_revisions(repository, head, tip),
         base_ref=base_ref,
         number=number,
@@ -115,7 +115,7 @@ def _live(subject: PullRequestSubject, forge: PullRequests) -> tuple[PullRequest
 
 def _merge_group(
     subject: MergeGroupSubject, repository: Repository, server: ServerRepository
-) -> Occasion:
+) -> ResolvedEvent:
     """Compare with what the group builds on: that may hold groups before it, unmerged as yet.
 
     The rules never come from there, but from the tip of the target branch.
@@ -126,7 +126,7 @@ def _merge_group(
     revisions = _revisions(repository, subject.head_sha, subject.base_sha)
     commits = repository.landed(subject.base_sha, subject.head_sha)
     group = group_members(subject.number, commits)
-    return Occasion(
+    return ResolvedEvent(
         Revisions(revisions.head, revisions.base, repository.resolve(tip)),
         base_ref=subject.base_ref,
         group=group,
@@ -134,11 +134,13 @@ def _merge_group(
     )
 
 
-def _commit(subject: CommitSubject, repository: Repository, server: ServerRepository) -> Occasion:
+def _commit(
+    subject: CommitSubject, repository: Repository, server: ServerRepository
+) -> ResolvedEvent:
     before = subject.before or server.tip(subject.base_ref)
     server.bring([subject.head_sha, before])
     server.join(subject.head_sha, before)
-    return Occasion(_revisions(repository, subject.head_sha, before), subject.base_ref)
+    return ResolvedEvent(_revisions(repository, subject.head_sha, before), subject.base_ref)
 
 
 def _revisions(repository: Repository, head: str, tip: str) -> Revisions:

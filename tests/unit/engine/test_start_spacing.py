@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
-from gateval.engine.pace import Pace
+from gateval.engine.start_spacing import StartSpacing
 
 APART = 0.005
 CLOCK = 0.001
 """How much too early a loop may call."""
 
 
-async def starts(pace: Pace, askers: int) -> list[tuple[int, float]]:
+async def starts(spacing: StartSpacing, askers: int) -> list[tuple[int, float]]:
     """Let several ask at once; give who started when."""
     started: list[tuple[int, float]] = []
 
     async def ask(number: int) -> None:
-        await pace.turn()
+        await spacing.turn()
         started.append((number, asyncio.get_running_loop().time()))
 
     await asyncio.gather(*(ask(number) for number in range(askers)))
@@ -24,7 +24,7 @@ async def starts(pace: Pace, askers: int) -> list[tuple[int, float]]:
 
 
 def test_those_who_ask_together_start_apart_and_in_order() -> None:
-    started = asyncio.run(starts(Pace(APART), 6))
+    started = asyncio.run(starts(StartSpacing(APART), 6))
     assert [number for number, _ in started] == list(range(6))
     first = started[0][1]
     assert all(when >= first + number * APART - CLOCK for number, when in started)
@@ -32,19 +32,19 @@ def test_those_who_ask_together_start_apart_and_in_order() -> None:
 
 def test_who_asks_alone_does_not_wait() -> None:
     async def ask() -> None:
-        pace = Pace(3600)
-        await pace.turn()
+        spacing = StartSpacing(3600)
+        await spacing.turn()
 
     asyncio.run(ask())
 
 
 def test_who_gives_up_waiting_does_not_stop_the_next() -> None:
     async def ask() -> list[tuple[int, float]]:
-        pace = Pace(APART)
-        await pace.turn()
-        waiting = asyncio.create_task(pace.turn())
+        spacing = StartSpacing(APART)
+        await spacing.turn()
+        waiting = asyncio.create_task(spacing.turn())
         await asyncio.sleep(0)
         waiting.cancel()
-        return await starts(pace, 1)
+        return await starts(spacing, 1)
 
     assert len(asyncio.run(ask())) == 1

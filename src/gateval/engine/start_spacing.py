@@ -8,7 +8,7 @@ APART_SECONDS = 0.0007
 """About what starting a trial costs the gate."""
 
 
-class Pace:
+class StartSpacing:
     """Lets one trial start after the other, in the order in which they ask.
 
     Trials that start together stay together: all their answers come at once, and each waits until

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 _SAID_LIMIT = 300
 
 
-class Answer(NamedTuple):
+class ApiResponse(NamedTuple):
     """Status, headers with lower-case names, and the body's text."""
 
     status: int
