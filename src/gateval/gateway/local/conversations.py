@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gateval.gateway.local.fingerprints import Marks
+from gateval.gateway.local.fingerprints import Fingerprints
 
 
 class Match(NamedTuple):
@@ -21,7 +21,7 @@ class Match(NamedTuple):
 
 
 class _Node:
-    """A message in the tree of all histories; `next` leads on by any fingerprint of the next message."""
+    """A message in the tree of all histories; `next` leads on by the next one's fingerprints."""
 
     __slots__ = ("is_end", "next")
 
@@ -31,13 +31,13 @@ class _Node:
 
 
 class Conversations:
-    """Remembers histories by the fingerprints of their messages, as a tree: they share beginnings."""
+    """Remembers histories by their messages' fingerprints, as a tree: they share beginnings."""
 
     def __init__(self) -> None:
         self._root = _Node()
         self._counts: Counter[str] = Counter()
 
-    def match(self, history: Sequence[Marks]) -> Match:
+    def match(self, history: Sequence[Fingerprints]) -> Match:
         """Return what is known of `history`.
 
         Where it continues a conversation, all that follows is new, though it may repeat earlier
@@ -57,7 +57,7 @@ class Conversations:
                 new.append(index)
         return Match(continues=False, new=tuple(new))
 
-    def remember(self, history: Sequence[Marks]) -> None:
+    def remember(self, history: Sequence[Fingerprints]) -> None:
         """Keep a history; the conversations that it continues end with it from now on."""
         path = self._walk(history)
         for node in path:
@@ -73,7 +73,7 @@ class Conversations:
         ).items():
             self._counts[fingerprint] = max(self._counts[fingerprint], count)
 
-    def _walk(self, history: Sequence[Marks]) -> list[_Node]:
+    def _walk(self, history: Sequence[Fingerprints]) -> list[_Node]:
         """Return the nodes of the longest known beginning of `history`."""
         path: list[_Node] = []
         node = self._root

@@ -5,11 +5,11 @@ from __future__ import annotations
 from gateval.domain.base import JsonObject, canonical_json, digest
 from gateval.domain.trials.model_call import Message, ToolCall
 
-Marks = frozenset[str]
+Fingerprints = frozenset[str]
 """Two messages are the same when they share a fingerprint."""
 
 
-def fingerprints_of(message: Message) -> Marks:
+def fingerprints_of(message: Message) -> Fingerprints:
     """Return what a message is known by. Agents alter what they send again, so it takes little.
 
     A tool result is known by the id of its call, as old results get shortened. An assistant

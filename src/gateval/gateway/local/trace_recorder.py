@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 from gateval.gateway.local.conversations import Conversations
-from gateval.gateway.local.fingerprints import Marks, fingerprints_of
+from gateval.gateway.local.fingerprints import Fingerprints, fingerprints_of
 
 
 class TraceRecorder:
@@ -63,8 +63,8 @@ class TraceRecorder:
             models=tuple(self._models),
         )
 
-    def _add_history(self, request: ModelRequest, answer: list[Marks]) -> None:
-        """Add steps for what is new in a request, and remember it with the fingerprints of its answer."""
+    def _add_history(self, request: ModelRequest, answer: list[Fingerprints]) -> None:
+        """Add steps for what is new in a request; remember it with its answer's fingerprints."""
         self._empty = False
         messages = [message for message in request.messages if message.role != "system"]
         history = [fingerprints_of(message) for message in messages]
