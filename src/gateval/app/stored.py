@@ -13,12 +13,11 @@ from gateval.adapters.screen import screen_of
 from gateval.adapters.trial_log import read_trials
 from gateval.app.names import PLAN_FILE, TRIALS_FILE
 from gateval.app.run.views import VIEWS, all_views, summary_for
-from gateval.domain.decision.report import Report
+from gateval.domain.decision.report import Report, make_report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.paths import show_path
-from gateval.domain.results.results import Results, RunInfo
+from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.errors import StageFileError
-from gateval.pipeline.run import report_on, results_of
 from gateval.publish.local import RESULTS_FILE, publish_local
 from gateval.render.files.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
 
@@ -27,7 +26,7 @@ def report_results(
     environ: Mapping[str, str], stored: Path, *, view: str, output: Path | None
 ) -> int:
     """Print one view, or write all of them; return the decision's exit code."""
-    report = report_on(read_results(stored))
+    report = make_report(read_results(stored))
     if output is not None:
         folder = create_results_folder(output, SystemClock(), chosen=output)
         publish_local(all_views(report), folder)

@@ -122,3 +122,8 @@ class Trigger(Value):
     default_branch: str = ""
     trust: Trust = Trust.TRUSTED
     subject: Subject
+
+    @property
+    def label(self) -> Labeled | None:
+        """The label that the run was started by; None when something else started it."""
+        return self.subject.labeled if isinstance(self.subject, PullRequestSubject) else None
