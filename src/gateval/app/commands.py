@@ -77,7 +77,8 @@ def carry_out(
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
     from gateval.app.run.keys import refuse_missing_keys
-    from gateval.app.run.measure import measure, write_views
+    from gateval.app.run.measure import measure
+    from gateval.app.run.views import write_views
     from gateval.domain.decision.report import make_report
 
     refuse_missing_keys(plan, settings)

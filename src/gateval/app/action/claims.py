@@ -11,13 +11,12 @@ from pathlib import Path
 from gateval import __version__
 from gateval.adapters.parts import read_parts
 from gateval.app.action.context import ActionContext
-from gateval.app.names import TRIGGER_FILE
+from gateval.app.names import RESULTS_FILE, TRIGGER_FILE
 from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.assembly import assemble
 from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import StageFileError, UsageError
-from gateval.publish.local import RESULTS_FILE
 from gateval.render.files.stage import TRIGGER_LIMIT, load_results, load_trigger
 
 CLAIM_LIMIT = 64 * 1024 * 1024

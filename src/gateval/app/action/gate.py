@@ -62,7 +62,7 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
 def _measure_decide_publish(
     event: ActionEvent, plan: Plan, progress: Progress, why_not_stored: str
 ) -> ActionResult:
-    from gateval.app.run.measure import write_views
+    from gateval.app.run.views import write_views
 
     measured = measure_plan(event, plan, progress)
     if measured.interrupted:

@@ -25,7 +25,7 @@ from gateval.pipeline.labels import (
     read_pull,
     read_recorded,
 )
-from gateval.publish.audit import AUDIT_LOG
+from gateval.ports.record_files import AUDIT_LOG
 from gateval.publish.labels import settle
 from gateval.publish.ledger import Ledger
 

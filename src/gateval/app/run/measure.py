@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from threading import Event
@@ -14,10 +13,8 @@ from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.names import PLAN_FILE
 from gateval.app.run.gc_tuning import calm
-from gateval.domain.decision.report import Report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results
-from gateval.publish.local import publish_local
 from gateval.render.files.stage import dump
 from gateval.settings import Settings
 
@@ -85,12 +82,3 @@ def store_plan(plan: Plan, folder: ResultsFolder) -> None:
     Secrets have to be out of it before, as they are of results.
     """
     folder.write(PLAN_FILE, dump(plan, indent=None).encode())
-
-
-def write_views(report: Report, folder: ResultsFolder) -> Mapping[str, str]:
-    """Write all views of a report into the folder; return their texts by name."""
-    from gateval.app.run.views import all_views
-
-    views = all_views(report)
-    publish_local(views, folder)
-    return views

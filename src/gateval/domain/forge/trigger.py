@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gateval.domain.base import Value
-from gateval.domain.forge.pull_request import SHA_PATTERN
+from gateval.domain.base import SHA_PATTERN, Value
 
 Sha = Annotated[str, Field(pattern=SHA_PATTERN)]
 
