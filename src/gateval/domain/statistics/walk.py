@@ -56,8 +56,8 @@ def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
     for index, look in enumerate(design.looks):
         counts = {
             "look": look,
-            "base": _count(base[: look.base]),
-            "head": _count(head[: look.head]),
+            "base": counted(base[: look.base]),
+            "head": counted(head[: look.head]),
         }
         if len(base) < look.base or len(head) < look.head:
             return Walk(step=Step.GO_ON, **counts)
@@ -69,6 +69,7 @@ def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
     return Walk(step=taken, **counts)
 
 
-def _count(outcomes: Outcomes) -> Count:
+def counted(outcomes: Outcomes) -> Count:
+    """Return the passes among those of `outcomes` that were measured."""
     measured = [outcome for outcome in outcomes if outcome is not None]
     return Count(passes=sum(measured), trials=len(measured))
