@@ -9,6 +9,7 @@ from pydantic import Field
 from gateval.assertions.base import JudgedAssertion
 from gateval.assertions.evidence import Evidence
 from gateval.domain.trials.judge_verdict import Verdict
+from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 from gateval.judging.neutral import shorten
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from gateval.domain.manifests.evaluation import JudgeSpec
     from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
+
+
+CLOSE = 0.1
+"""A score this near `minScore` is asked for again; two of three decide."""
 
 
 class JudgeAssertion(JudgedAssertion):
@@ -41,6 +46,19 @@ class JudgeAssertion(JudgedAssertion):
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         """See the class. Rests on the steps of the violations that are proven."""
+        found = [await self._ask(evidence, judge, spec)]
+        if self._is_close(found[0]) and not spec.is_scripted:
+            found.append(await self._ask(evidence, judge, spec))
+            if found[0][0].status is not found[1][0].status:
+                found.append(await self._ask(evidence, judge, spec))
+        statuses = [assessment.status for assessment, _ in found]
+        chosen = next(one for one, _ in found if statuses.count(one.status) * 2 > len(found) - 1)
+        usage = add_usage([spent for _, spent in found])
+        return chosen.model_copy(update={"asked": len(found)}), usage
+
+    async def _ask(
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+    ) -> tuple[Assessment, Usage]:
         result = await judge.judge(
             rubric=self.rubric,
             spec=spec,
@@ -49,6 +67,11 @@ class JudgeAssertion(JudgedAssertion):
             evidence_below=self.min_score,
         )
         return self._assessment(result.verdict), result.usage
+
+    def _is_close(self, asked: tuple[Assessment, Usage]) -> bool:
+        """Whether the score is so near `minScore` that a judge may well say the other thing."""
+        verdict = asked[0].verdict
+        return verdict is not None and abs(verdict.score - self.min_score) <= CLOSE
 
     def _assessment(self, verdict: Verdict) -> Assessment:
         proven = [one for one in verdict.violations if one.supported]

@@ -55,6 +55,7 @@ class ReasonCode(StrEnum):
     NO_ANSWER = "no-answer"
     REGRESSION = "regression"
     BELOW_THRESHOLD = "below-threshold"
+    NEW_FIXTURE = "new-fixture"
     LOWERED_BAR = "lowered-bar"
     BAR_UNREADABLE = "bar-unreadable"
     MISSING_TRIALS = "missing-trials"
@@ -65,6 +66,7 @@ class ReasonCode(StrEnum):
     BASELINE_ERROR = "baseline-error"
     BAR_UNMEASURED = "bar-unmeasured"
     SUSPECT = "suspect"
+    FAILS_AS_BEFORE = "fails-as-before"
     NOTHING_TO_EVALUATE = "nothing-to-evaluate"
 
 

@@ -43,7 +43,7 @@ class StoredEval(Value):
     eval: ShortText
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
-    threshold: float = Field(ge=0, le=1)
+    threshold: float | None = Field(default=None, ge=0, le=1)
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
     unmeasured: int = Field(ge=0)

@@ -16,11 +16,25 @@ GATE_CONFIG_PATH = ".github/gateval.yml"
 
 
 class RegressionPolicy(StrEnum):
-    """What a deterministic break does: fail the gate, warn, or nothing."""
+    """What a confirmed regression does: fail the gate, warn, or nothing."""
 
     BLOCK = "block"
     WARN = "warn"
     OFF = "off"
+
+
+class ThresholdPolicy(StrEnum):
+    """What a missed threshold does: fail the gate always, or only where head is below base."""
+
+    BLOCK = "block"
+    WORSE = "worse"
+
+
+class UnsetThresholdPolicy(StrEnum):
+    """What an Eval without a threshold asks where there is a baseline: no regression, or 1.0."""
+
+    REGRESSIONS = "regressions"
+    STRICT = "strict"
 
 
 class InconclusivePolicy(StrEnum):
@@ -52,6 +66,8 @@ class AuditSinkName(StrEnum):
     STDOUT = "stdout"
     SUMMARY = "summary"
 
+
+EvalWeight = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 
 RoleName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 """A role in the repository as the forge names it; organisations have some of their own."""
@@ -98,7 +114,24 @@ class Policy(Spec):
     """How the decision is made."""
 
     regressions: RegressionPolicy = Field(
-        default=RegressionPolicy.BLOCK, description="What a deterministic break does."
+        default=RegressionPolicy.BLOCK, description="What a confirmed regression does."
+    )
+    threshold: ThresholdPolicy = Field(
+        default=ThresholdPolicy.BLOCK,
+        description="What a missed threshold does: it blocks, or only where head scores below base "
+        "(`worse`).",
+    )
+    threshold_floor: float = Field(
+        default=0.0, ge=0, le=1, description="With `threshold: worse`, the least score that passes."
+    )
+    unset_threshold: UnsetThresholdPolicy = Field(
+        default=UnsetThresholdPolicy.REGRESSIONS,
+        description="What an Eval without a threshold asks where there is a baseline: that nothing "
+        "regresses, or a score of 1 (`strict`).",
+    )
+    eval_weights: dict[str, EvalWeight] = Field(
+        default={},
+        description="How the chance of a false alarm is shared between Evals, by name; 1 each.",
     )
     inconclusive: InconclusivePolicy = Field(
         default=InconclusivePolicy.BLOCK, description="What errors of the judge do."

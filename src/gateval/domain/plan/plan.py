@@ -168,16 +168,25 @@ class Plan(Value):
                 return agent
         return None
 
+    def most_repetitions(self) -> dict[tuple[str, str, Side], int]:
+        """The most repetitions that can be asked for, by Eval, fixture and side."""
+        return {
+            (planned.name, fixture.name, side): getattr(planned.most(fixture.name), side.value)
+            for planned in self.evals
+            for fixture in planned.own_fixtures
+            for side in planned.sides
+        }
+
     @property
     def trial_count(self) -> int:
-        """How many trials are planned."""
+        """How many trials are planned at first."""
         return sum(
             len(one.own_fixtures) * one.execution.reps_per_fixture * len(one.sides)
             for one in self.evals
         )
 
     def trial_keys(self) -> tuple[TrialKey, ...]:
-        """All planned trials in the order they are started: (fixture, repetition), base first."""
+        """The trials planned at first, in the order of their start: by fixture, base first."""
         return tuple(
             TrialKey(eval=planned.name, fixture=fixture.name, side=side, repetition=repetition)
             for planned in self.evals

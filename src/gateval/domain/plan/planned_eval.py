@@ -11,7 +11,12 @@ from gateval.domain.base import Name, Value
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Place, Problem
+from gateval.domain.statistics.broad import broad_looks
+from gateval.domain.statistics.looks import Look, looks
 from gateval.domain.trials.trial import Side
+
+CONFIRMING = 3
+"""Trials that decide where one would not be fair: a new fixture, a missed threshold, silence."""
 
 
 class Reason(Value):
@@ -87,7 +92,14 @@ class Bar(Value):
 
 
 class PlannedEval(Value):
-    """One Eval to run, with its resolved fixtures and the reasons why it runs."""
+    """One Eval to run, with its resolved fixtures and the reasons why it runs.
+
+    `compared` names the fixtures that are held against the baseline: those that stand at the
+    merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
+    the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
+    compared. `deterministic` says that the candidates are known to do the same each time, `strict`
+    that the policy asks for a threshold of 1 where none is written.
+    """
 
     name: Name
     place: Place
@@ -99,6 +111,45 @@ class PlannedEval(Value):
     why: tuple[Reason, ...]
     fixtures: tuple[Fixture, ...] = Field(min_length=1)
     bar: Bar | None = None
+    compared: tuple[Name, ...] = ()
+    added: tuple[Name, ...] = ()
+    fixture_share: float = Field(default=0.0, ge=0, lt=1)
+    broad_share: float = Field(default=0.0, ge=0, lt=1)
+    deterministic: bool = False
+    strict: bool = False
+
+    @property
+    def threshold(self) -> float | None:
+        """The score in [0, 1] that decides; None where only regressions and new fixtures do."""
+        written = self.scoring.pass_threshold
+        if written is not None:
+            return written
+        has_baseline = self.baseline in {Baseline.MERGE_BASE, Baseline.SAME_AGENT}
+        return None if has_baseline and not self.strict else 1.0
+
+    @property
+    def first_look(self) -> Look:
+        """The trials of each side that are planned for every fixture."""
+        reps = self.execution.reps_per_fixture
+        return Look(base=reps, head=reps)
+
+    def looks(self, fixture: str) -> tuple[Look, ...]:
+        """The looks at a fixture; one alone where nothing is compared."""
+        if fixture not in self.compared or not self.fixture_share:
+            return (self.first_look,)
+        return looks(self.execution.reps_per_fixture)
+
+    @property
+    def broad_looks(self) -> tuple[Look, ...]:
+        """The looks at all compared fixtures together; none where that says nothing."""
+        if len(self.compared) < 2 or not self.broad_share or self.deterministic:
+            return ()
+        return broad_looks(self.execution.reps_per_fixture)
+
+    def most(self, fixture: str) -> Look:
+        """The most trials of each side that can be asked for."""
+        wanted = (*self.looks(fixture), *self.broad_looks, Look(base=CONFIRMING, head=CONFIRMING))
+        return Look(base=max(w.base for w in wanted), head=max(w.head for w in wanted))
 
     @property
     def sides(self) -> tuple[Side, ...]:

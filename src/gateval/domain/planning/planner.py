@@ -33,6 +33,7 @@ from gateval.domain.planning.closure import (
 from gateval.domain.planning.hidden_files import hidden_files
 from gateval.domain.planning.nothing import why_nothing
 from gateval.domain.planning.selection import baseline_of, removed_since, script_name, why_selected
+from gateval.domain.planning.shares import with_shares
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.planning.warnings import coverage_warnings, rules_warnings, tip_warnings
 from gateval.domain.trials.trial import Side
@@ -63,6 +64,7 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
     if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
         planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
         lost = (*bar.lost, *lost, *narrowed_closures(head, base, tip, changes))
+    planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
     return Plan(

@@ -6,10 +6,20 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from gateval.domain.base import Value
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Removed
-from gateval.domain.results.results import Grouped, Results, group_trials
+from gateval.domain.results.broad_slippage import broad_slippage
+from gateval.domain.results.course import Course, course_of, is_silent, outcomes, too_many_lost
+from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
-from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
+from gateval.domain.results.threshold import threshold_repetitions
+from gateval.domain.statistics.broad import Broad
+from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.power import smallest_drop
+from gateval.domain.statistics.status import deterministic, likely_rate, status
+from gateval.domain.statistics.walk import Count, counted
+from gateval.domain.trials.trial import Side, Trial
 
 
 class FixtureChange(StrEnum):
@@ -17,6 +27,7 @@ class FixtureChange(StrEnum):
 
     REGRESSED = "regressed"
     SUSPECT = "suspect"
+    NOT_CONFIRMED = "not confirmed"
     UNCHANGED = "unchanged"
     IMPROVED = "improved"
     NEW = "new"
@@ -26,28 +37,61 @@ class FixtureChange(StrEnum):
     NOT_COMPARED = "not compared"
 
 
+class Repeated(Value):
+    """All trials of one fixture on one side that the rule looked at.
+
+    `passes` of `trials` measured ones; in `silent` of these the candidate gave no answer; `lost`
+    ones say nothing.
+    """
+
+    passes: int = 0
+    trials: int = 0
+    silent: int = 0
+    lost: int = 0
+
+
 class FixtureComparison(Value):
     """One fixture, head against base.
 
-    `no_answer` marks the deterministic break in which head gives no answer at all where base was
-    measured. `baseline_gap` says that missing base trials could have changed the verdict.
+    `head` and `base` count the repetitions that make up the score; `head_all` and `base_all` those
+    that the comparison rests on. `no_answer` says that head gave no answer at all where base did.
+    `baseline_gap` says that lost or missing base trials could have changed the status. `exact` says
+    that the candidates proved to be deterministic. `missing` planned trials of head did not run.
+    `seen_drop` is the smallest drop of the pass
+    rate that would have been found with a power of 80 %, None where none would or nothing was
+    compared.
     """
 
     fixture: str
     change: FixtureChange
     head: FixtureScore
     base: FixtureScore | None = None
+    head_all: Repeated = Repeated()
+    base_all: Repeated | None = None
     no_answer: bool = False
     baseline_gap: bool = False
+    exact: bool = False
+    missing: int = 0
+    first_passed: bool = False
+    seen_drop: float | None = None
 
     @property
     def may_hide_break(self) -> bool:
-        """Whether a deterministic break shows if all unmeasured trials take the worst outcome."""
+        """Whether head might turn out broken, if all that was lost took the worst outcome."""
         return self.base is not None and self.head.passed == 0 and self.base.failed == 0
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether too many of head's trials were lost, or of base's where these matter."""
+        return self.change is FixtureChange.INCONCLUSIVE
 
 
 class EvalComparison(Value):
-    """One Eval, head against base; `fixtures` in the plan's order."""
+    """One Eval, head against base; `fixtures` in the plan's order.
+
+    `head` is the score that decides. `head_first` is made of the planned repetitions, as `base`
+    is. `broad` is what all fixtures together say, None where that was not looked at.
+    """
 
     eval: str
     agent: str
@@ -55,13 +99,27 @@ class EvalComparison(Value):
     head: EvalScore
     base: EvalScore | None = None
     fixtures: tuple[FixtureComparison, ...]
+    broad: Broad | None = None
+    head_first: EvalScore
 
     @property
     def delta(self) -> float | None:
-        """Head's score minus base's, in [-1, 1]; None unless both were fully measured."""
-        if self.base is None or not (self.base.measured and self.head.measured):
+        """Head's score minus base's on equal repetitions, in [-1, 1]; None unless measured."""
+        if self.base is None or not (self.base.measured and self.head_first.measured):
             return None
-        return self.head.low - self.base.low
+        return self.head_first.low - self.base.low
+
+    @property
+    def regressed(self) -> bool:
+        """Whether a fixture of it regressed, or all together."""
+        return self.slipped or any(
+            fixture.change is FixtureChange.REGRESSED for fixture in self.fixtures
+        )
+
+    @property
+    def slipped(self) -> bool:
+        """Whether its fixtures together are worse than before."""
+        return self.broad is not None and self.broad.step is Step.REGRESSED
 
 
 class Comparison(Value):
@@ -81,17 +139,18 @@ def compare(results: Results) -> Comparison:
 
 
 def _compare_eval(planned: PlannedEval, trials: Grouped) -> EvalComparison:
-    head = score_eval(planned, Side.HEAD, trials)
-    base = score_eval(planned, Side.BASE, trials) if Side.BASE in planned.sides else None
+    reps = threshold_repetitions(planned, trials)
+    head = score_eval(planned, Side.HEAD, trials, reps)
+    planned_reps = planned.execution.reps_per_fixture
+    base = score_eval(planned, Side.BASE, trials, planned_reps) if _has_base(planned) else None
     fixtures = []
-    for position, head_score in enumerate(head.fixtures):
-        base_score = base.fixtures[position] if base else None
-        name = head_score.fixture
-        mine = trials.get((planned.measured_by(name), name, Side.HEAD), ())
-        silent = silent_head(head_score.planned, mine)
-        fixtures.append(
-            compare_fixture(head_score, base_score, planned.baseline, head_is_silent=silent)
+    for position, fixture in enumerate(planned.fixtures):
+        name = planned.measured_by(fixture.name)
+        ours, theirs = (
+            trials.get((name, fixture.name, side), ()) for side in (Side.HEAD, Side.BASE)
         )
+        scores = head.fixtures[position], base.fixtures[position] if base else None
+        fixtures.append(_compare_fixture(planned, fixture, scores, ours, theirs))
     return EvalComparison(
         eval=planned.name,
         agent=planned.agent,
@@ -99,37 +158,91 @@ def _compare_eval(planned: PlannedEval, trials: Grouped) -> EvalComparison:
         head=head,
         base=base,
         fixtures=tuple(fixtures),
+        broad=broad_slippage(planned, trials),
+        head_first=score_eval(planned, Side.HEAD, trials, planned_reps),
     )
 
 
-def silent_head(planned: int, trials: Sequence[Trial]) -> bool:
-    """Whether the candidate itself is why none of its planned repetitions was answered."""
-    return len(trials) == planned and all(
-        trial.cause is Cause.CANDIDATE and trial.outcome in {Outcome.ERROR, Outcome.SKIP}
-        for trial in trials
-    )
+def _has_base(planned: PlannedEval) -> bool:
+    return Side.BASE in planned.sides
 
 
-def compare_fixture(
-    head: FixtureScore, base: FixtureScore | None, baseline: Baseline, *, head_is_silent: bool
+def _compare_fixture(
+    planned: PlannedEval,
+    fixture: Fixture,
+    scores: tuple[FixtureScore, FixtureScore | None],
+    head: Sequence[Trial],
+    base: Sequence[Trial],
 ) -> FixtureComparison:
-    """Compare one fixture.
-
-    A *deterministic break* is `regressed`: all base repetitions pass and all head repetitions
-    fail, or head is silent where base was measured. A worse rate otherwise is `suspect`. A gap in
-    the baseline matters only where head does not pass every repetition: with a perfect head, no
-    baseline could show a regression.
-    """
-    if base is None:
-        return FixtureComparison(fixture=head.fixture, change=_without_base(baseline), head=head)
-    no_answer = head_is_silent and base.measured
+    score, base_score = scores
+    course = course_of(planned, fixture, base, head)
+    silent = is_silent(head) and any(trial.answered for trial in base if trial.passed is not None)
+    walk = course.walk
+    drop = None
+    if walk is not None and course.design is not None and walk.base.trials and not course.exact:
+        drop = smallest_drop(course.design, likely_rate(walk.base))
+    most = course.wanted
     return FixtureComparison(
-        fixture=head.fixture,
-        change=FixtureChange.REGRESSED if no_answer else _with_base(head, base),
-        head=head,
-        base=base,
-        no_answer=no_answer,
-        baseline_gap=not base.measured and not head.all_passed,
+        fixture=fixture.name,
+        change=_change(planned, fixture, course, silent, head, base),
+        head=score,
+        base=base_score,
+        head_all=_repeated(head, most.head),
+        base_all=_repeated(base, most.base) if base_score else None,
+        no_answer=silent,
+        baseline_gap=_gap(planned, base, most.base) and not score.all_passed,
+        exact=course.exact,
+        missing=_missing(head, most.head),
+        first_passed=bool(outcomes(head)[:1] == [True]),
+        seen_drop=drop,
+    )
+
+
+def _change(
+    planned: PlannedEval,
+    fixture: Fixture,
+    course: Course,
+    silent: bool,  # noqa: FBT001 - a table of facts, in the order in which they count
+    head: Sequence[Trial],
+    base: Sequence[Trial],
+) -> FixtureChange:
+    if fixture.name in planned.added and planned.baseline is not Baseline.NEW_AGENT:
+        return FixtureChange.NEW
+    if course.walk is None:
+        return _without_base(planned.baseline)
+    if silent or course.walk.step is Step.REGRESSED:
+        return FixtureChange.REGRESSED
+    new, old = outcomes(head), outcomes(base)
+    if too_many_lost(new) or (too_many_lost(old) and not all(new)):
+        return FixtureChange.INCONCLUSIVE
+    if not course.walk.ended or course.design is None:
+        return FixtureChange.INCONCLUSIVE
+    if course.exact:
+        exact = deterministic(base_passed=bool(old[0]), head_passed=bool(new[0]))
+        return FixtureChange(exact.value)
+    return FixtureChange(status(course.design, course.walk).value)
+
+
+def _gap(planned: PlannedEval, base: Sequence[Trial], wanted: int) -> bool:
+    if Side.BASE not in planned.sides:
+        return False
+    found = outcomes(base)
+    return len(found) < wanted or too_many_lost(found)
+
+
+def _missing(trials: Sequence[Trial], wanted: int) -> int:
+    return max(0, wanted - sum(trial.key.repetition <= wanted for trial in trials))
+
+
+def _repeated(trials: Sequence[Trial], most: int) -> Repeated:
+    mine = [trial for trial in trials if trial.key.repetition <= most]
+    count: Count = counted([trial.passed for trial in mine])
+    measured = [trial for trial in mine if trial.passed is not None]
+    return Repeated(
+        passes=count.passes,
+        trials=count.trials,
+        silent=sum(not trial.answered for trial in measured),
+        lost=len(mine) - count.trials,
     )
 
 
@@ -137,19 +250,3 @@ def _without_base(baseline: Baseline) -> FixtureChange:
     if baseline is Baseline.SAME_AGENT:
         return FixtureChange.UNCHANGED
     return FixtureChange.NEW if baseline is Baseline.NEW_AGENT else FixtureChange.NOT_COMPARED
-
-
-def _with_base(head: FixtureScore, base: FixtureScore) -> FixtureChange:
-    if base.all_passed and head.all_failed:
-        return FixtureChange.REGRESSED
-    if not head.measured:
-        return FixtureChange.INCONCLUSIVE
-    if not base.measured:  # only a base that failed for certain can have been improved on
-        return (
-            FixtureChange.IMPROVED
-            if head.all_passed and base.failed
-            else FixtureChange.UNRELIABLE_BASELINE
-        )
-    if head.passed == base.passed:
-        return FixtureChange.UNCHANGED
-    return FixtureChange.IMPROVED if head.passed > base.passed else FixtureChange.SUSPECT

@@ -51,10 +51,14 @@ def conclude_answer(
 
 
 def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
-    """Return the trial of a candidate that gave nothing to assess: `skip` if late, else `error`."""
+    """Return the trial of a candidate that gave nothing to assess.
+
+    It is `skip` if late, `fail` if that is the candidate's own fault, else `error`.
+    """
+    own = Outcome.FAIL if silence.cause is Cause.CANDIDATE else Outcome.ERROR
     return Trial(
         key=key,
-        outcome=Outcome.SKIP if silence.timed_out else Outcome.ERROR,
+        outcome=Outcome.SKIP if silence.timed_out else own,
         cause=silence.cause,
         reason=silence.reason,
         detail=silence.detail,

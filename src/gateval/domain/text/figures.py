@@ -9,10 +9,17 @@ def show_score(low: float, high: float) -> str:
     return first if abs(high - low) < 1e-9 else f"{first}\N{EN DASH}{last}"
 
 
-def show_threshold(threshold: float) -> str:
+def show_threshold(threshold: float | None) -> str:
     """Return a threshold to two digits, or to as many as it has: 0.996 is not 1.00."""
+    if threshold is None:
+        return "none"
     shown = f"{threshold:.2f}"
     return shown if float(shown) == threshold else repr(threshold)
+
+
+def show_percent(rate: float) -> str:
+    """Return a rate in whole per cent."""
+    return f"{100 * rate:.0f} %"
 
 
 def _two_digits(score: float) -> str:

@@ -10,7 +10,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
-from gateval.domain.results.results import group_trials
+from gateval.domain.results.grouping import group_trials
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 
 
@@ -96,11 +96,11 @@ def standing_of(compared: FixtureComparison) -> Standing:
         return Standing.SILENT
     if compared.change is FixtureChange.REGRESSED:
         return Standing.REGRESSED
-    if compared.change is FixtureChange.SUSPECT:
+    if compared.change in {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}:
         return Standing.SUSPECT
     if compared.head.failed:
         return Standing.FAILING
-    if not compared.head.measured:
+    if not compared.head.measured or compared.change is FixtureChange.INCONCLUSIVE:
         return Standing.UNMEASURED
     return Standing.IMPROVED if compared.change is FixtureChange.IMPROVED else Standing.PASSING
 

@@ -1,0 +1,21 @@
+"""On how many repetitions a written threshold is judged."""
+
+from __future__ import annotations
+
+from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
+from gateval.domain.results.grouping import Grouped
+from gateval.domain.results.scoring import score_eval
+from gateval.domain.trials.trial import Side
+
+
+def threshold_repetitions(planned: PlannedEval, trials: Grouped) -> int:
+    """Return how many repetitions of head's fixtures decide about the threshold.
+
+    Those that are planned; but a score that misses it by no more than chance may do is judged again
+    on three of each fixture. That is done once, and never for a threshold of 1.
+    """
+    reps = planned.execution.reps_per_fixture
+    score = score_eval(planned, Side.HEAD, trials)
+    if reps < CONFIRMING and score.measured and score.close:
+        return CONFIRMING
+    return reps
