@@ -73,8 +73,9 @@ def step(design: Design, look: int, base_passes: int, head_passes: int) -> Step:
 def design(looks: tuple[Look, ...], share: float, escalation: float = ESCALATION) -> Design:
     """Return the design for `looks` whose chance of a false alarm is at most `share`.
 
-    The stops are counted in. The cut is the largest attainable p-value that keeps the share, and at
-    most `WEAKEST_CUT`; 0 if none does. Raises ValueError if `share` is not in (0, 1).
+    The stops are counted in; they do not depend on the cut, so the chance only grows with it. The
+    cut is the largest attainable p-value that keeps the share, and at most `WEAKEST_CUT`; 0 if none
+    does. Raises ValueError if `share` is not in (0, 1).
     """
     if not 0 < share < 1:
         raise ValueError(f"A share of the false-alarm budget lies between 0 and 1, not at {share}.")
