@@ -61,6 +61,14 @@ def test_what_follows_when_fixtures_lose_one_trial_each(
     assert found.p_value == pytest.approx(0.5**worse, abs=1e-8)
 
 
+def test_no_second_look_is_bought_where_a_fixture_has_regressed() -> None:
+    strata = [(ALL, TWO)] * 5 + [(ALL, ALL)] * 15
+    assert broad_step(THREE, 0, strata, 0.02).step is Step.GO_ON
+    assert broad_step(THREE, 0, strata, 0.02, found=True).step is Step.STOP
+    clear = [(ALL, TWO)] * 20
+    assert broad_step(THREE, 0, clear, 0.02, found=True).step is Step.REGRESSED
+
+
 def test_a_small_drop_in_a_very_large_eval_is_no_alarm() -> None:
     small = [(ALL, TWO)] * 100 + [(ALL, ALL)] * 900
     found = broad_step(THREE, 0, small, 0.02)
