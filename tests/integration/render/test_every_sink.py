@@ -54,7 +54,7 @@ def small() -> Results:
     """Two fixtures with everything a stranger can write: verdict, quotes, trace, output."""
     (judged,) = (a for a in sample_reports.REFUND_ASSESSMENTS if a.verdict is not None)
     results = make_results(
-        "support-eval one base:pass head:fail\nsupport-eval two base:pass head:error"
+        "support-eval one base:pass head:fail\nsupport-eval two base:pass head:candidate"
     )
     results = edit_fixture(results, "one", description="x")
     assert isinstance(judged.verdict, Verdict)

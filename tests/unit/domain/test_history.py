@@ -52,7 +52,7 @@ def record(number: int = 1, **changes: object) -> HistoryRecord:
 
 def test_a_report_in_short() -> None:
     report = make_report(
-        committed(make_results(f"{FAILING}\nsupport-eval two base:pass head:error"))
+        committed(make_results(f"{FAILING}\nsupport-eval two base:pass head:candidate"))
     )
     made = record_of(report, run=RUN, recorded_at=NOW)
     assert made is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.course import outcomes
+from gateval.domain.results.course import course_of, outcomes
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.statistics.broad import Broad, broad_step, first
 from gateval.domain.statistics.design import Step
@@ -20,10 +20,23 @@ def broad_slippage(planned: PlannedEval, trials: Grouped) -> Broad | None:
         if any(len(base) < look.base or len(head) < look.head for base, head in sides):
             break
         strata = [first(look, base, head) for base, head in sides]
-        found = broad_step(looks, index, strata, planned.broad_share)
+        found = broad_step(
+            looks, index, strata, planned.broad_share, found=_one_regressed(planned, trials)
+        )
         if found.step is not Step.GO_ON:
             break
     return found
+
+
+def _one_regressed(planned: PlannedEval, trials: Grouped) -> bool:
+    """Whether a fixture has regressed by itself, so that the Eval blocks anyway."""
+    for fixture in planned.fixtures:
+        name = planned.measured_by(fixture.name)
+        base, head = (trials.get((name, fixture.name, side), ()) for side in (Side.BASE, Side.HEAD))
+        walk = course_of(planned, fixture, base, head).walk
+        if walk is not None and walk.step is Step.REGRESSED:
+            return True
+    return False
 
 
 def broad_look(planned: PlannedEval, trials: Grouped) -> Look | None:
