@@ -69,7 +69,7 @@ class Door:
         assert limit > 0
         return None
 
-    def begin(self) -> None:
+    def begin(self, repetition: int = 1) -> None:
         self.begun += 1
 
     def end(self) -> Trace | None:

@@ -54,7 +54,7 @@ class ModelSession(Protocol):
     def environment(self) -> dict[str, str]:
         """Base addresses and a throw-away key, under the names that the official SDKs read."""
 
-    def begin(self) -> None:
+    def begin(self, repetition: int = 1) -> None:
         """A trial begins: calls are admitted from now on, and go into a fresh trace."""
 
     def trouble(self, limit: float) -> ModelTrouble | None:

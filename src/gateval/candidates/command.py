@@ -56,7 +56,7 @@ class CommandRuntime(Runtime):
         session = door.open(self.agent.side, self.agent.models) if door else None
         trouble = recorded = None
         if session:
-            session.begin()
+            session.begin(request.key.repetition)
         try:
             ran = await self._run(request, session, limits)
             trouble = session.trouble(limits.seconds) if session else None

@@ -32,6 +32,7 @@ class Conversation:
 
     def __init__(self, agent: AgentDefinition, request: TrialRequest) -> None:
         self.asked_at: float | None = None
+        self._draw = f"{request.key.side}:{request.key.repetition}"
         self._tools = offered_tools(agent.tools)
         self._replay = Replay(request.tool_replay, request.shadow_tools)
         self._builder = TraceBuilder()
@@ -47,6 +48,7 @@ class Conversation:
         """The next request, to `model` (`provider/model-id`)."""
         return ModelRequest(
             model=model.partition("/")[2],
+            draw=self._draw,
             messages=tuple(self._messages),
             tools=self._tools,
         )

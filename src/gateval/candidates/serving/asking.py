@@ -56,7 +56,7 @@ async def ask(instance: Instance, request: TrialRequest) -> Asked:
     said: Said | None = None
     trouble = recorded = None
     if session:
-        session.begin()
+        session.begin(request.key.repetition)
     began = clock.monotonic()
     try:
         said = await _said(instance, request)

@@ -16,8 +16,7 @@ from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import Step
-from gateval.domain.statistics.power import smallest_drop
-from gateval.domain.statistics.status import deterministic, likely_rate, status
+from gateval.domain.statistics.status import deterministic, status
 from gateval.domain.statistics.walk import Count, counted
 from gateval.domain.trials.trial import Side, Trial
 
@@ -57,9 +56,6 @@ class FixtureComparison(Value):
     that the comparison rests on. `no_answer` says that head gave no answer at all where base did.
     `baseline_gap` says that lost or missing base trials could have changed the status. `exact` says
     that the candidates proved to be deterministic. `missing` planned trials of head did not run.
-    `seen_drop` is the smallest drop of the pass
-    rate that would have been found with a power of 80 %, None where none would or nothing was
-    compared.
     """
 
     fixture: str
@@ -73,7 +69,6 @@ class FixtureComparison(Value):
     exact: bool = False
     missing: int = 0
     first_passed: bool = False
-    seen_drop: float | None = None
 
     @property
     def may_hide_break(self) -> bool:
@@ -177,10 +172,6 @@ def _compare_fixture(
     score, base_score = scores
     course = course_of(planned, fixture, base, head)
     silent = is_silent(head) and any(trial.answered for trial in base if trial.passed is not None)
-    walk = course.walk
-    drop = None
-    if walk is not None and course.design is not None and walk.base.trials and not course.exact:
-        drop = smallest_drop(course.design, likely_rate(walk.base))
     most = course.wanted
     return FixtureComparison(
         fixture=fixture.name,
@@ -194,7 +185,6 @@ def _compare_fixture(
         exact=course.exact,
         missing=_missing(head, most.head),
         first_passed=bool(outcomes(head)[:1] == [True]),
-        seen_drop=drop,
     )
 
 

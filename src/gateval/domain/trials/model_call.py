@@ -48,10 +48,12 @@ class Message(Value):
 class ModelRequest(Value):
     """One generation request. `model` is the bare model id, without the provider's name.
 
-    `continues` is the id of a stored reply whose conversation goes on with these messages.
+    `continues` is the id of a stored reply whose conversation goes on with these messages. `draw`
+    names the trial for scripted models, which draw anew for each; it never leaves the gate.
     """
 
     model: str
+    draw: str = ""
     continues: str = ""
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()

@@ -71,7 +71,7 @@ class CandidateCall:
         self._whole: ModelRequest | None = None
 
     async def answer(self, body: bytes) -> Reply | Stream:
-        """HttpResponse the request and record it in the trial.
+        """Answer the request and record it in the trial.
 
         Never raises for anything that a candidate or a provider does.
         """
@@ -97,8 +97,9 @@ class CandidateCall:
         provider, _, model_id = model.partition("/")
         upstream = None if provider == SCRIPTED_PROVIDER else self._gateway.upstream(model)
         if upstream is None or self._name not in upstream.wires:
+            drawn = whole.model_copy(update={"draw": self._trial.draw})
             said = await self._gateway.ask(
-                model, whole, side=self._session.side, sender=self._gateway.for_candidates
+                model, drawn, side=self._session.side, sender=self._gateway.for_candidates
             )
             return self._own_reply(model, whole, said)
         # Only the name of the model is rewritten: what the neutral form does not know must survive.

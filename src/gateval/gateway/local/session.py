@@ -60,10 +60,10 @@ class Session:
             "GOOGLE_API_KEY": self.key,
         }
 
-    def begin(self) -> None:
+    def begin(self, repetition: int = 1) -> None:
         """Admit calls from now on, into a fresh trace. A trial still under way is ended."""
         self.end()
-        self.trial = TrialCalls(self._limits)
+        self.trial = TrialCalls(self._limits, draw=f"{self.side}:{repetition}")
 
     def trouble(self, limit: float) -> ModelTrouble | None:
         """Return why the models were out of reach in the trial under way, which took `limit`

@@ -53,10 +53,12 @@ class CallTimer:
 class TrialCalls:
     """Made by `Session.begin`, and done with at `Session.end`.
 
-    `stored` are the replies that a later request may continue.
+    `stored` are the replies that a later request may continue; `draw` names the trial for scripted
+    models.
     """
 
-    def __init__(self, limits: CallLimits) -> None:
+    def __init__(self, limits: CallLimits, *, draw: str = "") -> None:
+        self.draw = draw
         self.stored = StoredReplies()
         self._recorder = TraceRecorder()
         self._limits = limits

@@ -20,7 +20,7 @@ def fixture(fact: FixtureFacts) -> str:
         eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
-        passes=passes(fact.compared),
+        passes=_first_upper(passes(fact.compared)),
         note=_note(fact),
         items=items,
         reason=worst.reason if worst else "",
@@ -43,17 +43,26 @@ def fixture_line(fact: FixtureFacts) -> str:
     )
 
 
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _note(fact: FixtureFacts) -> str:
     """Return what one has to know to read the numbers."""
     said = []
     base = fact.compared.base
     if base is None:
         said.append("Not compared with base.")
-    elif base.all_failed:
+    elif fact.compared.base_all is not None and not fact.compared.base_all.passes:
         said.append("It failed on base as well.")
     elif not base.measured:
         said.append("Base was not fully measured.")
-    if fact.worst is not None and fact.compared.head.planned > 1:
+    wavering, judged = fact.wavering
+    if wavering:
+        said.append(
+            f"The judge wavers: shown the same again, it said otherwise for {wavering} of {judged}."
+        )
+    if fact.worst is not None and len(fact.head) > 1:
         said.append(f"Shown is repetition {fact.worst.key.repetition}.")
     return " ".join(said)
 

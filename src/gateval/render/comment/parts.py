@@ -12,6 +12,7 @@ from gateval.render.comment import sections
 from gateval.render.comment.fitting import Part
 from gateval.render.comment.fixture_section import fixture, fixture_line
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.report.certainty import certainty
 from gateval.render.report.counts import listing
 from gateval.render.report.facts import (
     FixtureFacts,
@@ -112,6 +113,7 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
         ),
         _fold("changed agent", "What changed in each agent", plan.changes, sections.change, 3),
         _fold("reason", "Why each Eval runs", why, sections.bullet, 1),
+        _fold("note on certainty", "How sure this is", certainty(report), sections.bullet, 1),
         _fold("improved fixture", "Improved", improved, fixture_line, 2),
         _fold("passing fixture", "Passing", passing, sections.bullet, 2)._replace(
             most=_PASSING_SHOWN

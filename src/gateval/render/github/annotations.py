@@ -62,7 +62,7 @@ def left_out_note(found: Sequence[Annotation]) -> str:
 def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Annotation]:
     level = _level(report, fact)
     name, eval_name = fact.fixture.name, fact.planned.name
-    about = f"{eval_name}, severity {fact.compared.head.severity}. Passed: {passes(fact.compared)}"
+    about = f"{eval_name}, severity {fact.compared.head.severity}. It {passes(fact.compared)}"
     for assessment in fact.broken:
         title = f"{name}: {assessment.type} {what_happened(assessment)}"
         yield _annotation(_place(fact, assessment), level, title, f"{assessment.reason}\n{about}")

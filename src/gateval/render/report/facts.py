@@ -51,6 +51,17 @@ class FixtureFacts(NamedTuple):
         """The assessments of `worst` that did not pass."""
         return broken(self.worst)
 
+    @property
+    def wavering(self) -> tuple[int, int]:
+        """How many judgements changed when the judge was shown the same again, of how many."""
+        again = [
+            one.wavered
+            for trial in (*self.head, *self.base)
+            for one in trial.assessments
+            if one.again is not None
+        ]
+        return sum(again), len(again)
+
     def place(self, assessment: Assessment) -> str:
         """Where the assertion stands, as `file:line`."""
         assertions = self.fixture.assertions

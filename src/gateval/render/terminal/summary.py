@@ -9,6 +9,7 @@ from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.report.certainty import certainty
 from gateval.render.report.counts import count, listing
 from gateval.render.report.facts import FixtureFacts, Standing, gather, silent_agents, standing
 from gateval.render.report.gaps import find_gaps
@@ -98,6 +99,7 @@ def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
     passing = len(standing(facts, Standing.PASSING))
     notes = [f"warning: {warning}" for warning in plan.warnings]
+    notes += certainty(report)
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
     if improved:
         notes.append(f"improved: {listing(improved, 8)}")
