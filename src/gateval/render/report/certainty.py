@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.results.unseen import unseen_drop
+from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import ReasonCode
 
@@ -49,7 +49,8 @@ def _interval(compared: EvalComparison) -> str:
     trials = sum(fixture.planned for fixture in compared.head.fixtures)
     base = compared.base
     beside = f"; base scores {show_score(base.low, base.high)}" if base else ""
+    threshold = show_threshold(compared.head.threshold)
     return (
         f"{compared.eval} scores {score} in {trials} trials; with others it might score between "
-        f"{low:.2f} and {high:.2f}. Its threshold is {show_threshold(compared.head.threshold)}{beside}."
+        f"{low:.2f} and {high:.2f}. Its threshold is {threshold}{beside}."
     )
