@@ -12,10 +12,13 @@ def threshold_repetitions(planned: PlannedEval, trials: Grouped) -> int:
     """Return how many repetitions of head's fixtures decide about the threshold.
 
     Those that are planned; but a score that misses it by no more than chance may do is judged again
-    on three of each fixture. That is done once, and never for a threshold of 1.
+    on three of each fixture. That is done once, and never for a threshold of 1, nor where an agent
+    does the same each time.
     """
     reps = planned.execution.reps_per_fixture
     score = score_eval(planned, Side.HEAD, trials)
+    if planned.deterministic:
+        return reps
     if reps < CONFIRMING and score.measured and score.close:
         return CONFIRMING
     return reps

@@ -16,6 +16,8 @@ from gateval.domain.manifests.gate_config import (
     GateConfig,
     InconclusivePolicy,
     RegressionPolicy,
+    ThresholdPolicy,
+    UnsetThresholdPolicy,
 )
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.repository.place import Place
@@ -60,6 +62,8 @@ def other_edits(edit: RulesEdit) -> tuple[str, ...]:
 _ORDERS: Mapping[str, Sequence[str]] = {
     "policy.regressions": tuple(RegressionPolicy),
     "policy.inconclusive": tuple(InconclusivePolicy),
+    "policy.threshold": tuple(ThresholdPolicy),
+    "policy.unsetThreshold": (UnsetThresholdPolicy.STRICT, UnsetThresholdPolicy.REGRESSIONS),
     "policy.bar": (BarPolicy.STRICTEST, BarPolicy.BASE, BarPolicy.HEAD),
     "policy.bypass.requireReason": ("True", "False"),
     "policy.bypass.allowAuthor": ("False", "True"),
@@ -82,6 +86,8 @@ def _laxer(before: GateConfig, edit: RulesEdit) -> Iterator[Lowered]:
     for key in _LESS_IS_LAXER:
         if _words(old[key]) - _words(new[key]):
             yield _lowered(key, old, new, edit)
+    if edit.after.policy.threshold_floor < before.policy.threshold_floor:
+        yield _lowered("policy.thresholdFloor", old, new, edit)
     if _narrower(before.manifests, edit.after.manifests):
         yield _lowered("manifests", old, new, edit)
 
