@@ -67,7 +67,9 @@ def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
     if plan.nothing:
         return Results(plan=plan, info=info)
     contents = read_parts(_folder(context), RESULTS_FILE, limit=CLAIM_LIMIT)
-    return assemble(plan, [load_results(content) for content in contents], info)
+    measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
+    results = assemble(measured, [load_results(content) for content in contents], info)
+    return results.model_copy(update={"plan": plan})
 
 
 def _folder(context: ActionContext) -> Path:

@@ -13,7 +13,12 @@ from gateval.app.action.progress import Progress
 from gateval.app.action.publish import publish_report
 from gateval.app.action.restate import restate
 from gateval.app.action.result import ActionResult, publication_outputs
-from gateval.app.action.stored_verdicts import StoredVerdicts, same_inputs, same_plan
+from gateval.app.action.stored_verdicts import (
+    StoredVerdicts,
+    same_inputs,
+    same_plan,
+    with_earlier_findings,
+)
 from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
@@ -64,6 +69,7 @@ def _measure_decide_publish(
 ) -> ActionResult:
     from gateval.app.run.views import write_views
 
+    plan, without_memory = with_earlier_findings(event, plan)
     measured = measure_plan(event, plan, progress)
     if measured.interrupted:
         write_views(make_report(measured.results), measured.folder)
@@ -74,6 +80,7 @@ def _measure_decide_publish(
     decided = decide(event, measured.results)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
+    note += without_memory
     result = publish_report(event, decided, note + views["summary"])
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})

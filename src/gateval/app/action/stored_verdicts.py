@@ -12,13 +12,16 @@ from gateval.domain.base import digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.forge.trigger import Trigger
+from gateval.domain.history.file import all_records
 from gateval.domain.history.record import HistoryRecord, outdated, overtaken, plan_digest, record_of
+from gateval.domain.history.standing import regressions_of, with_standing
 from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.history import StoredRecords, read_stored_records, verdict_in
+from gateval.ports.record_files import HISTORY
 from gateval.ports.records import Stored
 from gateval.publish.check import newest_check
 from gateval.publish.history import store_verdict
@@ -43,6 +46,7 @@ def keep_verdict(event: ActionEvent, report: Report) -> str:
         started_at=event.target.stamp.started,
         check=event.target.check_name,
         inputs=inputs_digest(event),
+        regressed=tuple(regressions_of(report)),
     )
     if record is None:
         return ""
@@ -99,6 +103,22 @@ class StoredVerdicts:
             return StoredVerdict(None, why_not=f"the stored verdict cannot be read: {_said(error)}")
         why = overtaken(record, check)
         return StoredVerdict(None, why_not=why) if why else StoredVerdict(record, check)
+
+
+def with_earlier_findings(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
+    """Return the plan with what earlier runs found regressed, and a line for the log, if any.
+
+    Without the record everything is measured anew.
+    """
+    if not event.binds or not plan.evals:
+        return plan, ""
+    try:
+        with event.context.open_records() as records:
+            stored = records.read(HISTORY)
+    except (GatevalError, OSError) as error:
+        return plan, f"Earlier runs are not known, so all is measured anew. {_said(error)}\n"
+    known = all_records(stored.content) if stored and stored.content else ()
+    return with_standing(plan, known), ""
 
 
 def same_inputs(stored: StoredVerdict, event: ActionEvent, policy: Policy) -> bool:

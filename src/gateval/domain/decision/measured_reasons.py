@@ -79,6 +79,8 @@ def fixture_reasons(
         )
     elif fixture.change is FixtureChange.REGRESSED and base is not None:
         text = f"{name} regressed: {passes_before_and_now(fixture)}"
+        if fixture.found_at:
+            text += f"; found at {fixture.found_at}, and a new run does not take it back"
         yield from _regression(text, compared.eval, name, policy)
     elif fixture.change in _WORSE and policy.regressions is not RegressionPolicy.OFF:
         yield DecisionReason(

@@ -50,6 +50,17 @@ def find_record(content: bytes, head: str, check: str = "") -> HistoryRecord | N
     return None
 
 
+def all_records(content: bytes) -> tuple[HistoryRecord, ...]:
+    """Return every record that is as this Gateval writes it, the oldest first."""
+    found = []
+    for line in content.split(b"\n"):
+        try:
+            found.append(_record(line))
+        except RecordsError:
+            continue
+    return tuple(found)
+
+
 def _record(line: bytes) -> HistoryRecord:
     content = _parse(line)
     version = content.get("version") if isinstance(content, dict) else None

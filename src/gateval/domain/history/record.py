@@ -6,6 +6,7 @@ bypass of one, never a pass.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -49,14 +50,26 @@ class StoredEval(Value):
     unmeasured: int = Field(ge=0)
 
 
+class StoredRegression(Value):
+    """A fixture that regressed; `key` is the digest of what was compared."""
+
+    key: str = Field(pattern=DIGEST)
+    eval: ShortText
+    fixture: ShortText
+    base_passes: int = Field(ge=0, le=1000)
+    base_trials: int = Field(ge=1, le=1000)
+    head_passes: int = Field(ge=0, le=1000)
+    head_trials: int = Field(ge=1, le=1000)
+
+
 class HistoryRecord(Value):
     """What a run decided about a head commit, without traces.
 
     `base` is the merge-base; `policy` and `plan` are digests. `inputs` is the digest of all that a
     plan is made from: equal inputs, equal plans. `check` is the name of the check run that shows
     the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says who accepted
-    a lowered bar, empty if nobody did. `started_at` is when the run began. Lists hold the first
-    `LISTED`.
+    a lowered bar, empty if nobody did. `regressed` is what stands for later runs. `started_at` is
+    when the run began. Lists hold the first `LISTED`.
     """
 
     version: Literal["history.v1"] = "history.v1"
@@ -75,6 +88,7 @@ class HistoryRecord(Value):
     reasons_total: int = Field(default=0, ge=0)
     regressions: Annotated[tuple[ShortText, ...], first_of(LISTED)] = ()
     regressions_total: int = Field(default=0, ge=0)
+    regressed: Annotated[tuple[StoredRegression, ...], first_of(LISTED)] = ()
     evals: Annotated[tuple[StoredEval, ...], first_of(LISTED)] = ()
     evals_total: int = Field(default=0, ge=0)
     trials: int = Field(default=0, ge=0)
@@ -88,6 +102,7 @@ def record_of(
     started_at: str = "",
     check: str = "",
     inputs: str = "",
+    regressed: Sequence[StoredRegression] = (),
 ) -> HistoryRecord | None:
     """Return the record of a report, or None for a working tree, which has no commit."""
     plan, decision = report.results.plan, report.decision
@@ -121,6 +136,7 @@ def record_of(
         reasons_total=len(decision.reasons),
         regressions=regressions,
         regressions_total=len(regressions),
+        regressed=tuple(regressed),
         evals=tuple(_stored_eval(one) for one in compared[:LISTED]),
         evals_total=len(compared),
         trials=len(report.results.trials),
@@ -136,7 +152,8 @@ def plan_digest(plan: Plan) -> str:
     names = {"name"}
     rules = {"policy": True, "policy_digest": True, "policy_source": True, "bar_accepted": True}
     left_out = {**rules, "base_tip": True, "warnings": True}
-    return digest(plan.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
+    bare = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
+    return digest(bare.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
 
 
 def outdated(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str | None:

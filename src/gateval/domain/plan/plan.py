@@ -181,7 +181,9 @@ class Plan(Value):
     def trial_count(self) -> int:
         """How many trials are planned at first."""
         return sum(
-            len(one.own_fixtures) * one.execution.reps_per_fixture * len(one.sides)
+            (len(one.own_fixtures) - len(one.standing))
+            * one.execution.reps_per_fixture
+            * len(one.sides)
             for one in self.evals
         )
 
@@ -191,6 +193,7 @@ class Plan(Value):
             TrialKey(eval=planned.name, fixture=fixture.name, side=side, repetition=repetition)
             for planned in self.evals
             for fixture in planned.own_fixtures
+            if planned.stands(fixture.name) is None
             for repetition in range(1, planned.execution.reps_per_fixture + 1)
             for side in planned.sides
         )

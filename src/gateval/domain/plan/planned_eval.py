@@ -91,6 +91,17 @@ class Bar(Value):
     reused: tuple[Name, ...] = ()
 
 
+class Standing(Value):
+    """What an earlier run found of a fixture that regressed: it is not measured again."""
+
+    fixture: Name
+    base_passes: int = Field(ge=0)
+    base_trials: int = Field(ge=1)
+    head_passes: int = Field(ge=0)
+    head_trials: int = Field(ge=1)
+    found_at: str = ""
+
+
 class PlannedEval(Value):
     """One Eval to run, with its resolved fixtures and the reasons why it runs.
 
@@ -98,7 +109,8 @@ class PlannedEval(Value):
     merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
     compared. `deterministic` says that the candidates are known to do the same each time, `strict`
-    that the policy asks for a threshold of 1 where none is written.
+    that the policy asks for a threshold of 1 where none is written. `standing` is what an earlier
+    run found regressed.
     """
 
     name: Name
@@ -117,6 +129,7 @@ class PlannedEval(Value):
     broad_share: float = Field(default=0.0, ge=0, lt=1)
     deterministic: bool = False
     strict: bool = False
+    standing: tuple[Standing, ...] = ()
 
     @property
     def threshold(self) -> float | None:
@@ -175,6 +188,15 @@ class PlannedEval(Value):
     def measured_by(self, fixture: str) -> str:
         """The name of the Eval whose trials count for this fixture."""
         return self.bar.eval if self.bar and fixture in self.bar.reused else self.name
+
+    @property
+    def measured_anew(self) -> PlannedEval:
+        """The same without what an earlier run found."""
+        return self.model_copy(update={"standing": ()}) if self.standing else self
+
+    def stands(self, fixture: str) -> Standing | None:
+        """What an earlier run found of this fixture, None if it is measured."""
+        return next((one for one in self.standing if one.fixture == fixture), None)
 
     def fixture(self, name: str) -> Fixture:
         """The fixture of this name; raises KeyError."""

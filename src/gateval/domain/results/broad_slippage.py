@@ -16,7 +16,8 @@ def broad_slippage(planned: PlannedEval, trials: Grouped) -> Broad | None:
     found: Broad | None = None
     looks = planned.broad_looks
     for index, look in enumerate(looks):
-        sides = [_sides(planned, name, trials) for name in planned.compared]
+        measured = [name for name in planned.compared if planned.stands(name) is None]
+        sides = [_sides(planned, name, trials) for name in measured]
         if any(len(base) < look.base or len(head) < look.head for base, head in sides):
             break
         strata = [first(look, base, head) for base, head in sides]

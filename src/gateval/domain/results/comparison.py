@@ -55,7 +55,9 @@ class FixtureComparison(Value):
     `head` and `base` count the repetitions that make up the score; `head_all` and `base_all` those
     that the comparison rests on. `no_answer` says that head gave no answer at all where base did.
     `baseline_gap` says that lost or missing base trials could have changed the status. `exact` says
-    that the candidates proved to be deterministic. `missing` planned trials of head did not run.
+    that the candidates proved to be deterministic. `found_at` is when an earlier run found it
+    regressed, which stands; empty if this run measured it. `missing` planned trials of head did
+    not run.
     """
 
     fixture: str
@@ -69,6 +71,7 @@ class FixtureComparison(Value):
     exact: bool = False
     missing: int = 0
     first_passed: bool = False
+    found_at: str = ""
 
     @property
     def may_hide_break(self) -> bool:
@@ -170,6 +173,17 @@ def _compare_fixture(
     base: Sequence[Trial],
 ) -> FixtureComparison:
     score, base_score = scores
+    stands = planned.stands(fixture.name)
+    if stands is not None:
+        return FixtureComparison(
+            fixture=fixture.name,
+            change=FixtureChange.REGRESSED,
+            head=score,
+            base=base_score,
+            head_all=Repeated(passes=stands.head_passes, trials=stands.head_trials),
+            base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
+            found_at=stands.found_at,
+        )
     course = course_of(planned, fixture, base, head)
     silent = is_silent(head) and any(trial.answered for trial in base if trial.passed is not None)
     most = course.wanted

@@ -41,6 +41,8 @@ def _wanted(plan: Plan, planned: PlannedEval, trials: Grouped) -> Mapping[str, L
     least = max([least, *(threshold_repetitions(one, trials) for one in users)])
     wanted: dict[str, Look] = {}
     for fixture in planned.own_fixtures:
+        if planned.stands(fixture.name) is not None:
+            continue
         base, head = (trials.get((planned.name, fixture.name, side), ()) for side in _SIDES)
         look = course_of(planned, fixture, base, head).wanted
         if broad is not None and fixture.name in planned.compared:

@@ -163,10 +163,27 @@ def trial_score(fixture: Fixture, assessments: Sequence[Assessment]) -> float | 
 
 
 def score_fixture(
-    planned: PlannedEval, fixture: Fixture, trials: Iterable[Trial], repetitions: int
+    planned: PlannedEval,
+    fixture: Fixture,
+    side: Side,
+    trials: Iterable[Trial],
+    repetitions: int,
 ) -> FixtureScore:
-    """Count the outcomes of one fixture's first `repetitions` trials on one side."""
+    """Count the outcomes of one fixture's first `repetitions` trials on one side.
+
+    What stands as regressed is not measured: it counts as passed on base and as failed on head.
+    """
     counted = [trial for trial in trials if trial.key.repetition <= repetitions]
+    if planned.stands(fixture.name) is not None:
+        passed = repetitions if side is Side.BASE else 0
+        return FixtureScore(
+            fixture=fixture.name,
+            severity=fixture.severity,
+            weight=planned.scoring.weight(fixture.severity),
+            planned=repetitions,
+            passed=passed,
+            failed=repetitions - passed,
+        )
     lost = [trial.outcome for trial in counted if trial.passed is None]
     failed = [trial for trial in counted if trial.passed is False]
     return FixtureScore(
@@ -194,6 +211,7 @@ def score_eval(
         score_fixture(
             planned,
             fixture,
+            side,
             trials.get((planned.measured_by(fixture.name), fixture.name, side), ()),
             many,
         )
