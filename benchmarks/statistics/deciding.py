@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 from time import perf_counter
 
-from gateval.domain.statistics.broad import broad_looks, broad_step, first
+from gateval.domain.statistics.broad import broad_step, first
 from gateval.domain.statistics.design import design
-from gateval.domain.statistics.looks import looks
+from gateval.domain.statistics.looks import broad_looks, looks
 from gateval.domain.statistics.power import smallest_drop
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.status import likely_rate, status

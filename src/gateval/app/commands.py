@@ -89,6 +89,8 @@ def carry_out(
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
         _show(report, views, settings)
         print(f"Results: {folder.path}", file=sys.stderr)
+        if plan.base is not None:
+            print("Measured anew: earlier runs are not known here.", file=sys.stderr)
         if measured.interrupted:
             print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
     return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code

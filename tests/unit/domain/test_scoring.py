@@ -12,7 +12,6 @@ from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Place
 from gateval.domain.results.grouping import group_trials
-
 from gateval.domain.results.scoring import TOLERANCE, EvalScore, Meets, score_eval, trial_score
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
 from tests.helpers.reports import make_results

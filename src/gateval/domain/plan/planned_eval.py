@@ -11,8 +11,7 @@ from gateval.domain.base import Name, Value
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Place, Problem
-from gateval.domain.statistics.broad import broad_looks
-from gateval.domain.statistics.looks import Look, looks
+from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.trials.trial import Side
 
 CONFIRMING = 3

@@ -25,9 +25,6 @@ LEAST_DROP = 0.05
 CONFIRMING_TRIALS = 5
 CONFIRMING = 0.05
 
-_LEAST_SECOND = 6
-_MOST_SECOND = 15
-
 
 class Broad(Value):
     """What came of one look at an Eval: the step, its p-value, and both mean rates."""
@@ -36,18 +33,6 @@ class Broad(Value):
     p_value: float
     base: float
     head: float
-
-
-def broad_looks(reps_per_fixture: int, stored: int = 0) -> tuple[Look, ...]:
-    """Return the looks: at the planned trials, then at twice as many, at least 6.
-
-    The second falls away where it would take more than 15. Base has its `stored` trials, or as many
-    as head. At each look the first trials of every fixture take part, never those that only some
-    fixtures were given: they are selected.
-    """
-    second = max(_LEAST_SECOND, 2 * reps_per_fixture)
-    heads = [reps_per_fixture] + [second] * (second <= _MOST_SECOND)
-    return tuple(Look(base=max(stored, head), head=head) for head in heads)
 
 
 def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:

@@ -11,13 +11,12 @@ from random import Random
 from gateval.domain.base import Value
 from gateval.domain.statistics.broad import (
     CONFIRMING_TRIALS,
-    broad_looks,
     broad_step,
     confirmed,
     first,
 )
 from gateval.domain.statistics.design import ESCALATION, Design, Step, design
-from gateval.domain.statistics.looks import Look, looks
+from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.walk import counted, walk
 

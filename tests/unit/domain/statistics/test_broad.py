@@ -6,12 +6,12 @@ import pytest
 
 from gateval.domain.statistics.broad import (
     Broad,
-    broad_looks,
     broad_step,
     confirmed,
     first,
 )
 from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.looks import broad_looks
 from gateval.domain.statistics.walk import Count
 
 THREE = broad_looks(3)
