@@ -1,38 +1,59 @@
 # The two commands that matter: `make demo` and `make test`. Both set everything up themselves.
+# `make` alone lists all of them: each line of a target says after ## what it does.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TESTS ?= tests
 
-.PHONY: demo test frameworks lint unit docs schemas image-check lock bench clean
+# Compiled modules and tests are kept, whatever the shell says: compiling them takes most of the
+# seconds before the first test.
+export PYTHONDONTWRITEBYTECODE :=
 
-demo: $(VENV)/run.stamp $(VENV)/agents.stamp
+.PHONY: help demo test unit coverage lint format docs schemas bench image-check lock frameworks clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/run.stamp $(VENV)/agents.stamp ## Run the gate on a sample pull request, without keys or network
 	@$(BIN)/python -m examples.demo
 
-test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp
+test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and all tests
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-unit: $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest tests/unit -n auto --dist worksteal
+unit: $(VENV)/dev.stamp ## Run the unit tests, the quick part of the suite
+	@$(BIN)/python -m pytest tests/unit -n logical --dist worksteal
 
-lint: $(VENV)/dev.stamp
+coverage: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Count what the tests reach, child processes too; TESTS=tests/unit for a part
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest $(TESTS) -n auto --dist worksteal
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage html --quiet
+	@$(BIN)/coverage report
+
+lint: $(VENV)/dev.stamp ## Check format, style, types, import layers and workflows
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tools.workflow_lint
 
-docs schemas: $(VENV)/dev.stamp
+format: $(VENV)/dev.stamp ## Format the code and mend what ruff can mend
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+schemas: docs
+docs: $(VENV)/dev.stamp ## Write the generated pages and schemas anew
 	@$(BIN)/python -m tools.reference --write
 
-bench: $(VENV)/dev.stamp
+bench: $(VENV)/dev.stamp ## Measure what benchmarks/ promises
 	@$(BIN)/python -m benchmarks
 
-image-check: $(VENV)/dev.stamp
+image-check: $(VENV)/dev.stamp ## Build the action's image and run the demo in it
 	@$(BIN)/python -m tools.image.check
 
-lock: $(VENV)/dev.stamp
+lock: $(VENV)/dev.stamp ## Write requirements/*.lock anew
 	@sh tools/lock.sh $(BIN)/uv
 
 $(VENV)/bin/python:
@@ -63,7 +84,7 @@ $(VENV)/dev.stamp: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 
 # What the agents in examples/frameworks need, apart from what Gateval needs. It is large: uv keeps
 # one copy for all clones on a machine.
-frameworks: $(VENV)/frameworks.stamp
+frameworks: $(VENV)/frameworks.stamp ## Set up what examples/frameworks need
 
 $(VENV)/frameworks.stamp: requirements/frameworks.lock $(VENV)/dev.stamp
 	@echo "Setting up $(VENV)/frameworks from requirements/frameworks.lock ..."
@@ -72,5 +93,5 @@ $(VENV)/frameworks.stamp: requirements/frameworks.lock $(VENV)/dev.stamp
 	  --require-hashes -r requirements/frameworks.lock
 	@touch $@
 
-clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## Remove the virtual environments and all caches
+	rm -rf $(VENV) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
