@@ -10,7 +10,7 @@ TESTS ?= tests
 # seconds before the first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test unit coverage lint format docs schemas bench image-check lock frameworks clean
+.PHONY: help demo test unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and a
 
 unit: $(VENV)/dev.stamp ## Run the unit tests, the quick part of the suite
 	@$(BIN)/python -m pytest tests/unit -n logical --dist worksteal
+
+lowest: $(VENV)/lowest.stamp ## Run the unit tests on the lowest versions that pyproject.toml allows
+	@$(VENV)/lowest/bin/python -m pytest tests/unit -n logical --dist worksteal
 
 coverage: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Count what the tests reach, child processes too; TESTS=tests/unit for a part
 	@$(BIN)/coverage erase
@@ -53,44 +56,54 @@ bench: $(VENV)/dev.stamp ## Measure what benchmarks/ promises
 image-check: $(VENV)/dev.stamp ## Build the action's image and run the demo in it
 	@$(BIN)/python -m tools.image.check
 
-lock: $(VENV)/dev.stamp ## Write requirements/*.lock anew
-	@sh tools/lock.sh $(BIN)/uv
+lock: $(VENV)/dev.stamp ## Write the lock files in requirements/ anew; LOCK=--upgrade for newer versions
+	@$(BIN)/python -m tools.direct
+	@sh tools/lock.sh $(CURDIR)/$(BIN)/uv $(LOCK)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateval needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/run.stamp: requirements/run.lock requirements/build.lock pyproject.toml | $(VENV)/bin/python
-	@echo "Setting up $(VENV) from requirements/run.lock ..."
-	@$(PIP) --require-hashes -r requirements/run.lock
-	@$(PIP) --require-hashes -r requirements/build.lock
+$(VENV)/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) from requirements/run.txt ..."
+	@$(PIP) --require-hashes -r requirements/run.txt
+	@$(PIP) --require-hashes -r requirements/build.txt
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q $(VENV)/lib src || true
 	@touch $@
 
 # What the agents of the examples need, apart from the gate: its own lock stays free of their SDKs.
-$(VENV)/agents.stamp: requirements/agents.lock | $(VENV)/bin/python
-	@echo "Setting up $(VENV)/agents from requirements/agents.lock ..."
+$(VENV)/agents.stamp: requirements/agents.txt | $(VENV)/bin/python
+	@echo "Setting up $(VENV)/agents from requirements/agents.txt ..."
 	@$(PYTHON) -m venv $(VENV)/agents
-	@$(VENV)/agents/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/agents.lock
+	@$(VENV)/agents/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/agents.txt
 	@$(VENV)/agents/bin/python -m compileall -q $(VENV)/agents/lib || true
 	@touch $@
 
-$(VENV)/dev.stamp: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
-	@echo "Setting up $(VENV) from requirements/dev.lock ..."
-	@$(PIP) --require-hashes -r requirements/dev.lock
+$(VENV)/dev.stamp: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) from requirements/dev.txt ..."
+	@$(PIP) --require-hashes -r requirements/dev.txt
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/run.stamp
+
+# Direct dependencies as old as pyproject.toml allows.
+$(VENV)/lowest.stamp: requirements/lowest.lock requirements/build.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV)/lowest from requirements/lowest.lock ..."
+	@$(BIN)/python -m venv --clear $(VENV)/lowest
+	@$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lowest.lock
+	@$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
 
 # What the agents in examples/frameworks need, apart from what Gateval needs. It is large: uv keeps
 # one copy for all clones on a machine.
 frameworks: $(VENV)/frameworks.stamp ## Set up what examples/frameworks need
 
-$(VENV)/frameworks.stamp: requirements/frameworks.lock $(VENV)/dev.stamp
-	@echo "Setting up $(VENV)/frameworks from requirements/frameworks.lock ..."
+$(VENV)/frameworks.stamp: requirements/frameworks.txt $(VENV)/dev.stamp
+	@echo "Setting up $(VENV)/frameworks from requirements/frameworks.txt ..."
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/frameworks
 	@$(BIN)/uv pip install --quiet --python $(VENV)/frameworks/bin/python \
-	  --require-hashes -r requirements/frameworks.lock
+	  --require-hashes -r requirements/frameworks.txt
 	@touch $@
 
 clean: ## Remove the virtual environments and all caches
