@@ -160,7 +160,12 @@ def test_ci_begins_with_the_lowest_python() -> None:
 def test_dependabot_can_read_its_configuration() -> None:
     """And it watches every kind of pin that there is here."""
     path = ROOT / ".github/dependabot.yml"
-    command = [PROGRAMS / "check-jsonschema", "--builtin-schema", "vendor.dependabot", path]
+    command = [
+        str(PROGRAMS / "check-jsonschema"),
+        "--builtin-schema",
+        "vendor.dependabot",
+        str(path),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     updates = yaml.safe_load(path.read_text("utf-8"))["updates"]
