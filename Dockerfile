@@ -7,12 +7,12 @@ SHELL ["/bin/sh", "-euc"]
 # The same bytes for the same sources: no random order in compiled sets.
 ENV PYTHONHASHSEED=0 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_COMPILE=1
 WORKDIR /source
-COPY requirements/run.lock requirements/build.lock requirements/image.lock requirements/
+COPY requirements/run.txt requirements/build.txt requirements/image.txt requirements/
 RUN python3 -m venv --without-pip /opt/gateval && \
-    python3 -m pip --python /opt/gateval/bin/python install --require-hashes -r requirements/run.lock && \
+    python3 -m pip --python /opt/gateval/bin/python install --require-hashes -r requirements/run.txt && \
     python3 -m venv --without-pip /opt/build && \
-    python3 -m pip --python /opt/build/bin/python install --require-hashes -r requirements/build.lock && \
-    python3 -m pip install --require-hashes --no-deps --target /opt/uv -r requirements/image.lock
+    python3 -m pip --python /opt/build/bin/python install --require-hashes -r requirements/build.txt && \
+    python3 -m pip install --require-hashes --no-deps --target /opt/uv -r requirements/image.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN /opt/build/bin/python -m hatchling build --target wheel --directory /opt/wheel && \

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.helpers.command import ROOT
+from tools.workflow_lint import PROGRAMS
 
 SAMPLES = sorted((ROOT / "examples/workflows").glob("*.yml"))
 OWN = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -23,7 +24,8 @@ NAMES = {
     "untrusted-run.yml",
 }
 WRITES_NOTHING = {"untrusted-run.yml"}
-VERSION = "v" + tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+VERSION = "v" + PROJECT["project"]["version"]
 SHA = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 
@@ -143,3 +145,28 @@ def test_the_program_for_the_end_of_the_job_ignores_what_a_runner_adds(tmp_path:
         ["/bin/sh", "-c", script, "gateval-post", "action"], capture_output=True, check=True
     )
     assert done.stdout == b"action post\n"
+
+
+def test_ci_begins_with_the_lowest_python() -> None:
+    jobs = load(ROOT / ".github/workflows/ci.yml")["jobs"]
+    lowest, *newer = jobs["test"]["strategy"]["matrix"]["python"]
+    assert PROJECT["project"]["requires-python"] == f">={lowest}"
+    assert PROJECT["tool"]["mypy"]["python_version"] == lowest
+    assert newer
+    (setup,) = [one for one in jobs["lowest"]["steps"] if "setup-python" in one.get("uses", "")]
+    assert setup["with"]["python-version"] == lowest
+
+
+def test_dependabot_can_read_its_configuration() -> None:
+    """And it watches every kind of pin that there is here."""
+    path = ROOT / ".github/dependabot.yml"
+    command = [
+        str(PROGRAMS / "check-jsonschema"),
+        "--builtin-schema",
+        "vendor.dependabot",
+        str(path),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    updates = yaml.safe_load(path.read_text("utf-8"))["updates"]
+    assert {one["package-ecosystem"] for one in updates} == {"github-actions", "docker", "uv"}

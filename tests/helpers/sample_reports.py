@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
@@ -323,6 +325,7 @@ def warned() -> Report:
     return make_report(results.model_copy(update={"info": info}))
 
 
+@cache
 def many(count: int, word: str = "") -> Report:
     """So many failing fixtures that a comment cannot show them all, each described by `word`."""
     severities = ("low", "medium", "high", "critical")

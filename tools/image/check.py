@@ -26,7 +26,7 @@ FOLDER = ROOT / "build" / "image"
 IMAGE = "localhost/gateval:check"
 NODE_IMAGE = "localhost/gateval-node:check"
 PYTHON_IMAGE = "localhost/gateval-python:check"
-AGENTS_LOCK = ROOT / "requirements" / "agents.lock"
+AGENTS_LOCK = ROOT / "requirements" / "agents.txt"
 """What the demo's agents need."""
 
 LIMIT_MB = 180

@@ -101,7 +101,7 @@ def test_a_threshold_is_met_in_spite_of_rounding() -> None:
 
 
 def test_a_threshold_of_one_asks_for_every_fixture_however_little_it_weighs() -> None:
-    heavy = "\n".join(f"a-eval f{n} critical head:pass" for n in range(2_000))
+    heavy = "\n".join(f"a-eval f{n} critical head:pass" for n in range(1_200))
     weights = {Severity.CRITICAL: 1000.0, Severity.LOW: 0.001}
     for outcome, meets in (("pass", Meets.YES), ("judge", Meets.UNKNOWN), ("fail", Meets.NO)):
         score = head_score(f"{heavy}\na-eval g low head:{outcome}", weights=weights)
