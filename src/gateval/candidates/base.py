@@ -91,7 +91,7 @@ class RuntimeContext:
     """The outside world of all runtimes of a run.
 
     `run` names the run. `environ` holds only what `allowlist.candidate_environment` lets through.
-    `scratch` is a private folder of the run; whoever made it removes it. `starter` starts programs
+    `scratch` is a private folder of the run; its maker removes it. `starter` starts programs
     in isolation. `setups` remembers which set-ups were done, across agents that share an export.
     """
 

@@ -1,4 +1,4 @@
-"""The gateway's inner function: a neutral request in, a neutral reply out, whoever answers."""
+"""The gateway's inner function: a neutral request in, a neutral reply out, from any provider."""
 
 from __future__ import annotations
 

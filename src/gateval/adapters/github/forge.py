@@ -45,7 +45,7 @@ class GitHubForge:
     def viewer(self) -> str:
         """The login under which this token writes.
 
-        Known for nothing once a check run was written: the answer names our App. Tokens of Apps may
+        Costs no request once a check run was written: the answer names our App. Tokens of Apps may
         not ask `GET /user`, but everyone may ask GraphQL.
         """
         if not self._viewer:

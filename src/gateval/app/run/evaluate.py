@@ -117,7 +117,7 @@ def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
 async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
     """Run the plan; the first signal that asks to end cancels it, so everything is torn down.
 
-    A signal that whoever started us has us ignore (`nohup`, a job in the background) stays so.
+    A signal that our parent process has us ignore (`nohup`, a job in the background) stays ignored.
     """
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()

@@ -12,7 +12,7 @@ from gateval.adapters.git import GitRepository
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.names import PLAN_FILE
-from gateval.app.run.gc_tuning import calm
+from gateval.app.run.gc_tuning import small_collections
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results
 from gateval.render.files.stage import dump
@@ -45,7 +45,10 @@ def measure(
     from gateval.safe.redaction import Redactor
 
     redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
-    with calm(), ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
+    with (
+        small_collections(),
+        ThreadPoolExecutor(1) as aside,
+    ):  # what can be done while models are waited for
         over = Event()
         safe = aside.submit(redactor.value, plan)
         storing = aside.submit(lambda: store_plan(safe.result(), folder))

@@ -1,4 +1,4 @@
-"""What whoever runs the gate wishes of isolation, from the gate's environment."""
+"""Settings of isolation, from the gate's environment."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def add_record(content: bytes, record: HistoryRecord) -> bytes:
     """Return the file with `record` as its newest line, in place of any for the same check on head.
 
     A run that began before the one whose record is there changes nothing. Lines that are no records
-    go; those of other versions stay, for whoever wrote them.
+    go; those of other versions stay, for the version that wrote them.
     """
     if any(_newer(_parse(old), record) for old in content.split(b"\n")):
         return content

@@ -1,7 +1,7 @@
 """Whether a label counts: the rules of the bypass, one after the other.
 
 The label that accepts a lowered bar obeys the same rules. What cannot be known counts as a no. The
-order matters: a label from before a push is ended, whoever put it on.
+order matters: a label from before a push is ended, no matter who put it on.
 """
 
 from __future__ import annotations

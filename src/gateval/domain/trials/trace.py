@@ -1,4 +1,4 @@
-"""What happened in a trial: numbered steps, whoever recorded them."""
+"""What happened in a trial: numbered steps from any recorder."""
 
 from __future__ import annotations
 

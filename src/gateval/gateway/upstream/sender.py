@@ -26,7 +26,7 @@ Got = TypeVar("Got")
 
 
 class Sender:
-    """Sends over the connections of `client`, which whoever gives it opens and closes.
+    """Sends over the connections of `client`, which the caller opens and closes.
 
     `persist` makes the attempts at each provider, by its name.
     `wall_clock` gives Unix time, for `Retry-After` as a date.
@@ -120,7 +120,7 @@ class Sender:
 
 
 def call_error(provider: str, failure: Transient | Unanswerable) -> ModelCallError:
-    """Return what a failure of the connection means for whoever made the call."""
+    """Return what a failure of the connection means for the caller."""
     message = sentence(f"{provider} {failure}")
     if isinstance(failure, Transient):
         return ModelCallError(ModelCallFault.OUTAGE, message, status=failure.status)

@@ -127,7 +127,7 @@ class Warden:
         return "disk" if disk.over() else None
 
     def _reap(self) -> bool:
-        """Take leave of all children that have ended; True when the first process is among them."""
+        """Reap all children that have ended; True when the first process is among them."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -7,17 +7,17 @@ import sys
 
 import pytest
 
-from gateval.app.run.gc_tuning import NEW_OBJECTS, calm
+from gateval.app.run.gc_tuning import NEW_OBJECTS, small_collections
 
 
 def settings() -> tuple[float, tuple[int, int, int]]:
-    """What `calm` changes."""
+    """What `small_collections` changes."""
     return sys.getswitchinterval(), gc.get_threshold()
 
 
 def test_garbage_is_looked_for_often_and_only_among_what_is_new() -> None:
     before = settings()
-    with calm():
+    with small_collections():
         assert gc.get_threshold()[0] == NEW_OBJECTS
         assert gc.get_freeze_count() > NEW_OBJECTS
         assert gc.isenabled()
@@ -27,6 +27,6 @@ def test_garbage_is_looked_for_often_and_only_among_what_is_new() -> None:
 
 def test_everything_is_put_back_after_an_error() -> None:
     before = settings()
-    with pytest.raises(KeyError), calm():
+    with pytest.raises(KeyError), small_collections():
         raise KeyError
     assert settings() == before
