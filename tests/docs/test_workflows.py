@@ -157,16 +157,21 @@ def test_ci_begins_with_the_lowest_python() -> None:
     assert setup["with"]["python-version"] == lowest
 
 
-def test_dependabot_can_read_its_configuration() -> None:
-    """And it watches every kind of pin that there is here."""
-    path = ROOT / ".github/dependabot.yml"
-    command = [
-        str(PROGRAMS / "check-jsonschema"),
-        "--builtin-schema",
-        "vendor.dependabot",
-        str(path),
-    ]
+CONFIGURATIONS = {
+    "dependabot.yml": "vendor.dependabot",
+    "ISSUE_TEMPLATE/bug.yml": "vendor.github-issue-forms",
+    "ISSUE_TEMPLATE/config.yml": "vendor.github-issue-config",
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_github_can_read_its_configuration(name: str) -> None:
+    schema, path = CONFIGURATIONS[name], str(ROOT / ".github" / name)
+    command = [str(PROGRAMS / "check-jsonschema"), "--builtin-schema", schema, path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    updates = yaml.safe_load(path.read_text("utf-8"))["updates"]
+
+
+def test_dependabot_watches_every_kind_of_pin() -> None:
+    updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text("utf-8"))["updates"]
     assert {one["package-ecosystem"] for one in updates} == {"github-actions", "docker", "uv"}
