@@ -14,6 +14,8 @@ from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateval.domain.manifests.evaluation import JudgeSpec
     from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
@@ -51,9 +53,8 @@ class JudgeAssertion(JudgedAssertion):
             found.append(await self._ask(evidence, judge, spec))
             if found[0][0].status is not found[1][0].status:
                 found.append(await self._ask(evidence, judge, spec))
-        statuses = [assessment.status for assessment, _ in found]
-        chosen = next(one for one, _ in found if statuses.count(one.status) * 2 > len(found) - 1)
         usage = add_usage([spent for _, spent in found])
+        chosen = _most_said([assessment for assessment, _ in found])
         return chosen.model_copy(update={"asked": len(found)}), usage
 
     async def _ask(
@@ -97,6 +98,15 @@ class JudgeAssertion(JudgedAssertion):
             cause=cause,
             verdict=verdict,
         )
+
+
+def _most_said(found: Sequence[Assessment]) -> Assessment:
+    """Return the first that says what most say; an error that counts for nothing if none does."""
+    said = [assessment.status for assessment in found]
+    most = max(found, key=lambda one: said.count(one.status))
+    if said.count(most.status) > 1 or len(found) == 1:
+        return most
+    return next(one for one in found if one.status is AssessmentStatus.ERROR)
 
 
 def _unproven(verdict: Verdict) -> str:

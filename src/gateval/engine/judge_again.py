@@ -12,7 +12,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.course import has_real_judge
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Answer, Side, Trial, TrialKey
+from gateval.domain.trials.trial import Answer, AssessmentStatus, Side, Trial, TrialKey
 from gateval.judging.judge import Judge
 from gateval.ports.trial_log import TrialLog
 
@@ -62,7 +62,9 @@ async def _again(planned: PlannedEval, fixture: Fixture, trial: Trial, judge: Ju
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
     )
     found, usage = await assess(judged, answer, judge, planned.judge)
-    said = {numbers[one.index]: one.status for one in found}
+    said = {
+        numbers[one.index]: one.status for one in found if one.status is not AssessmentStatus.ERROR
+    }
     assessments = tuple(
         one.model_copy(update={"again": said[one.index]}) if one.index in said else one
         for one in trial.assessments

@@ -6,7 +6,8 @@ import pytest
 
 from gateval.domain.plan.planned_eval import Removed
 from gateval.domain.repository.place import Place
-from gateval.domain.results.comparison import FixtureChange, FixtureComparison, compare
+from gateval.domain.results.compare import compare
+from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.trials.trial import Cause
 from tests.helpers.reports import edit, make, make_results
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.manifests.gate_config import Policy, RegressionPolicy, ThresholdPolicy
-from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import (
     EvalComparison,
     FixtureChange,
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.scoring import Meets
+from gateval.domain.results.scoring import TOLERANCE, Meets
 from gateval.domain.text.figures import show_percent, show_score, show_threshold
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
@@ -45,7 +45,11 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
         text += (
             f"; base scores {show_score(base.low, base.high)}, so this is not caused by this change"
         )
-    no_worse = as_before and (compared.delta or 0) >= 0 and head.low >= policy.threshold_floor
+    no_worse = (
+        as_before
+        and (compared.delta or 0) >= -TOLERANCE
+        and head.low >= policy.threshold_floor - TOLERANCE
+    )
     passes = no_worse and policy.threshold is ThresholdPolicy.WORSE
     yield DecisionReason(
         verdict=GateVerdict.PASS if passes else GateVerdict.FAIL,
@@ -90,7 +94,7 @@ def fixture_reasons(
             eval=compared.eval,
             fixture=name,
         )
-    elif planned.threshold is None and name in planned.added and not _passes_alone(fixture):
+    elif has_to_pass_alone(planned, fixture) and _fails_alone(fixture):
         yield DecisionReason(
             verdict=GateVerdict.FAIL,
             code=ReasonCode.NEW_FIXTURE,
@@ -143,14 +147,20 @@ def show_passes(repeated: Repeated) -> str:
     return f"passed {repeated.passes} of {repeated.trials}"
 
 
-def _passes_alone(fixture: FixtureComparison) -> bool:
-    """Whether a new fixture passed its first trial, or two of three; a lost one is no failure."""
-    head = fixture.head_all
-    if head.trials == 0:
-        return True
-    if fixture.head.planned >= CONFIRMING or head.trials >= CONFIRMING:
-        return fixture.first_passed or 2 * head.passes > head.trials
-    return fixture.first_passed
+def has_to_pass_alone(planned: PlannedEval, fixture: FixtureComparison) -> bool:
+    """Whether neither a threshold nor a comparison says whether a fixture of the change passes."""
+    return planned.threshold is None and fixture.fixture in planned.added
+
+
+def passes_alone(fixture: FixtureComparison) -> bool:
+    """Whether a new fixture passed its first trial, or most of them: two of three."""
+    return fixture.first_passed or 2 * fixture.head_all.passes > fixture.head_all.trials
+
+
+def _fails_alone(fixture: FixtureComparison) -> bool:
+    """Whether it does not, and every trial that was asked for says so; a lost one is no failure."""
+    measured = not fixture.missing and not fixture.head_all.unclear
+    return measured and not passes_alone(fixture)
 
 
 def _regression(

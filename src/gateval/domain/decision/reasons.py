@@ -8,13 +8,14 @@ from gateval.domain.decision.measured_reasons import (
     broad_reasons,
     failing_as_before,
     fixture_reasons,
+    has_to_pass_alone,
+    passes_alone,
     score_reasons,
 )
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison, EvalComparison, FixtureComparison
-from gateval.domain.results.course import too_many_lost
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import Meets
@@ -52,7 +53,7 @@ def _reasons_of(
     for fixture in compared.fixtures:
         if fixture.fixture in own:
             yield from fixture_reasons(planned, compared, fixture, policy)
-            yield from _unmeasured_reasons(compared, fixture, trials, policy)
+            yield from _unmeasured_reasons(planned, compared, fixture, trials, policy)
     yield from failing_as_before(planned, compared)
 
 
@@ -112,10 +113,14 @@ def _reason(
 
 
 def _unmeasured_reasons(
-    compared: EvalComparison, fixture: FixtureComparison, trials: Grouped, policy: Policy
+    planned: PlannedEval,
+    compared: EvalComparison,
+    fixture: FixtureComparison,
+    trials: Grouped,
+    policy: Policy,
 ) -> Iterator[DecisionReason]:
     """Everything that keeps this fixture from being fully measured, head first."""
-    missing = fixture.missing
+    missing = fixture.missing + (fixture.missing_base if fixture.baseline_gap else 0)
     if missing:
         noun = "trial" if missing == 1 else "trials"
         yield DecisionReason(
@@ -127,37 +132,37 @@ def _unmeasured_reasons(
         )
     if fixture.no_answer:
         return
-    lenient = may_pass_judge_errors(compared, fixture, policy)
-    for side in (Side.HEAD, Side.BASE):
-        mine = trials.get((compared.eval, fixture.fixture, side), ())
-        if side is Side.BASE and not fixture.baseline_gap:
-            continue
-        if too_many_lost([trial.passed for trial in mine]):
-            yield from (_unmeasured(one, lenient=lenient) for one in mine if one.passed is None)
-    head = fixture.head_all
+    head, base = fixture.head_all, fixture.base_all
+    lenient = may_pass_judge_errors(planned, compared, fixture, policy)
+    on_base = base is not None and base.unclear and fixture.baseline_gap
+    for side, unclear in ((Side.HEAD, head.unclear), (Side.BASE, on_base)):
+        mine = trials.get((compared.eval, fixture.fixture, side), ()) if unclear else ()
+        yield from (_unmeasured(one, lenient=lenient) for one in mine if one.passed is None)
     if head.trials and head.silent == head.trials:
         yield DecisionReason(
             verdict=GateVerdict.INCONCLUSIVE,
             code=ReasonCode.CANDIDATE_ERROR,
             text=f"{fixture.fixture}: head gave no answer in any repetition"
-            + ("; nor did base" if fixture.base else ""),
+            + ("; nor did base" if base and base.silent == base.trials > 0 else ""),
             eval=compared.eval,
             fixture=fixture.fixture,
         )
 
 
 def may_pass_judge_errors(
-    compared: EvalComparison, fixture: FixtureComparison, policy: Policy
+    planned: PlannedEval, compared: EvalComparison, fixture: FixtureComparison, policy: Policy
 ) -> bool:
     """Whether judge errors of this fixture only warn.
 
     Never when the verdict hangs on them: if the missing judgements, taken as failed, would put the
-    Eval below its threshold or show a deterministic break, they keep the gate from passing.
+    Eval below its threshold or show a deterministic break, they keep the gate from passing. So they
+    do where a new fixture has to pass by itself.
     """
     return (
         policy.inconclusive is InconclusivePolicy.WARN
         and compared.head.meets is Meets.YES
         and not fixture.may_hide_break
+        and (passes_alone(fixture) or not has_to_pass_alone(planned, fixture))
     )
 
 

@@ -171,9 +171,9 @@ class Plan(Value):
     def most_repetitions(self) -> dict[tuple[str, str, Side], int]:
         """The most repetitions that can be asked for, by Eval, fixture and side."""
         return {
-            (planned.name, fixture.name, side): getattr(planned.most(fixture.name), side.value)
+            (planned.name, fixture, side): getattr(look, side.value)
             for planned in self.evals
-            for fixture in planned.own_fixtures
+            for fixture, look in planned.most().items()
             for side in planned.sides
         }
 

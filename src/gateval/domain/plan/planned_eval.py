@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -145,9 +146,10 @@ class PlannedEval(Value):
         reps = self.execution.reps_per_fixture
         return Look(base=reps, head=reps)
 
-    def looks(self, fixture: str) -> tuple[Look, ...]:
-        """The looks at a fixture; one alone where nothing is compared."""
-        if fixture not in self.compared or not self.fixture_share:
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """The looks at a compared fixture; one alone where nothing is compared."""
+        if not self.compared or not self.fixture_share:
             return (self.first_look,)
         return looks(self.execution.reps_per_fixture)
 
@@ -158,10 +160,12 @@ class PlannedEval(Value):
             return ()
         return broad_looks(self.execution.reps_per_fixture)
 
-    def most(self, fixture: str) -> Look:
-        """The most trials of each side that can be asked for."""
-        wanted = (*self.looks(fixture), *self.broad_looks, Look(base=CONFIRMING, head=CONFIRMING))
-        return Look(base=max(w.base for w in wanted), head=max(w.head for w in wanted))
+    def most(self) -> dict[str, Look]:
+        """The most trials of each side that can be asked for, by own fixture."""
+        least = (self.first_look, Look(base=CONFIRMING, head=CONFIRMING))
+        alone, most = _largest(least), _largest((*least, *self.looks, *self.broad_looks))
+        compared = set(self.compared)
+        return {f.name: most if f.name in compared else alone for f in self.own_fixtures}
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -181,8 +185,13 @@ class PlannedEval(Value):
     @property
     def own_fixtures(self) -> tuple[Fixture, ...]:
         """The fixtures that run under this Eval's name."""
-        reused = self.bar.reused if self.bar else ()
+        reused = set(self.bar.reused if self.bar else ())
         return tuple(fixture for fixture in self.fixtures if fixture.name not in reused)
+
+    def owners(self) -> dict[str, str]:
+        """The name of the Eval whose trials count, by fixture."""
+        names = dict.fromkeys((fixture.name for fixture in self.fixtures), self.name)
+        return names | dict.fromkeys(self.bar.reused, self.bar.eval) if self.bar else names
 
     def measured_by(self, fixture: str) -> str:
         """The name of the Eval whose trials count for this fixture."""
@@ -203,6 +212,11 @@ class PlannedEval(Value):
             if fixture.name == name:
                 return fixture
         raise KeyError(name)
+
+
+def _largest(looks: Iterable[Look]) -> Look:
+    several = tuple(looks)
+    return Look(base=max(one.base for one in several), head=max(one.head for one in several))
 
 
 class Removed(Value):

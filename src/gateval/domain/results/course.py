@@ -2,7 +2,8 @@
 
 The rule is that of `domain/statistics`; here are the exceptions from it. A deterministic candidate
 needs no statistics. A fixture whose head stays silent gets a few trials more, so that an agent that
-crashes now and then is not blocked for one crash.
+crashes now and then is not blocked for one crash. A new one that fails its first trial gets two
+more: two of three decide.
 """
 
 from __future__ import annotations
@@ -36,6 +37,33 @@ class Course(NamedTuple):
     design: Design | None = None
     exact: bool = False
 
+    @property
+    def regressed(self) -> bool:
+        """Whether the fixture has regressed by itself."""
+        return self.walk is not None and self.walk.step is Step.REGRESSED
+
+
+class Rules(NamedTuple):
+    """What holds for all fixtures of an Eval; `design` is None where nothing is compared."""
+
+    planned: PlannedEval
+    first: Look
+    compared: frozenset[str]
+    added: frozenset[str]
+    design: Design | None
+
+
+def rules_of(planned: PlannedEval) -> Rules:
+    """Return the rules by which an Eval's fixtures are looked at."""
+    measured = Side.BASE in planned.sides and planned.compared
+    return Rules(
+        planned=planned,
+        first=planned.first_look,
+        compared=frozenset(planned.compared),
+        added=frozenset(planned.added if planned.threshold is None else ()),
+        design=design(planned.looks, planned.fixture_share) if measured else None,
+    )
+
 
 def outcomes(trials: Sequence[Trial]) -> Outcomes:
     """Return the outcomes of a side's trials as far as no repetition is missing."""
@@ -58,25 +86,26 @@ def is_silent(trials: Sequence[Trial]) -> bool:
 
 
 def course_of(
-    planned: PlannedEval, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+    rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course:
     """Return where a fixture stands after these trials of both sides, each by repetition."""
-    first = planned.first_look
+    first = rules.first
     wanted = first
     if is_silent(head):
-        wanted = _larger(wanted, Look(base=CONFIRMING, head=CONFIRMING))
-    if Side.BASE not in planned.sides or fixture.name not in planned.compared:
+        wanted = larger(wanted, Look(base=CONFIRMING, head=CONFIRMING))
+    if rules.design is None or fixture.name not in rules.compared:
+        if fixture.name in rules.added and outcomes(head)[:1] == [False]:
+            wanted = larger(wanted, Look(base=1, head=CONFIRMING))
         return Course(wanted)
     old, new = outcomes(base), outcomes(head)
-    rule = design(planned.looks(fixture.name), planned.fixture_share)
     if len(old) < first.base or len(new) < first.head:
-        return Course(first, Walk(step=Step.GO_ON, look=first, **_counts(old, new)), rule)
-    if planned.deterministic and not has_real_judge(planned, fixture):
+        return Course(first, Walk(step=Step.GO_ON, look=first, **_counts(old, new)), rules.design)
+    if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
         known = _deterministic(first, base, head)
         if known is not None:
-            return known._replace(design=rule)
-    taken = walk(rule, old, new)
-    return Course(_larger(wanted, taken.look), taken, rule)
+            return known._replace(design=rules.design)
+    taken = walk(rules.design, old, new)
+    return Course(larger(wanted, taken.look), taken, rules.design)
 
 
 def has_real_judge(planned: PlannedEval, fixture: Fixture) -> bool:
@@ -116,5 +145,6 @@ def _counts(base: Outcomes, head: Outcomes) -> dict[str, Count]:
     return {"base": counted(base), "head": counted(head)}
 
 
-def _larger(one: Look, other: Look) -> Look:
+def larger(one: Look, other: Look) -> Look:
+    """Return a look with the larger number of trials on each side."""
     return Look(base=max(one.base, other.base), head=max(one.head, other.head))

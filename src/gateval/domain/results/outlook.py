@@ -54,7 +54,7 @@ def unseen_drop(plan: Plan, comparison: Comparison) -> float | None:
 
 def found_drop(planned: PlannedEval) -> float:
     """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none."""
-    rule = design(planned.looks(planned.compared[0]), planned.fixture_share)
+    rule = design(planned.looks, planned.fixture_share)
     return smallest_drop(rule, STEADY_RATE) or 1.0
 
 
@@ -65,5 +65,5 @@ def _expected(planned: PlannedEval) -> float:
     alone = (len(own) - len(compared)) * reps * len(planned.sides)
     if not compared or planned.deterministic:
         return alone + len(compared) * reps * len(planned.sides)
-    rule = design(planned.looks(planned.compared[0]), planned.fixture_share)
+    rule = design(planned.looks, planned.fixture_share)
     return alone + len(compared) * expected(rule, STEADY_RATE, STEADY_RATE).trials

@@ -207,12 +207,13 @@ def score_eval(
     Without `repetitions`, those that were planned count.
     """
     many = repetitions or planned.execution.reps_per_fixture
+    owners = planned.owners()
     fixtures = tuple(
         score_fixture(
             planned,
             fixture,
             side,
-            trials.get((planned.measured_by(fixture.name), fixture.name, side), ()),
+            trials.get((owners[fixture.name], fixture.name, side), ()),
             many,
         )
         for fixture in planned.fixtures

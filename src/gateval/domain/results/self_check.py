@@ -113,7 +113,7 @@ def _power(plan: Plan, rates: Sequence[FixtureRate], drop: float) -> float:
     chances = []
     for one in rates:
         planned = plan.eval(one.eval)
-        rule = design(planned.looks(one.fixture), planned.fixture_share)
+        rule = design(planned.looks, planned.fixture_share)
         chances.append(power(rule, one.rate, max(0.0, one.rate - drop)))
     return sum(chances) / len(chances)
 

@@ -16,9 +16,8 @@ def threshold_repetitions(planned: PlannedEval, trials: Grouped) -> int:
     does the same each time.
     """
     reps = planned.execution.reps_per_fixture
-    score = score_eval(planned, Side.HEAD, trials)
-    if planned.deterministic:
+    written = planned.threshold is not None and planned.threshold < 1
+    if not written or planned.deterministic or reps >= CONFIRMING:
         return reps
-    if reps < CONFIRMING and score.measured and score.close:
-        return CONFIRMING
-    return reps
+    score = score_eval(planned, Side.HEAD, trials)
+    return CONFIRMING if score.measured and score.close else reps
