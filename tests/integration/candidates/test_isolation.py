@@ -21,10 +21,6 @@ SMALL = Wishes(memory_mib=128, disk_mib=16, files=200, processes=40)
 BOTH = pytest.mark.parametrize("own_users", [True, False], ids=["own users", "same user"])
 
 
-def wishes(*, own_users: bool) -> Wishes:
-    return Wishes(**{**SMALL.__dict__, "own_users": own_users})
-
-
 @pytest.fixture
 def own_users() -> bool:
     return True
@@ -43,7 +39,7 @@ def secret() -> Iterator[Path]:
 def world(secret: Path, *, own_users: bool) -> Iterator[World]:
     if own_users and os.geteuid() != 0:
         pytest.skip("users of their own take root")
-    with isolated_world(wishes(own_users=own_users), secret) as world:
+    with isolated_world(SMALL, secret, own_users=own_users) as world:
         yield world
 
 
@@ -259,7 +255,7 @@ def test_keys_in_the_gates_keyring_cannot_be_found() -> None:
         import ctypes
         print(ctypes.CDLL(None).syscall(250, 10, -3, b"user", b"canary", 0))
         """
-    with isolated_world(wishes(own_users=False)) as world:
+    with isolated_world(SMALL, own_users=False) as world:
         assert output(world, find) == "-1"
 
 

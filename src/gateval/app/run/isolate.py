@@ -11,11 +11,11 @@ from pathlib import Path
 from gateval.candidates.isolation.keeper import Keeper
 from gateval.candidates.isolation.places import (
     SHARED,
-    USABLE,
     hidden_places,
     passable,
     shared_places,
     tool_folders,
+    usable_devices,
     visible_places,
 )
 from gateval.candidates.isolation.supervisor.orders import Caps, House
@@ -56,21 +56,29 @@ def scratch_folder(walls: Walls | None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def isolation(
-    walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path]
+    walls: Walls,
+    settings: Settings,
+    scratch: Path,
+    own: Sequence[Path],
+    *,
+    ports: list[int] | None = None,
 ) -> Iterator[Starter]:
     """Give what starts candidates behind these walls.
 
-    `scratch` is the run's folder, gone at the end; `own` are folders that candidates must not see.
+    `scratch` is the run's folder, gone at the end; `own` are folders that candidates must not see;
+    `ports` are those that they may connect to by TCP, None for all.
     """
     if not walls.supervised:
         yield Groups()
         return
     scratch.chmod(0o711)  # their users have to pass through it to what is theirs
-    with Keeper(_house(walls, settings, scratch, own)) as keeper:
+    with Keeper(_house(walls, settings, scratch, own, ports)) as keeper:
         yield keeper
 
 
-def _house(walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path]) -> House:
+def _house(
+    walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path], ports: list[int] | None
+) -> House:
     hidden = hidden_places(settings.environ, [*own, scratch])
     tools = tool_folders(settings.environ, (sys.prefix, sys.base_prefix))
     return House(
@@ -78,8 +86,10 @@ def _house(walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path])
         users=walls.users,
         landlock=walls.landlock,
         caps=_caps(settings.wishes),
+        filtered=walls.filtered,
+        ports=ports,
         visible=visible_places(hidden, tools) if walls.landlock else [],
-        usable=list(USABLE),
+        usable=usable_devices(own_users=walls.users is not None),
         shared=shared_places(hidden, scratch, own_users=walls.users is not None),
     )
 

@@ -25,8 +25,20 @@ RUNNER_FOLDERS = ("GITHUB_WORKSPACE", "RUNNER_TEMP", "HOME")
 
 ALWAYS_HIDDEN = ("/github", "/var/run/docker.sock", "/run/containerd", "/run/podman")
 
-USABLE = ("/dev", "/proc")
-"""Devices and /proc: opened for writing too, as far as the candidate's user may."""
+DEVICES = (
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+)
+"""Devices that may be read and written: none of them leads to anything that others have."""
+
+TERMINALS = "/dev/pts"
+"""Terminals that candidates open, and those of others. A user of their own cannot open the latter;
+the gate's own user can, and would read what is typed there."""
 
 SHARED = ("/tmp", "/var/tmp", "/dev/shm")
 
@@ -69,8 +81,13 @@ def visible_places(hidden: frozenset[str], tools: frozenset[str]) -> list[str]:
 
     A tool folder that contains a hidden place is not made visible as a whole.
     """
-    visible = _beside("/", hidden | {*USABLE, *SHARED})
+    visible = _beside("/", hidden | {"/dev", *SHARED})
     return visible + sorted(tool for tool in tools if tool != "/" and not _holds(tool, hidden))
+
+
+def usable_devices(*, own_users: bool) -> list[str]:
+    """Return the devices that candidates may use."""
+    return [*DEVICES, TERMINALS] if own_users else list(DEVICES)
 
 
 def shared_places(hidden: frozenset[str], scratch: Path, *, own_users: bool) -> list[str]:
