@@ -47,16 +47,6 @@ def walls_here(*, own_users: bool) -> Walls:
     return build_walls(around if own_users else replace(around, capabilities=0), Wishes())
 
 
-def without_rights() -> list[str]:
-    """The words before a command that runs the gate without users for its candidates.
-
-    Root needs that where its Python lies in a folder of its own, where no other user can go.
-    """
-    if os.geteuid() != 0 or passable(sys.executable):
-        return []
-    return ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-
-
 @contextlib.contextmanager
 def isolated_world(
     wishes: Wishes, *hidden: Path, own_users: bool = True, ports: list[int] | None = None

@@ -178,10 +178,10 @@ def as_user(user: int | None) -> list[str]:
 def gate_command(user: int | None) -> tuple[list[str], dict[str, str]]:
     """The command that is the gate, and the variables it needs to find itself."""
     if user is None:
-        return [sys.executable, "-m", "gateval"], {"PYTHONPATH": str(ROOT / "src")}
+        return [sys.executable, "-P", "-m", "gateval"], {"PYTHONPATH": str(ROOT / "src")}
     site = next(path for path in sys.path if path.endswith("site-packages"))
     variables = {"PYTHONPATH": f"{ROOT / 'src'}:{site}", "PYTHONDONTWRITEBYTECODE": "1"}
-    return [*as_user(user), open_python(), "-m", "gateval"], variables
+    return [*as_user(user), open_python(), "-P", "-m", "gateval"], variables
 
 
 def _agent(name: str) -> dict[str, Any]:

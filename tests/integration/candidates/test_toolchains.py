@@ -118,7 +118,9 @@ def test_node(world: World) -> None:
 def test_go(world: World) -> None:
     world.write("main.go", GO)
     go = found("go")
-    built = 'GOFLAGS=-p=2 GOCACHE="$HOME/cache" ' + f'{go} build -o "$HOME/agent" main.go && "$HOME/agent"'
+    built = (
+        f'GOFLAGS=-p=2 GOCACHE="$HOME/cache" {go} build -o "$HOME/agent" main.go && "$HOME/agent"'
+    )
     assert output_of(world, "", "sh", "-c", built, timeout=120) == "threads child served"
 
 

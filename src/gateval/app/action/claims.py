@@ -11,6 +11,7 @@ from pathlib import Path
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.parts import read_parts
+from gateval.adapters.results_folder import results_path
 from gateval.app.action.scene import Scene
 from gateval.app.names import TRIGGER_FILE
 from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
@@ -78,4 +79,5 @@ def _folder(scene: Scene) -> Path:
             "The step publish needs the input results.",
             hint="Name the folder into which the results of the run step were downloaded.",
         )
-    return scene.repository.root / scene.inputs.results
+    root = scene.repository.root
+    return results_path(root, root / scene.inputs.results)

@@ -216,7 +216,7 @@ class Story:
 
         The workspace has another path, and belongs to another user, in a container.
         """
-        root = self.scene.repository.root
+        root = self.scene.repository.root.resolve()
         hand_over(folder.path, root)
         inside = folder.path.is_relative_to(root)
         return str(folder.path.relative_to(root) if inside else folder.path)

@@ -12,13 +12,14 @@ from gateval.candidates.isolation.keeper import Keeper
 from gateval.candidates.isolation.places import (
     SHARED,
     hidden_places,
+    home_folders,
     passable,
     shared_places,
-    tool_folders,
     usable_devices,
     visible_places,
 )
 from gateval.candidates.isolation.supervisor.orders import Caps, House
+from gateval.candidates.isolation.toolchains import tool_places
 from gateval.candidates.isolation.walls import Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.process.group import Groups
@@ -79,8 +80,10 @@ def isolation(
 def _house(
     walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path], ports: list[int] | None
 ) -> House:
-    hidden = hidden_places(settings.environ, [*own, scratch])
-    tools = tool_folders(settings.environ, (sys.prefix, sys.base_prefix))
+    homes = home_folders(settings.environ)
+    hidden = hidden_places(settings.environ, [*own, *homes, scratch])
+    prefixes = (sys.prefix, sys.base_prefix)
+    tools = tool_places(settings.environ, prefixes, map(str, homes), map(str, own))
     return House(
         folder=str(scratch),
         users=walls.users,
