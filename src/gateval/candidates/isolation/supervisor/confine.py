@@ -72,6 +72,8 @@ def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: l
     kernel.gain_no_privileges()
     kernel.bound_capabilities()
     if user is not None:
+        for number in range(len(pipes)):
+            os.fchown(number, user, user)  # or /dev/stdout could not be opened
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
