@@ -13,10 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from gateval.app.run.isolate import isolation
+from gateval.candidates.isolation.egress import refuse_what_is_not_held
 from gateval.candidates.isolation.places import passable
 from gateval.candidates.isolation.walls import Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.team import Candidates
+from gateval.domain.manifests.gate_config import EgressPolicy
 from gateval.domain.trials.trial import Answer, NoAnswer
 from gateval.settings import read_settings
 from tests.helpers.candidates import World, ask, command_agent
@@ -47,12 +49,25 @@ def walls_here(*, own_users: bool) -> Walls:
     return build_walls(around if own_users else replace(around, capabilities=0), Wishes())
 
 
+def held_here() -> None:
+    """Raise `UsageError` where nothing here can hold candidates to `policy.egress`."""
+    refuse_what_is_not_held(EgressPolicy.GATEWAY, walls_here(own_users=False))
+
+
 @contextlib.contextmanager
 def isolated_world(
-    wishes: Wishes, *hidden: Path, own_users: bool = True, ports: list[int] | None = None
+    wishes: Wishes,
+    *hidden: Path,
+    own_users: bool = True,
+    ports: list[int] | None = None,
+    filtered: bool = True,
 ) -> Iterator[World]:
-    """A world whose candidates are started behind the walls that this system allows."""
+    """A world whose candidates are started behind the walls that this system allows.
+
+    `filtered` False leaves the filter of system calls out.
+    """
     walls = walls_here(own_users=own_users)
+    walls = replace(walls, filtered=walls.filtered and filtered)
     settings = replace(read_settings({}), environ=dict(os.environ), wishes=wishes)
     with open_folder() as folder:
         scratch = folder / "scratch"

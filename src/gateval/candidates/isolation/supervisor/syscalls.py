@@ -136,21 +136,21 @@ def _sockets() -> Iterator[Rule]:
 
     Numbers between those that are allowed are refused one by one, and all above them at once.
     """
+    no = errno.EPROTONOSUPPORT
     families = {int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6)}
-    for number in range(max(families)):
-        if number not in families:
-            yield Rule("socket", errno.EAFNOSUPPORT, ((0, _EQUAL, number, 0),))
-    yield Rule("socket", errno.EAFNOSUPPORT, ((0, _GREATER, max(families), 0),))
+    for name in ("socket", "socketpair"):
+        for number in set(range(max(families))) - families:
+            yield Rule(name, no, ((0, _EQUAL, number, 0),))
+        yield Rule(name, no, ((0, _GREATER, max(families), 0),))
     for number in (0, 3, 4, *range(6, 16)):  # what is no stream, datagram or sequence of packets
-        yield Rule("socket", errno.ESOCKTNOSUPPORT, ((1, _MASKED, 0xF, number),))
+        yield Rule("socket", no, ((1, _MASKED, 0xF, number),))
     for family in families - {int(socket.AF_UNIX)}:  # there, a sequence of packets is SCTP
         packets = (1, _MASKED, 0xF, int(socket.SOCK_SEQPACKET))
-        yield Rule("socket", errno.ESOCKTNOSUPPORT, ((0, _EQUAL, family, 0), packets))
+        yield Rule("socket", no, ((0, _EQUAL, family, 0), packets))
     protocols = {0, int(socket.IPPROTO_TCP), int(socket.IPPROTO_UDP)}
-    for number in range(max(protocols)):
-        if number not in protocols:
-            yield Rule("socket", errno.EPROTONOSUPPORT, ((2, _EQUAL, number, 0),))
-    yield Rule("socket", errno.EPROTONOSUPPORT, ((2, _GREATER, max(protocols), 0),))
+    for number in set(range(max(protocols))) - protocols:
+        yield Rule("socket", no, ((2, _EQUAL, number, 0),))
+    yield Rule("socket", no, ((2, _GREATER, max(protocols), 0),))
     for name, argument in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
         yield Rule(name, errno.EOPNOTSUPP, ((argument, _MASKED, _FAST_OPEN, _FAST_OPEN),))
     option = ((1, _MASKED, _INT, socket.IPPROTO_TCP), (2, _MASKED, _INT, _TCP_FASTOPEN_CONNECT))
