@@ -20,7 +20,7 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_of
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import ModelDoor, RuntimeContext
-from gateval.candidates.isolation.egress import ports_allowed, refuse_what_is_not_held
+from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
@@ -86,7 +86,7 @@ def evaluate(
         started_at=started,
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
-        isolation=walls.text if walls else "",
+        isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
     )
     return Evaluation(results_of(plan, trials, info), interrupted)
 

@@ -19,6 +19,15 @@ def ports_allowed(egress: Egress, gateway: int) -> list[int] | None:
     return sorted({gateway, *(egress if isinstance(egress, tuple) else ())})
 
 
+def egress_text(egress: Egress) -> str:
+    """Return what holds of it in a few words for the results; empty if all is open."""
+    if egress is EgressPolicy.OPEN:
+        return ""
+    ports = sorted(set(egress)) if isinstance(egress, tuple) else []
+    listed = f" and port {', '.join(map(str, ports))}" if ports else ""
+    return f", TCP to the gateway{listed} only"
+
+
 def refuse_what_is_not_held(egress: Egress, walls: Walls) -> None:
     """Raise `UsageError` where the policy asks for a limit that nothing here would hold."""
     if egress is EgressPolicy.OPEN or (walls.landlock >= PORTS_SINCE and walls.filtered):

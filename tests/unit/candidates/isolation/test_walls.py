@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateval.candidates.isolation.egress import ports_allowed, refuse_what_is_not_held
+from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
 from gateval.candidates.isolation.walls import System, Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import IN_SMALL_NAMESPACES, NOBODY_ELSES, Wishes
 from gateval.domain.manifests.gate_config import EgressPolicy, Policy
@@ -97,12 +97,18 @@ def test_candidates_that_would_be_root_in_the_open_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("egress", "ports"),
-    [("open", None), ("gateway", [40_000]), ((443, 80, 443), [80, 443, 40_000])],
+    ("egress", "ports", "listed"),
+    [
+        ("open", None, ""),
+        ("gateway", [40_000], ""),
+        ((443, 80, 443), [80, 443, 40_000], " and port 80, 443"),
+    ],
 )
-def test_the_ports_that_are_allowed(egress: object, ports: list[int] | None) -> None:
+def test_the_ports_that_are_allowed(egress: object, ports: list[int] | None, listed: str) -> None:
     policy = Policy.model_validate({"egress": egress})
     assert ports_allowed(policy.egress, 40_000) == ports
+    said = egress_text(policy.egress)
+    assert said == ("" if ports is None else f", TCP to the gateway{listed} only")
 
 
 @pytest.mark.parametrize(
