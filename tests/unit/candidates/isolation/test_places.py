@@ -28,8 +28,8 @@ def test_all_beside_the_way_to_a_hidden_place_is_visible(tmp_path: Path) -> None
     try:
         hidden = hidden_places({"PATH": "x"}, [root / "work/repo"])
         (root / "work/repo/.venv/pyvenv.cfg").write_text("")
-        path = {"PATH": f"{root}/work/repo/.venv/bin:relative:{root}/work"}
-        tools = tool_places(path, [], homes=[], ours=[])
+        environ = {"PATH": f"{root}/work/repo/.venv/bin:relative:{root}/work"}
+        tools = tool_places(environ, [], homes=[], ours=[])
         seen = below(root, visible_places(hidden, tools))
         assert seen == {
             "work/other",

@@ -42,9 +42,9 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def seen(home: Path, *path: str, **more: list[Path]) -> set[str]:
+def seen(home: Path, *path: str, ours: tuple[str, ...] = ()) -> set[str]:
     variables = {"PATH": ":".join(f"{home}/{one}" for one in path)}
-    found = tool_places(variables, [], homes=[home], ours=more.get("ours", []))
+    found = tool_places(variables, [], homes=[str(home)], ours=ours)
     return {os.path.relpath(place, home) for place in found}
 
 
@@ -115,5 +115,5 @@ def test_links_of_the_workspace_lead_nowhere(home: Path, tmp_path: Path) -> None
     (workspace / "bin/evil").symlink_to(home / ".local/share/claude/versions/1.0")
     (workspace / "bin/worse").symlink_to(home / ".pyenv/versions/3/bin/python3")
     (home / ".cargo/bin/rustup").unlink()
-    found = seen(home, "../work/bin", ours=[workspace])
+    found = seen(home, "../work/bin", ours=(str(workspace),))
     assert found == {"../work/bin"}
