@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from gateval.pipeline.revisions import confirm_revisions, find_head
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from gateval.app.run.measure import Measured
+    from gateval.domain.decision.report import Report
 
 
 def check_change(
@@ -78,23 +78,27 @@ def carry_out(
     """Run a plan, write all views, print the summary; return the decision's exit code."""
     from gateval.app.run.keys import refuse_missing_keys
     from gateval.app.run.measure import measure
+    from gateval.app.run.views import write_views
+    from gateval.domain.decision.report import make_report
 
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     measured = measure(plan, repository, settings, folder)
+    report = make_report(measured.results)
+    views = write_views(report, folder)
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
-        _show(measured, settings)
+        _show(report, views, settings)
         print(f"Results: {folder.path}", file=sys.stderr)
         if measured.interrupted:
             print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
-    return EXIT_INTERRUPTED if measured.interrupted else measured.report.decision.exit_code
+    return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code
 
 
-def _show(measured: Measured, settings: Settings) -> None:
+def _show(report: Report, views: Mapping[str, str], settings: Settings) -> None:
     screen = screen_of(sys.stdout, settings.environ)
     if screen == PAPER:
-        sys.stdout.write(measured.views["summary"])
+        sys.stdout.write(views["summary"])
     else:
         from gateval.app.run.views import summary_for
 
-        sys.stdout.write(summary_for(measured.report, screen))
+        sys.stdout.write(summary_for(report, screen))

@@ -52,15 +52,12 @@ class Task(NamedTuple):
     fixture: Fixture
 
 
-async def run_trials(
-    plan: Plan, context: RunContext, finished: tuple[Trial, ...] = ()
-) -> tuple[Trial, ...]:
+async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     """Run what `next_trials` asks for until it asks for nothing; return all trials.
 
-    `finished` are trials of an earlier, interrupted run of the same plan. When the task is
-    cancelled, the trials under way are lost; finished ones are in the log already.
+    When the task is cancelled, the trials under way are lost; finished ones are in the log already.
     """
-    trials = {trial.key: trial for trial in finished}
+    trials: dict[TrialKey, Trial] = {}
     planned = plan.trial_count
     context.tell(RunStarted(plan=plan))
     try:

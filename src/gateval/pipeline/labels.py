@@ -95,7 +95,7 @@ def read_label(
 
 
 def _sentence(error: ForgeError) -> str:
-    return f"{error.message} {error.hint}".strip()[:LONG]
+    return error.sentence[:LONG]
 
 
 def _role(forge: Forge, use: LabelEvent | None) -> str:

@@ -110,7 +110,7 @@ def _live(subject: PullRequestSubject, forge: PullRequests) -> tuple[PullRequest
     except MissingPermission as error:
         if subject.head_sha is None:
             raise
-        return None, f"{error.message} {error.hint} The event's own facts count instead."
+        return None, f"{error.sentence} The event's own facts count instead."
 
 
 def _merge_group(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.candidates.allowlist import refusals
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
+from gateval.domain.manifests.variable_names import refusals
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.bar.rules import RulesEdit
 from gateval.domain.planning.planner import Rules
@@ -18,6 +18,7 @@ from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import Tree
 from gateval.errors import InvalidManifests
 from gateval.formats.native.gate_config import gate_config_places, read_gate_config
+from gateval.gateway.upstream.providers import PREFIXES
 from gateval.pipeline.manifest_cache import ManifestCache
 from gateval.ports.repository import Repository
 
@@ -82,5 +83,5 @@ def _refused_variables(config: GateConfig | None, path: str) -> tuple[Problem, .
     place = Place(file=show_path(path))
     return tuple(
         Problem(place=place, path="policy.candidateEnv", message=sentence)
-        for sentence in refusals(names)
+        for sentence in refusals(names, PREFIXES)
     )

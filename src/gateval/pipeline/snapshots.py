@@ -96,7 +96,7 @@ def _links_out(catalogue: Catalogue, links: Mapping[str, str]) -> Iterable[Probl
         check_links(links)
     except RepositoryError as error:
         for agent in started:
-            message = f"Candidates of this Agent cannot start. {error.message} {error.hint}"
+            message = f"Candidates of this Agent cannot start. {error.sentence}"
             yield Problem(place=agent.place, message=message.strip())
 
 

@@ -6,8 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from gateval.domain.base import Value, digest
-from gateval.domain.forge.pull_request import SHA_PATTERN
+from gateval.domain.base import SHA_PATTERN, Value, digest
 from gateval.domain.forge.stamp import Stamp
 
 CHECK_NAME = "gateval"

@@ -27,16 +27,15 @@ from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.results import Results, RunInfo
+from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Trial
-from gateval.engine.run import RunContext
+from gateval.engine.run import RunContext, run_trials
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import RevisionExports
-from gateval.pipeline.run import results_of, run_a_plan
 from gateval.safe.redaction import Redactor
 from gateval.settings import Settings
 
@@ -135,8 +134,7 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
         if interrupted():
             task.cancel()
     async with _run_context(run) as context:
-        results = await run_a_plan(run.plan, context, RunInfo())
-    return results.trials
+        return await run_trials(run.plan, context) if run.plan.evals else ()
 
 
 def _redacting(run: _Run) -> Callable[[Trial], Trial]:

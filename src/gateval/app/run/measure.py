@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib import import_module
 from threading import Event
 from typing import TYPE_CHECKING
@@ -15,30 +13,17 @@ from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.names import PLAN_FILE
 from gateval.app.run.gc_tuning import calm
-from gateval.domain.decision.report import Report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results
-from gateval.pipeline.run import report_on
-from gateval.publish.local import publish_local
 from gateval.render.files.stage import dump
 from gateval.settings import Settings
 
 if TYPE_CHECKING:
+    from gateval.app.run.evaluate import Evaluation
     from gateval.safe.redaction import Redactor
-
-Judge = Callable[[Results], Report]
 
 FIRST_WAVE_SECONDS = 0.15
 """So long after its plan is stored, a run's first trials have the machine to themselves."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A report, its views by name, and whether a signal ended the run early."""
-
-    report: Report
-    views: Mapping[str, str]
-    interrupted: bool = False
 
 
 def measure(
@@ -49,15 +34,14 @@ def measure(
     *,
     part: Plan | None = None,
     at_once: int | None = None,
-    judge: Judge = report_on,
-) -> Measured:
-    """Run a plan, or the part of it that can be run, and write plan, trials and all views.
+) -> Evaluation:
+    """Run a plan, or the part of it that can be run, and write plan and trials.
 
-    The report is about the whole plan: what is not in `part` did not run. At most `at_once` trials
-    run side by side, over all Evals. `judge` makes the report once all is measured. Raises
-    `MissingKey` when a model of the part has no key.
+    The results are those of the whole plan: what is not in `part` did not run. Secrets are out of
+    all they hold. At most `at_once` trials run side by side, over all Evals. Raises `MissingKey`
+    when a model of the part has no key.
     """
-    from gateval.app.run.evaluate import evaluate
+    from gateval.app.run.evaluate import Evaluation, evaluate
     from gateval.safe.redaction import Redactor
 
     redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
@@ -77,7 +61,7 @@ def measure(
         storing.result()
         loading.result()
     results = _whole(evaluation.results, safe.result(), redactor)
-    return conclude(results, folder, interrupted=evaluation.interrupted, judge=judge)
+    return Evaluation(results, evaluation.interrupted)
 
 
 def _whole(results: Results, plan: Plan, redactor: Redactor) -> Results:
@@ -98,19 +82,3 @@ def store_plan(plan: Plan, folder: ResultsFolder) -> None:
     Secrets have to be out of it before, as they are of results.
     """
     folder.write(PLAN_FILE, dump(plan, indent=None).encode())
-
-
-def conclude(
-    results: Results,
-    folder: ResultsFolder,
-    *,
-    interrupted: bool = False,
-    judge: Judge = report_on,
-) -> Measured:
-    """Compare, decide, and write all views into the folder; no label counts for half a run."""
-    from gateval.app.run.views import all_views
-
-    report = report_on(results) if interrupted else judge(results)
-    views = all_views(report)
-    publish_local(views, folder)
-    return Measured(report, views, interrupted)

@@ -14,7 +14,7 @@ from gateval.candidates.bounded import json_path, template
 from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
 from gateval.candidates.contract.question import Said, question, read_answer, said_output
-from gateval.candidates.serving.options import RequestTemplate, Response
+from gateval.candidates.serving.options import Request, Response
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.text.quoting import quote
@@ -28,7 +28,7 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-def write_request(written: RequestTemplate, asked: FixtureInput) -> LocalRequest:
+def write_request(written: Request, asked: FixtureInput) -> LocalRequest:
     """Return the request of a trial.
 
     Raises `TemplateError` when the fixture lacks what a template names.
@@ -65,7 +65,7 @@ def _header(name: str, source: str, values: JsonObject, budget: template.Budget)
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _body(written: RequestTemplate, values: JsonObject, budget: template.Budget) -> bytes | None:
+def _body(written: Request, values: JsonObject, budget: template.Budget) -> bytes | None:
     if written.method not in _WITH_BODY:
         return None
     if written.body is None:

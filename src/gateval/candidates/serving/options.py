@@ -63,7 +63,7 @@ class Ready(Spec):
     )
 
 
-class RequestTemplate(Spec):
+class Request(Spec):
     """The request of a trial. `path`, `headers` and `body` are templates."""
 
     path: Path = Field(description="Path and query, a template: `/orders/{{ input.payload.id }}`.")
@@ -140,7 +140,7 @@ class HttpOptions(Spec):
     """The keys of `http` beyond the shared ones. `{port}` in `command` and `env` is its port."""
 
     ready: Ready = Field(default=Ready(), description="When the server can be asked.")
-    request: RequestTemplate = Field(description="What is sent in each trial.")
+    request: Request = Field(description="What is sent in each trial.")
     response: Response = Field(
         default=Response(), description="Where the answer stands in the response."
     )

@@ -11,13 +11,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gateval.domain.base import Value
+from gateval.domain.base import SHA_PATTERN, Value
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.ruling import LabelUse
 from gateval.domain.text.bounded import LongText, ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
-SHA = r"^[0-9a-f]{40,64}$"
 DIGEST = r"^[0-9a-f]{64}$"
 TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 
@@ -79,8 +78,8 @@ class AuditEvent(Value):
     at: str = Field(pattern=TIME)
     repository: ShortText
     pull_request: int | None = Field(default=None, ge=1)
-    head: str = Field(pattern=SHA)
-    base: str = Field(default="", pattern=rf"{SHA}|^$")
+    head: str = Field(pattern=SHA_PATTERN)
+    base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     label: LabelUse | None = None
     reason: LongText = ""
     why: LongText = ""

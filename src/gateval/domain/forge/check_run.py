@@ -9,8 +9,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from gateval.domain.base import Value
-from gateval.domain.forge.pull_request import SHA_PATTERN
+from gateval.domain.base import SHA_PATTERN, Value
 
 ANNOTATIONS_AT_ONCE = 50
 """GitHub takes no more annotations in one request; those of an update are added to the others."""

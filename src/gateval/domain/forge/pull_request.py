@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from gateval.domain.base import Value
-
-SHA_PATTERN = r"^[0-9a-f]{40,64}$"
+from gateval.domain.base import SHA_PATTERN, Value
 
 REPOSITORY_PATTERN = "[A-Za-z0-9._-]+/[A-Za-z0-9._-]+"
 """OWNER/NAME of a repository, as a regular expression for the whole of it."""

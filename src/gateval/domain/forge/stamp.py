@@ -11,8 +11,7 @@ from typing import Self
 
 from pydantic import Field
 
-from gateval.domain.base import Value
-from gateval.domain.forge.pull_request import SHA_PATTERN
+from gateval.domain.base import SHA_PATTERN, Value
 
 MARKER = "<!-- gateval:comment v1 -->"
 """The first line of a rendered comment; publishing replaces it by one with a stamp."""

@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gateval.domain.base import Value
-from gateval.domain.forge.pull_request import SHA_PATTERN
+from gateval.domain.base import SHA_PATTERN, Value
 
 Sha = Annotated[str, Field(pattern=SHA_PATTERN)]
 
@@ -122,3 +121,8 @@ class Trigger(Value):
     default_branch: str = ""
     trust: Trust = Trust.TRUSTED
     subject: Subject
+
+    @property
+    def label(self) -> Labeled | None:
+        """The label that the run was started by; None when something else started it."""
+        return self.subject.labeled if isinstance(self.subject, PullRequestSubject) else None

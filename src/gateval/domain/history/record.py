@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gateval.domain.audit.entry import DIGEST, SHA, TIME, AuditRun
-from gateval.domain.base import Value, digest
+from gateval.domain.audit.entry import DIGEST, TIME, AuditRun
+from gateval.domain.base import SHA_PATTERN, Value, digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion
 from gateval.domain.manifests.gate_config import policy_digest
@@ -60,8 +60,8 @@ class HistoryRecord(Value):
     """
 
     version: Literal["history.v1"] = "history.v1"
-    head: str = Field(pattern=SHA)
-    base: str = Field(default="", pattern=rf"{SHA}|^$")
+    head: str = Field(pattern=SHA_PATTERN)
+    base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     policy: str = Field(pattern=DIGEST)
     plan: str = Field(pattern=DIGEST)
     inputs: str = Field(default="", pattern=rf"{DIGEST}|^$")

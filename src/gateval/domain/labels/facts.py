@@ -12,8 +12,8 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from gateval.domain.audit.entry import TIME, AuditEntry
-from gateval.domain.base import Value
-from gateval.domain.forge.pull_request import SHA_PATTERN, Comment
+from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.forge.pull_request import Comment
 from gateval.domain.ruling import GateLabel
 
 Instant = Annotated[str, StringConstraints(pattern=TIME)]

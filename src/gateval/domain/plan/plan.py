@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateval.domain.base import Name, Value
+from gateval.domain.base import SHA_PATTERN, Name, Value
 from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
@@ -24,7 +24,7 @@ class Revision(Value):
 
     name: str
     commit: str | None
-    tree: str = Field(pattern=r"^[0-9a-f]{40,64}$")
+    tree: str = Field(pattern=SHA_PATTERN)
     worktree: bool = False
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gateval.domain.base import Value, canonical_json
 from gateval.domain.plan.plan import Plan, SideScripts
-from gateval.domain.results.results import Results, RunInfo, sort_trials
+from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Trial
 from gateval.errors import StageFileError
 
@@ -34,7 +34,7 @@ def assemble(plan: Plan, parts: Sequence[Results], info: RunInfo) -> Results:
                     hint="Give every job of the matrix Evals of its own, and a folder of its own.",
                 )
             trials[trial.key] = trial
-    return Results(plan=plan, trials=sort_trials(tuple(trials.values())), info=info)
+    return results_of(plan, trials.values(), info)
 
 
 def _refuse_other(plan: Plan, claimed: Plan) -> None:

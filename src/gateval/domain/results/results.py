@@ -73,6 +73,6 @@ def group_trials(trials: Iterable[Trial]) -> Grouped:
     }
 
 
-def sort_trials(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
-    """Return the trials in report order, so that no report depends on which finished first."""
-    return tuple(sorted(trials, key=lambda trial: trial.key.order))
+def results_of(plan: Plan, trials: Iterable[Trial], info: RunInfo) -> Results:
+    """Put trials into report order, so that no report depends on which finished first."""
+    return Results(plan=plan, trials=tuple(sorted(trials, key=lambda t: t.key.order)), info=info)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from gateval.domain.base import is_sha
 from gateval.domain.forge.trigger import (
     ClaimSubject,
     CommitSubject,
@@ -195,6 +196,6 @@ def _refuse_input(given: Given, event: EventName) -> None:
 
 def _sha(environ: Mapping[str, str]) -> str:
     sha = environ.get("GITHUB_SHA", "")
-    if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", sha):
+    if not is_sha(sha):
         raise UsageError(f"GITHUB_SHA is {quote(sha)}, which is no commit.", hint=ELSEWHERE)
     return sha

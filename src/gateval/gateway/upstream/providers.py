@@ -50,6 +50,9 @@ _ALL = (
 
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _ALL}
 
+PREFIXES = frozenset(provider.prefix for provider in _ALL)
+"""How the names of all their variables begin."""
+
 
 def home_provider(wire: str) -> str:
     """Return the provider that a wire format belongs to: the first that speaks it."""

@@ -21,6 +21,7 @@ from gateval.errors import StageFileError
 from gateval.safe.sanitize import plain_line
 
 if TYPE_CHECKING:
+    from gateval.domain.decision.report import Report
     from gateval.domain.forge.trigger import Trigger
 
 PLAN_LIMIT = 64 * 1024 * 1024
@@ -54,6 +55,16 @@ def dump(value: Value, *, indent: int | None = 2) -> str:
         whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         finite = json.loads(whole, parse_constant=lambda _: None)
         return json.dumps(finite, indent=indent, ensure_ascii=False) + "\n"
+
+
+def dump_decision(report: Report) -> str:
+    """Return a report's decision as JSON."""
+    return dump(report.decision)
+
+
+def dump_results(report: Report) -> str:
+    """Return a report's results as JSON on one line."""
+    return dump(report.results, indent=None)
 
 
 def load_plan(data: bytes, name: str = "The plan") -> Plan:

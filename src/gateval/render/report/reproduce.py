@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 
+from gateval.domain.base import is_sha
 from gateval.domain.plan.plan import Plan
 
 _DIGITS = 12
 """Digits shown of a commit's id: they fit a line, and no two commits of a repository share them."""
-
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def reproduce_command(plan: Plan) -> str:
@@ -30,4 +28,4 @@ def reproduce_command(plan: Plan) -> str:
 def _name(commit: str | None) -> str:
     if commit is None:
         return "HEAD"
-    return commit[:_DIGITS] if _ID.fullmatch(commit) else commit
+    return commit[:_DIGITS] if is_sha(commit) else commit

@@ -1,4 +1,4 @@
-"""Hears the gate's labels in one run: reads what bears on them, rules, and records.
+"""Reviews the gate's labels in one run: reads what bears on them, rules, and records.
 
 Labels are read after the evals, right before the decision: what was put on or taken off meanwhile
 counts as it is then.
@@ -6,18 +6,16 @@ counts as it is then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gateval.adapters.clock import SystemClock
-from gateval.app.action.scene import Scene
+from gateval.app.action.event import ActionEvent
 from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.forge.pull_request import PullRequest
-from gateval.domain.forge.trigger import Trigger
 from gateval.domain.labels.rules import rule_on
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.ruling import GateLabel, Ruling, Rulings, RulingStatus
+from gateval.domain.verdicts import GateVerdict
 from gateval.errors import ForgeError, GatevalError
 from gateval.pipeline.labels import (
     PullFacts,
@@ -27,8 +25,7 @@ from gateval.pipeline.labels import (
     read_pull,
     read_recorded,
 )
-from gateval.ports.records import Stored
-from gateval.publish.audit import AUDIT_LOG
+from gateval.ports.record_files import AUDIT_LOG
 from gateval.publish.labels import settle
 from gateval.publish.ledger import Ledger
 
@@ -37,21 +34,13 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Hearing:
-    """The labels of the pull requests that a run is about: one, or those of a merge group.
+class LabelReview:
+    """The labels of the pull requests that a run is about: one, or those of a merge group."""
 
-    `complete` is false when the run may be about further pull requests, unknown ones. `audit` is
-    the audit log if it was read already.
-    """
-
-    scene: Scene
-    trigger: Trigger
+    event: ActionEvent
     policy: Policy
     pulls: tuple[PullRequest, ...]
-    group: bool = False
-    complete: bool = True
     warnings: list[str] = field(default_factory=list)
-    audit: Stored | None = None
     _found: list[Ruling] = field(default_factory=list)
     _recorded: tuple[AuditEntry, ...] | None = None
     _unreadable: str = ""
@@ -66,42 +55,46 @@ class Hearing:
         """Whether any of the pull requests has the label."""
         return any(label in labels_of(pull) for pull in self.pulls)
 
-    def hear(self, label: GateLabel, about: AuditEvent, *, matters: bool) -> None:
+    def rule(self, label: GateLabel, about: AuditEvent, *, matters: bool) -> None:
         """Rule on a label and carry that out. `about` is what the evals say.
 
         One that does not matter is looked at, too: a push may have ended it, and then it goes.
         """
         ruled = [self._rule(pull, label) for pull in self.pulls if label in labels_of(pull)]
-        if len(ruled) < len(self.pulls) or not self.complete:
+        resolved = self.event.resolved
+        group = bool(resolved.group)
+        if len(ruled) < len(self.pulls) or (group and not resolved.group_known):
             ruled = [_denied(one) if one.granted else one for one in ruled]
         for ruling in ruled:
             if matters or ruling.status is RulingStatus.ENDED:
-                settled = settle(ruling, self.ledger(about), self.scene.forge, carried=self.group)
+                settled = settle(
+                    ruling, self.ledger(about), self.event.context.forge, carried=group
+                )
                 self._found.append(settled.ruling)
                 self.warnings += settled.warnings
 
     def ledger(self, about: AuditEvent) -> Ledger:
         """Return the audit log for what happens to this verdict."""
-        scene = self.scene
+        context = self.event.context
         return Ledger(
             policy=self.policy.audit,
             about=about,
-            open_records=scene.open_records,
-            others=scene.sinks,
-            now=SystemClock().utc_now,
+            open_records=context.open_records,
+            others=context.sinks,
+            now=context.clock.utc_now,
             clean=self._redactor().value,
             recorded=self._recorded or (),
         )
 
     def _rule(self, pull: PullRequest, label: GateLabel) -> Ruling:
         facts = read_label(
-            self.scene.forge,
+            self.event.context.forge,
             pull,
             label,
-            self.trigger,
+            self.event.trigger,
             self._entries(),
             self._known(pull),
-            attempt=self.scene.run.attempt,
+            attempt=self.event.context.run.attempt,
         )
         if self._unreadable:
             facts = facts.model_copy(update={"unknown": self._unreadable})
@@ -110,61 +103,54 @@ class Hearing:
     def _known(self, pull: PullRequest) -> PullFacts:
         """Ask GitHub once for all labels of a pull request."""
         if pull.number not in self._pulls:
-            self._pulls[pull.number] = read_pull(self.scene.forge, pull)
+            self._pulls[pull.number] = read_pull(self.event.context.forge, pull)
         return self._pulls[pull.number]
 
     def _redactor(self) -> Redactor:
         from gateval.safe.redaction import Redactor
 
-        return Redactor((*self.scene.settings.secrets, self.scene.inputs.token))
+        return Redactor(self.event.context.secrets)
 
     def _entries(self) -> tuple[AuditEntry, ...]:
         if self._recorded is None:
             try:
                 self._recorded = (
-                    entries_in(self.audit)
-                    if self.audit is not None
-                    else read_recorded(self.scene.open_records, AUDIT_LOG)
+                    entries_in(self.event.audit)
+                    if self.event.audit is not None
+                    else read_recorded(self.event.context.open_records, AUDIT_LOG)
                 )
             except (GatevalError, OSError) as error:
                 self._recorded, self._unreadable = (), _sentence(error)
         return self._recorded
 
 
-def open_hearing(
-    scene: Scene,
-    trigger: Trigger,
-    policy: Policy,
-    numbers: Sequence[int],
-    head: str,
-    *,
-    group: bool,
-    complete: bool = True,
-    audit: Stored | None = None,
-) -> Hearing:
-    """Read the pull requests as they are now.
+def review_of(event: ActionEvent, policy: Policy, verdict: GateVerdict) -> LabelReview:
+    """Read the pull requests as they are now, where a label can matter.
 
-    Those that have moved on from the measured `head` have no say; nor has one that the token may
-    not read, which is a warning.
+    GitHub is asked only when the evals do not pass, or one of the gate's labels was there when the
+    run began. Pull requests that have moved on from the measured head have no say; nor has one that
+    the token may not read, which is a warning.
     """
-    pulls, warnings = [], []
+    resolved, pulls, warnings = event.resolved, [], []
+    numbers: tuple[int, ...] = ()
+    if event.binds and (event.labels or verdict is not GateVerdict.PASS):
+        seen = resolved.pull_request
+        numbers = resolved.group or ((seen.number,) if seen is not None else ())
     for number in numbers:
         try:
-            pulls.append(scene.forge.pull_request(number))
+            pulls.append(event.context.forge.pull_request(number))
         except ForgeError as error:
-            warnings.append(f"Labels do not count in this run. {error.message} {error.hint}")
-    if warnings or (not group and any(pull.head.sha != head for pull in pulls)):
-        pulls = []
-    said = [one.strip() for one in warnings]
-    return Hearing(scene, trigger, policy, tuple(pulls), group, complete, said, audit)
+            warnings.append(f"Labels do not count in this run. {error.sentence}")
+    moved = not resolved.group and any(pull.head.sha != event.target.head for pull in pulls)
+    return LabelReview(event, policy, () if warnings or moved else tuple(pulls), warnings)
 
 
-def note_verdict(hearing: Hearing, about: AuditEvent, kind: AuditKind) -> AuditEntry | None:
+def note_verdict(review: LabelReview, about: AuditEvent, kind: AuditKind) -> AuditEntry | None:
     """Record a verdict that no label changed; return its entry, None if git has none."""
-    ledger = hearing.ledger(about)
+    ledger = review.ledger(about)
     receipt = ledger.write(kind)
-    named = set(hearing.policy.audit.sinks)
-    hearing.warnings += [
+    named = set(review.policy.audit.sinks)
+    review.warnings += [
         f"The audit log is not complete. {one.problem} {one.hint}".strip()
         for one in receipt.deliveries
         if one.problem and one.sink in named
@@ -182,5 +168,5 @@ def _denied(ruling: Ruling) -> Ruling:
 
 def _sentence(error: GatevalError | OSError) -> str:
     if isinstance(error, GatevalError):
-        return f"{error.message} {error.hint}".strip()
+        return error.sentence
     return f"The audit log cannot be read: {error.strerror}."

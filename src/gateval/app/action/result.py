@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gateval.errors import GatevalError
 from gateval.publish.outcome import Publication, Sink
 
 
 @dataclass(frozen=True)
-class Ending:
+class ActionResult:
     """What the runner gets. `summary` is markdown for the job, `text` plain for the log.
 
     `error` is what stood in the way of a report, if anything did.
@@ -22,6 +22,10 @@ class Ending:
     text: str = ""
     warnings: tuple[str, ...] = ()
     error: GatevalError | None = None
+
+    def with_text(self, text: str) -> ActionResult:
+        """Return the same with another text for the log."""
+        return replace(self, text=text)
 
 
 def publication_outputs(publication: Publication) -> dict[str, str]:

@@ -6,26 +6,25 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 from gateval import __version__
-from gateval.adapters.clock import SystemClock
-from gateval.app.action.case import Case
-from gateval.app.action.scene import Scene
+from gateval.app.action.context import ActionContext
+from gateval.app.action.event import ActionEvent
 from gateval.domain.base import digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun
-from gateval.domain.forge.trigger import Labeled, PullRequestSubject, Trigger
+from gateval.domain.forge.trigger import Trigger
 from gateval.domain.history.record import HistoryRecord, outdated, overtaken, plan_digest, record_of
 from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
-from gateval.pipeline.history import Memory, read_memory, verdict_in
+from gateval.pipeline.history import StoredRecords, read_stored_records, verdict_in
 from gateval.ports.records import Stored
 from gateval.publish.check import newest_check
 from gateval.publish.history import store_verdict
 
 
-class Kept(NamedTuple):
+class StoredVerdict(NamedTuple):
     """A verdict that may be restated with the check run that shows it now, or why there is none."""
 
     record: HistoryRecord | None
@@ -33,35 +32,29 @@ class Kept(NamedTuple):
     why_not: str = ""
 
 
-def keep_verdict(case: Case, report: Report) -> str:
+def keep_verdict(event: ActionEvent, report: Report) -> str:
     """Store the verdict on a pull request's head; return a line for the log if that failed."""
-    if not case.binds or case.resolved.number is None or report.results.plan.nothing:
+    if not event.binds or event.resolved.number is None or report.results.plan.nothing:
         return ""
     record = record_of(
         report,
-        run=case.scene.run,
-        recorded_at=SystemClock().utc_now(),
-        started_at=case.target.stamp.started,
-        check=case.target.check_name,
-        inputs=inputs_digest(case),
+        run=event.context.run,
+        recorded_at=event.context.clock.utc_now(),
+        started_at=event.target.stamp.started,
+        check=event.target.check_name,
+        inputs=inputs_digest(event),
     )
     if record is None:
         return ""
     try:
-        with case.scene.open_records() as records:
+        with event.context.open_records() as records:
             store_verdict(records, record)
     except (GatevalError, OSError) as error:
         return f"\nThe verdict is not kept, so a label event runs the evals again. {_said(error)}\n"
     return ""
 
 
-def told_label(trigger: Trigger) -> Labeled | None:
-    """Return the label that this run was started by; None when it was something else."""
-    subject = trigger.subject
-    return subject.labeled if isinstance(subject, PullRequestSubject) else None
-
-
-class Recall:
+class StoredVerdicts:
     """Looks for a verdict to restate while the run finds out what it is about.
 
     A stored verdict is a cache that anybody who may push can write. It never becomes a pass: one
@@ -70,13 +63,13 @@ class Recall:
     do when somebody runs the job again, for that is how one asks for them.
     """
 
-    def __init__(self, scene: Scene, trigger: Trigger) -> None:
-        self._told = told_label(trigger)
-        whole = scene.inputs.step is ActionStep.ALL and trigger.trust.verified
-        self._reading: Future[Memory] | None = None
-        if self._told is not None and whole:
+    def __init__(self, context: ActionContext, trigger: Trigger) -> None:
+        self._label = trigger.label
+        whole = context.inputs.step is ActionStep.ALL and trigger.trust.verified
+        self._reading: Future[StoredRecords] | None = None
+        if self._label is not None and whole:
             aside = ThreadPoolExecutor(1)
-            self._reading = aside.submit(read_memory, scene.open_records)
+            self._reading = aside.submit(read_stored_records, context.open_records)
             aside.shutdown(wait=False)
 
     def audit(self) -> Stored | None:
@@ -86,52 +79,53 @@ class Recall:
             return None
         return reading.result().audit
 
-    def find(self, case: Case) -> Kept | None:
+    def find(self, event: ActionEvent) -> StoredVerdict | None:
         """Return what there is to restate, whatever would run now; None if it is not asked for."""
-        if self._reading is None or self._told is None:
+        if self._reading is None or self._label is None:
             return None
-        seen = case.resolved.pull_request
-        if case.scene.run.attempt > 1:
-            return Kept(None, why_not="somebody asked for another attempt")
-        if GateLabel.ACCEPT_BAR in {self._told.name, *(seen.labels if seen else ())}:
-            return Kept(None, why_not="what the label accept-bar-change accepts has to be measured")
+        if event.context.run.attempt > 1:
+            return StoredVerdict(None, why_not="somebody asked for another attempt")
+        if GateLabel.ACCEPT_BAR in {self._label.name, *event.labels}:
+            return StoredVerdict(
+                None, why_not="what the label accept-bar-change accepts has to be measured"
+            )
         try:
             history = self._reading.result().history
-            record = verdict_in(history, case.target.head, case.target.check_name)
+            record = verdict_in(history, event.target.head, event.target.check_name)
             if record is None:
-                return Kept(None, why_not="no verdict on this revision is stored")
-            check = newest_check(case.scene.forge, case.target)
+                return StoredVerdict(None, why_not="no verdict on this revision is stored")
+            check = newest_check(event.context.forge, event.target)
         except (GatevalError, OSError) as error:
-            return Kept(None, why_not=f"the stored verdict cannot be read: {_said(error)}")
+            return StoredVerdict(None, why_not=f"the stored verdict cannot be read: {_said(error)}")
         why = overtaken(record, check)
-        return Kept(None, why_not=why) if why else Kept(record, check)
+        return StoredVerdict(None, why_not=why) if why else StoredVerdict(record, check)
 
 
-def made_of_the_same(kept: Kept, case: Case, policy: Policy) -> bool:
+def same_inputs(stored: StoredVerdict, event: ActionEvent, policy: Policy) -> bool:
     """Whether a plan made now would be the record's: made from the same, by the same rules."""
-    record = kept.record
+    record = stored.record
     return record is not None and (record.inputs, record.policy, record.head) == (
-        inputs_digest(case),
+        inputs_digest(event),
         policy_digest(policy),
-        case.target.head,
+        event.target.head,
     )
 
 
-def fitting(kept: Kept | None, plan: Plan) -> Kept | None:
+def same_plan(stored: StoredVerdict | None, plan: Plan) -> StoredVerdict | None:
     """Return what was found if a plan made now is the record's, else why it is not."""
-    if kept is None or kept.record is None:
-        return kept
+    if stored is None or stored.record is None:
+        return stored
     head, policy = plan.head.commit or "", policy_digest(plan.policy)
-    why = outdated(kept.record, head=head, policy=policy, plan=plan_digest(plan))
-    return Kept(None, why_not=why) if why else kept
+    why = outdated(stored.record, head=head, policy=policy, plan=plan_digest(plan))
+    return StoredVerdict(None, why_not=why) if why else stored
 
 
-def inputs_digest(case: Case) -> str:
+def inputs_digest(event: ActionEvent) -> str:
     """Return the digest of all that a plan is made from: revisions, inputs, and this Gateval."""
-    revisions, scene = case.resolved.revisions, case.scene
+    revisions, context = event.resolved.revisions, event.context
     commits = [revisions.head.commit, revisions.base.commit, revisions.base_tip.commit]
-    agents, evals = list(scene.narrowing.agents), list(scene.narrowing.evals)
-    return digest([*commits, scene.inputs.config, [*agents], [*evals], __version__])
+    agents, evals = list(context.narrowing.agents), list(context.narrowing.evals)
+    return digest([*commits, context.inputs.config, [*agents], [*evals], __version__])
 
 
 def _said(error: Exception) -> str:

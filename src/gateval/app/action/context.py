@@ -30,6 +30,7 @@ from gateval.publish.target import CommentMode, Target
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
+    from gateval.ports.clock import Clock
     from gateval.ports.forge import Forge
     from gateval.ports.server import ServerRepository
 
@@ -38,7 +39,7 @@ PUBLIC_API = "https://api.github.com"
 
 
 @dataclass(frozen=True)
-class Scene:
+class ActionContext:
     """One run of the action: what it was asked for, and the world it works in."""
 
     inputs: ActionInputs
@@ -52,6 +53,12 @@ class Scene:
     run: AuditRun
     open_records: OpenRecords
     sinks: Sequence[AuditSink]
+    clock: Clock
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must be in nothing that this run writes."""
+        return (*self.settings.secrets, self.inputs.token)
 
     @property
     def run_url(self) -> str:
@@ -77,15 +84,16 @@ class Scene:
         )
 
 
-def build_scene(environ: Mapping[str, str]) -> Scene:
+def build_context(environ: Mapping[str, str]) -> ActionContext:
     """Read everything that the runner says. Raises `UsageError` that names what is wrong."""
+    clock = SystemClock()
     inputs = read_inputs(environ)
     settings = read_settings(environ)
     trigger = read_trigger(environ, _event_file(environ), pull_request=inputs.pull_request)
     workspace = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd())
     repository = open_repository(workspace, environ, trusted=True)
     remote = _remote(environ, inputs, trigger)
-    return Scene(
+    return ActionContext(
         inputs=inputs,
         settings=settings,
         trigger=trigger,
@@ -93,10 +101,11 @@ def build_scene(environ: Mapping[str, str]) -> Scene:
         server=repository.fetcher(remote),
         forge=build_forge(environ, inputs.token, trigger.repository),
         narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals),
-        stamp=_stamp(environ),
+        stamp=_stamp(environ, clock),
         run=_run(environ, trigger),
         open_records=lambda: repository.records(environ, remote=remote.url, token=remote.token),
         sinks=audit_sinks(environ),
+        clock=clock,
     )
 
 
@@ -158,9 +167,9 @@ def _server(environ: Mapping[str, str]) -> str:
     return server
 
 
-def _stamp(environ: Mapping[str, str]) -> Stamp:
+def _stamp(environ: Mapping[str, str], clock: Clock) -> Stamp:
     return Stamp(
-        started=SystemClock().utc_now(),
+        started=clock.utc_now(),
         run=_digits(environ.get("GITHUB_RUN_ID", "")),
         attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")),
     )

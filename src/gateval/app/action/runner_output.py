@@ -1,4 +1,4 @@
-"""What the runner hears from a run of the action: commands, outputs, state and summary.
+"""What the runner gets from a run of the action: commands, outputs, state and summary.
 
 Between `stop-commands` and its token nothing that is printed is a command, whatever else failed to
 keep a candidate's words out of the log.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from gateval.adapters.runner_files import RunnerFiles
-from gateval.app.action.ending import Ending
+from gateval.app.action.result import ActionResult
 from gateval.safe.workflow_commands import (
     error_command,
     mask_commands,
@@ -24,12 +24,12 @@ from gateval.safe.workflow_commands import (
 ON_RUNNER = "GITHUB_ACTIONS"
 
 
-class Voice:
-    """Speaks to the runner; elsewhere, the log is all there is."""
+class RunnerOutput:
+    """Writes commands and files for the runner; elsewhere, there is only the log."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._files = RunnerFiles(environ)
-        self._heard = environ.get(ON_RUNNER) == "true"
+        self._on_runner = environ.get(ON_RUNNER) == "true"
 
     @contextlib.contextmanager
     def guarded(self, secret: tuple[str, ...]) -> Iterator[None]:
@@ -46,23 +46,23 @@ class Voice:
         with contextlib.suppress(OSError):
             self._files.state(name, value)
 
-    def end(self, ending: Ending) -> None:
-        """Say how it ended. A summary that is too large or cannot be written is a warning."""
-        warnings = list(ending.warnings)
+    def finish(self, result: ActionResult) -> None:
+        """Say how the run ended. A summary that is too large or cannot be written is a warning."""
+        warnings = list(result.warnings)
         try:
-            for name, value in ending.outputs.items():
+            for name, value in result.outputs.items():
                 self._files.output(name, value)
-            if ending.summary and not self._files.summary(ending.summary):
+            if result.summary and not self._files.summary(result.summary):
                 warnings.append("The job summary was too large to be written.")
         except OSError as error:
             warnings.append(f"A file of the runner could not be written: {error.strerror}.")
         for warning in warnings:
             self._say(warning_command(warning), f"Warning: {warning}")
-        if ending.error is not None:
-            self._command(error_command(f"{ending.error.message} {ending.error.hint}".strip()))
+        if result.error is not None:
+            self._command(error_command(result.error.sentence))
 
     def _say(self, command: str, otherwise: str) -> None:
-        if self._heard:
+        if self._on_runner:
             self._command(command)
         else:
             from gateval.safe.sanitize import plain_line
@@ -70,7 +70,7 @@ class Voice:
             print(plain_line(otherwise, 1_000), file=sys.stderr)
 
     def _command(self, *commands: str) -> None:
-        if self._heard:
+        if self._on_runner:
             sys.stdout.flush()
             for command in commands:
                 print(command)
