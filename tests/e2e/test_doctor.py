@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.helpers.command import gateval
+from examples.demo import WITHOUT_RIGHTS, gate
+from tests.helpers.command import environment, gateval
 from tests.helpers.repo import Repo
 
 if TYPE_CHECKING:
@@ -137,9 +139,20 @@ def test_a_repository_that_cannot_be_one(repo: Repo) -> None:
 
 
 def test_it_says_what_holds_candidates_here(repo: Repo) -> None:
-    done = gateval(repo, "doctor", GATEVAL_CANDIDATE_USERS="none")
+    done = subprocess.run(
+        [*WITHOUT_RIGHTS, *gate(), "doctor"] if os.geteuid() == 0 else [*gate(), "doctor"],
+        cwd=repo.path,
+        env=environment(repo),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "same user as the gate" in done.stdout
     assert "not promised" in done.stdout
+    if os.geteuid() == 0:
+        refused = gateval(repo, "doctor", GATEVAL_CANDIDATE_USERS="none")
+        assert lines(refused)["isolation"] == "problem"
+        assert "the gate runs as root" in refused.stdout
     wrong = gateval(repo, "doctor", GATEVAL_CANDIDATE_USERS="some")
     assert lines(wrong)["isolation"] == "problem"
 

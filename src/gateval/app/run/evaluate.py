@@ -20,6 +20,7 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_of
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
@@ -84,7 +85,7 @@ def evaluate(
         started_at=started,
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
-        isolation=walls.text if walls else "",
+        isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
     )
     return Evaluation(results_of(plan, trials, info), interrupted)
 
@@ -105,10 +106,14 @@ class _Run:
 
 
 def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
-    """Return what will hold the candidates, and tell where that is less than it could be."""
+    """Return what will hold the candidates, and tell where that is less than it could be.
+
+    Raises `UsageError` where the policy asks for what nothing here can hold.
+    """
     if all(agent.runtime.type == MODEL_RUNTIME for agent in plan.agents):
         return None
     walls = walls_of(settings)
+    refuse_what_is_not_held(plan.policy.egress, walls)
     if walls.not_promised:
         listen(RunWarned(message=walls.not_promised))
     return walls
@@ -145,9 +150,6 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
     async with contextlib.AsyncExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(run.walls))
         starter: Starter = Groups()
-        if run.walls:
-            own = (run.repository.root, run.repository.git_folder, run.results)
-            starter = stack.enter_context(isolation(run.walls, settings, scratch, own))
         local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
         opened = Gateway(settings.upstreams, scripts, policy=policy)
@@ -156,7 +158,11 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         if run.walls:
             from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
 
-            door = await stack.enter_async_context(GatewayServer(gateway))
+            server = await stack.enter_async_context(GatewayServer(gateway))
+            ports = ports_allowed(plan.policy.egress, server.port)
+            own = (run.repository.root, run.repository.git_folder, run.results)
+            behind = isolation(run.walls, settings, scratch, own, ports=ports)
+            starter, door = stack.enter_context(behind), server
         context = RuntimeContext(
             run=run.name,
             calls=gateway,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, JsonValue, StringConstraints, model_validator
+from pydantic import Discriminator, Field, JsonValue, StringConstraints, Tag, model_validator
 
 from gateval.domain.base import Spec, digest
 
@@ -68,6 +68,29 @@ class AuditSinkName(StrEnum):
 
 
 EvalWeight = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
+
+
+class EgressPolicy(StrEnum):
+    """What candidates may connect to by TCP: everything, or the gateway of the models only."""
+
+    OPEN = "open"
+    GATEWAY = "gateway"
+
+
+Port = Annotated[int, Field(ge=1, le=65_535)]
+
+
+def _word_or_ports(value: object) -> str:
+    return "word" if isinstance(value, str) else "ports"
+
+
+Egress = Annotated[
+    Annotated[EgressPolicy, Tag("word")]
+    | Annotated[tuple[Port, ...], Field(min_length=1, max_length=1_000), Tag("ports")],
+    Discriminator(_word_or_ports),
+]
+"""Or the ports, of any address, that they may connect to beside the gateway's."""
+
 
 RoleName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 """A role in the repository as the forge names it; organisations have some of their own."""
@@ -143,6 +166,11 @@ class Policy(Spec):
     )
     candidate_env: tuple[str, ...] = Field(
         default=(), description="Names of the gate's variables that candidates may see."
+    )
+    egress: Egress = Field(
+        default=EgressPolicy.OPEN,
+        description="What candidates and their set-ups may connect to by TCP: everything (`open`), "
+        "the gateway of the models only (`gateway`), or these ports too.",
     )
     drafts: DraftPolicy = Field(
         default=DraftPolicy.EVALUATE,

@@ -90,6 +90,11 @@ class GatewayServer:
             await self._runner.cleanup()
             self._runner = None
 
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self._address.rpartition(":")[2])
+
     def open(self, side: Side, models: tuple[str, ...]) -> Session:
         """Return a new session; `models` is the Agent's list as `provider/model-id`."""
         session = Session(
