@@ -13,7 +13,7 @@ from gateval.app.action.progress import Progress
 from gateval.app.action.publish import publish_report
 from gateval.app.action.restate import restate
 from gateval.app.action.result import ActionResult, publication_outputs
-from gateval.app.action.stored_verdicts import StoredVerdicts, same_inputs, same_plan
+from gateval.app.action.stored_verdicts import StoredVerdicts, same_plan
 from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
@@ -24,7 +24,6 @@ from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
-from gateval.pipeline.rules import read_rules
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication
 from gateval.publish.target import Target
@@ -41,12 +40,6 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     if event.closed:
         return ActionResult(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
     stored = stored_verdicts.find(event)
-    if stored and stored.record and not resolved.draft:
-        base_tip = resolved.revisions.base_tip
-        rules, _ = read_rules(context.repository, base_tip, context.inputs.config)
-        if same_inputs(stored, event, rules.policy):
-            return restate(event, rules.policy, stored.record, stored.check)
-
     plan = _plan(event)
     event = replace(event, target=progress.about(_target(context, trigger, resolved, plan)))
     if context.inputs.step is ActionStep.PLAN:
