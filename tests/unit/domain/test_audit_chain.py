@@ -350,6 +350,9 @@ def test_the_hash_can_be_computed_with_the_standard_library_alone() -> None:
         said = entry.pop("hash")
         text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
         assert hashlib.sha256(text.encode()).hexdigest() == said
+        body = {key: entry[key] for key in entry if key not in ("id", "number", "previous")}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() == entry["id"]
 
 
 def test_an_entry_names_at_most_fifty_evals_and_bars() -> None:

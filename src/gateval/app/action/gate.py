@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from gateval.app.action.claims import confirmed_trigger
@@ -39,8 +40,10 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     event = ActionEvent(context, trigger, resolved, target, stored_verdicts.audit())
     if event.closed:
         return ActionResult(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
-    stored = stored_verdicts.find(event)
-    plan = _plan(event)
+    with ThreadPoolExecutor(1) as aside:  # GitHub is asked while git is read
+        looking = aside.submit(stored_verdicts.find, event)
+        plan = _plan(event)
+        stored = looking.result()
     event = replace(event, target=progress.about(_target(context, trigger, resolved, plan)))
     if context.inputs.step is ActionStep.PLAN:
         return store_plan_only(event, plan)
