@@ -175,10 +175,13 @@ def test_a_key_that_ci_does_not_hand_on(repo: Repo) -> None:
     assert "secrets.OPENAI_API_KEY" in done.stdout
 
 
-def ask(repo: Repo, github: GitHubServer, token: str) -> subprocess.CompletedProcess[str]:
+def ask(
+    repo: Repo, github: GitHubServer, token: str, *options: str, command: str = "doctor"
+) -> subprocess.CompletedProcess[str]:
     return gateval(
         repo,
-        "doctor",
+        command,
+        *options,
         GITHUB_REPOSITORY="acme/shop",
         GITHUB_TOKEN=token,
         GITHUB_API_URL=github.api_url,
@@ -231,3 +234,34 @@ def test_a_repository_that_is_not_there_and_a_name_that_cannot_be_one(
     wrong = gateval(repo, "doctor", "--repository", "../x", GITHUB_TOKEN=SECRET)
     assert "cannot be asked about" in wrong.stdout
     assert SECRET not in wrong.stdout + wrong.stderr
+
+
+def test_the_gates_labels_on_github(repo: Repo, github_server: GitHubServer) -> None:
+    there = github_server.world.repository("acme/shop")
+    token = github_server.world.workflow_token(
+        there, contents="read", pull_requests="write", checks="write"
+    )
+    done = ask(repo, github_server, token)
+    seen = "acme/shop has no label force-eval-bypass and no label accept-bar-change."
+    assert seen in done.stdout
+    assert "gh label create force-eval-bypass --repo acme/shop --color" in done.stdout
+    there.label("Force-Eval-Bypass")
+    assert "has no label accept-bar-change." in ask(repo, github_server, token).stdout
+    started = ask(repo, github_server, token, command="init").stdout
+    assert "gh label create accept-bar-change --color" in started
+    assert "create force-eval-bypass" not in started
+
+    fixed = ask(repo, github_server, token, "--fix").stdout
+    assert "force-eval-bypass and accept-bar-change (accept-bar-change made now)." in fixed
+    assert set(there.labels) == {"force-eval-bypass", "accept-bar-change"}
+    assert there.labels["accept-bar-change"].description
+    assert "made now" not in ask(repo, github_server, token, "--fix").stdout
+    assert "gh label create" not in ask(repo, github_server, token, command="init").stdout
+
+
+def test_a_token_that_may_make_no_labels(repo: Repo, github_server: GitHubServer) -> None:
+    there = github_server.world.repository("acme/shop")
+    token = github_server.world.workflow_token(there, contents="read", pull_requests="read")
+    done = ask(repo, github_server, token, "--fix")
+    assert "unknown  labels" in done.stdout
+    assert "make the label force-eval-bypass: it lacks the permission" in done.stdout

@@ -44,9 +44,12 @@ WORKFLOW_LIMIT = 1_000_000
 """Bytes of a workflow that is looked at."""
 
 
-def examine(environ: Mapping[str, str], *, repository: str | None) -> int:
-    """Print all findings; return 1 if one is a problem, else 0."""
-    findings = list(_findings(environ, repository))
+def examine(environ: Mapping[str, str], *, repository: str | None, fix: bool = False) -> int:
+    """Print all findings; return 1 if one is a problem, else 0.
+
+    With `fix`, labels that are missing on GitHub are made.
+    """
+    findings = list(_findings(environ, repository, fix=fix))
     width = max(len(finding.topic) for finding in findings)
     columns = screen_of(sys.stdout, environ).width if sys.stdout.isatty() else None
     for finding in findings:
@@ -66,7 +69,7 @@ def _line(finding: Finding, width: int, columns: int | None) -> str:
     return head + f"\n{' ' * len(head)}".join(said)
 
 
-def _findings(environ: Mapping[str, str], name: str | None) -> Iterator[Finding]:
+def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Iterator[Finding]:
     python = platform.python_version()
     yield Finding(Health.OK, "gateval", f"{__version__}, on Python {python}.")
     opened, problem = _tried("repository", lambda: open_repository(Path.cwd(), environ))
@@ -87,7 +90,7 @@ def _findings(environ: Mapping[str, str], name: str | None) -> Iterator[Finding]
     yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
     from gateval.app.doctor.github import github_findings
 
-    yield from github_findings(environ, name, facts.origin, jobs)
+    yield from github_findings(environ, name, facts.origin, jobs, fix=fix)
 
 
 def _tried(
