@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gateval.candidates.isolation.engines import open_engines, refusal
 from gateval.candidates.isolation.keeper import Keeper
 from gateval.candidates.isolation.places import (
     SHARED,
@@ -24,6 +25,7 @@ from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import MIB
 from gateval.candidates.process.started import Starter
+from gateval.errors import EvaluationError
 from gateval.settings import Settings
 
 
@@ -31,9 +33,14 @@ def walls_of(settings: Settings) -> Walls:
     """Return what will hold candidates here.
 
     This process can be looked into no more, and becomes the parent of what a killed supervisor
-    leaves behind.
+    leaves behind. Raises `EvaluationError` where they must not be started on a runner's machine.
     """
-    walls = build_walls(look_around(), settings.wishes)
+    system = look_around()
+    walls = build_walls(system, settings.wishes)
+    if settings.runner_folder:
+        refused = refusal(walls, open_engines(settings.environ, system.user))
+        if refused:
+            raise EvaluationError(refused[0], hint=refused[1])
     if walls.supervised:
         from gateval.candidates.isolation.supervisor import kernel
 
