@@ -80,6 +80,7 @@ async function make(folder) {
     const filter = (file) => path.basename(file) !== '__pycache__'
     fs.cpSync(SOURCE, path.join(packages, 'gateval'), { recursive: true, filter })
     await run(python(fresh), ['-I', '-m', 'compileall', '-q', packages])
+    fs.rmSync(path.join(fresh, '.lock'), { force: true }) // uv's, which everybody may write
     if (!fs.existsSync(python(folder))) fs.rmSync(folder, { recursive: true, force: true })
     try {
       fs.renameSync(fresh, folder)

@@ -1,6 +1,6 @@
 """`action.yml` again, with the same inputs and outputs and another way to run.
 
-One copy is built from source, one runs on the runner itself, one is a sample for images of one's own.
+One is built from source, one runs on the runner itself, one is a sample for an image of one's own.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ COPIES = (
     ),
     Copy(
         ROOT / "examples/images/action.yml",
-        "# The action with an image of your own, made from the gate's as in the folders beside this. Put it\n"
-        "# into your repository as .github/actions/gateval/action.yml, name your image in it, by digest,\n"
-        "# and use it: uses: ./.github/actions/gateval\n",
+        "# The action with an image of your own, made from the gate's as in the folders beside\n"
+        "# this. Put it into your repository as .github/actions/gateval/action.yml, name your\n"
+        "# image in it, by digest, and use it: uses: ./.github/actions/gateval\n",
         "Gateval (image of our own)",
         image=_OWN,
     ),

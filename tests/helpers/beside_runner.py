@@ -47,6 +47,11 @@ def node() -> Path:
     return Path(program).resolve()
 
 
+def _program(place: Path, text: str) -> None:
+    place.write_text(text)
+    place.chmod(0o755)
+
+
 class Runner:
     """One runner below `folder`, which every user can reach. `user` owns it: None for our own.
 
@@ -74,6 +79,9 @@ class Runner:
         shutil.copy(ROOT / "requirements/run.lock", self.action / "requirements")
         (self.home / ".credentials").write_text("secret")
         (self.home / ".credentials").chmod(0o600)
+        _program(
+            self.tools / "sudo", "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n"
+        )
         self.give(self.home)
 
     @property
@@ -87,19 +95,21 @@ class Runner:
             subprocess.run(["chown", "-hR", f"{self.user}:{self.user}", folder], check=True)
 
     def allow_sudo(self) -> None:
-        """Let the runner's user be root without a password."""
-        assert self.user is not None, "the machine's own `sudo` decides"
+        """Let the runner's user be root without a password; if it is ours, as this machine does."""
+        (self.tools / "sudo").unlink()
+        if self.user is None:
+            return
         setpriv = self.tools / "setpriv"
         shutil.copy("/usr/bin/setpriv", setpriv)
         os.chown(setpriv, 0, self.user)
         setpriv.chmod(0o4750)
         self.sudo_log.write_text("")
         self.sudo_log.chmod(0o666)
-        sudo = self.tools / "sudo"
-        sudo.write_text(_SUDO.format(log=self.sudo_log, setpriv=setpriv))
-        sudo.chmod(0o755)
+        _program(self.tools / "sudo", _SUDO.format(log=self.sudo_log, setpriv=setpriv))
 
-    def environ(self, job: Job, inputs: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+    def environ(
+        self, job: Job, inputs: Mapping[str, str], extra: Mapping[str, str]
+    ) -> dict[str, str]:
         """The environment of a step."""
         temporary = job.folder / "tmp"
         temporary.mkdir(exist_ok=True)
@@ -123,17 +133,17 @@ class Runner:
             (job.folder / "file_commands" / name).touch()  # the runner does
         self.give(job.folder)
         runs = yaml.safe_load((self.action / "runner/action.yml").read_text())["runs"]
-        group = {} if self.user is None else {"group": self.user, "extra_groups": ()}
         return subprocess.Popen(
             [self.home / "externals/node24/bin/node", self.action / "runner" / runs[entry]],
             cwd=job.workspace,
             env=environ,
             user=self.user,
+            group=self.user,
+            extra_groups=None if self.user is None else (),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            **group,  # type: ignore[arg-type]
         )
 
     def run_main(self, job: Job, *, inputs: Mapping[str, str] = {}, **extra: str) -> Ended:
@@ -144,4 +154,4 @@ class Runner:
         """Run the entry after the job, with the state that the step kept."""
         state = read_entries(job.folder / "file_commands/state")
         kept = {f"STATE_{name}": value for name, value in state.items()}
-        return job.end(self.start(job, "post", **kept))
+        return job.end(self.start(job, "post", inputs={}, **kept))

@@ -28,8 +28,7 @@ def trusted(ordinary: Runner) -> Iterator[Runner]:
     """
     with open_folder() as folder:
         runner = Runner(folder, ordinary.user, ordinary.tool_cache)
-        if ordinary.user is not None:
-            runner.allow_sudo()
+        runner.allow_sudo()
         yield runner
 
 
@@ -107,7 +106,7 @@ def test_an_open_container_engine_and_no_other_user_is_refused(
     pull = shop.change()
     job = shop.on_pull(pull)
     environ = {"DOCKER_HOST": f"unix://{engine}", "GATEVAL_CANDIDATE_USERS": "none"}
-    ended = ordinary.run_main(job, **environ)
+    ended = ordinary.run_main(job, inputs={}, **environ)
     assert ended.code == 3, ended.log
     assert f"the container engine at {engine}, which makes them root" in ended.errors
     assert "`sudo` without a password" in ended.errors
@@ -115,4 +114,4 @@ def test_an_open_container_engine_and_no_other_user_is_refused(
     assert ordinary.run_post(job).code == 0
     if os.geteuid() == 0:
         engine.chmod(0o600)
-        assert ordinary.run_main(shop.on_pull(pull), **environ).code == 0
+        assert ordinary.run_main(shop.on_pull(pull), inputs={}, **environ).code == 0

@@ -20,9 +20,7 @@ def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def wait_for_agent(
-    shop: ProgramShop, pull: Pull, run: subprocess.Popen[str], folder: Path
-) -> None:
+def wait_for_agent(shop: ProgramShop, pull: Pull, run: subprocess.Popen[str], folder: Path) -> None:
     """Wait until the check run is in progress and an Agent runs whose files lie below `folder`."""
 
     def runs() -> bool:

@@ -31,8 +31,11 @@ jobs:
   one: {name: Evals, env: {B: x}, steps: [{uses: docker://ghcr.io/gateval/gateval:v1}]}
   two: {permissions: {}, steps: [{uses: gateval/gateval@abc}]}
   three: {steps: [{uses: other/gateval@v1}, {run: gateval/gateval@v1}]}
+  four: {steps: [{uses: gateval/gateval/runner@v1}, {uses: gateval/gateval/runners@v1}]}
+  five: {steps: [{uses: ./.github/actions/gateval}]}
 """
-    one, two = gate_jobs(PATH, text)
+    one, two, four, five = gate_jobs(PATH, text)
+    assert (four.check, five.check) == ("four", "five")
     assert (one.check, one.permissions) == ("Evals", "read-all")
     assert one.variables == {"A_API_KEY", "B"}
     assert (two.check, two.permissions) == ("two", {})

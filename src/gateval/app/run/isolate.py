@@ -25,7 +25,6 @@ from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import MIB
 from gateval.candidates.process.started import Starter
-from gateval.errors import EvaluationError
 from gateval.settings import Settings
 
 
@@ -39,8 +38,8 @@ def walls_of(settings: Settings) -> Walls:
     walls = build_walls(system, settings.wishes)
     if settings.runner_folder:
         refused = refusal(walls, open_engines(settings.environ, system.user))
-        if refused:
-            raise EvaluationError(refused[0], hint=refused[1])
+        if refused is not None:
+            raise refused
     if walls.supervised:
         from gateval.candidates.isolation.supervisor import kernel
 

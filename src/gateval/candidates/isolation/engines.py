@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from pathlib import Path
 
 from gateval.candidates.isolation.walls import Walls
+from gateval.errors import EvaluationError
 
 _SYSTEM = (
     "/run/docker.sock",
@@ -23,7 +25,11 @@ _SYSTEM = (
     "/var/lib/incus/unix.socket",
 )
 _OF_A_USER = ("docker.sock", "podman/podman.sock", "containerd-rootless/api.sock")
-_IN_A_HOME = (".docker/run/docker.sock", ".docker/desktop/docker.sock", ".colima/default/docker.sock")
+_IN_A_HOME = (
+    ".docker/run/docker.sock",
+    ".docker/desktop/docker.sock",
+    ".colima/default/docker.sock",
+)
 _VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 
 
@@ -43,31 +49,31 @@ def open_engines(environ: Mapping[str, str], user: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.realpath(place) for place in places if _opens(place)))
 
 
-def refusal(walls: Walls, engines: tuple[str, ...]) -> tuple[str, str] | None:
-    """Say why candidates must not be started beside the keys of a runner, and what would help.
+def refusal(walls: Walls, engines: tuple[str, ...]) -> EvaluationError | None:
+    """Return why candidates must not be started beside the keys of a runner.
 
     None where they may: on Linux with users of their own; or with the gate's user, a fence around
     files and no container engine in reach.
     """
     if not walls.supervised:
-        return (
+        return EvaluationError(
             "Candidates cannot be held on this system, so the action measures nothing on it.",
-            "Run the job on Linux. Here, `gateval validate`, `gateval plan` and `gateval check` "
-            "work on the command line, and the action with `step: plan` or `step: publish`.",
+            hint="Run the job on Linux. Here, `gateval validate`, `plan` and `check` work on the command "
+            "line, and the action with `step: plan` or `step: publish`.",
         )
     if walls.users:
         return None
     if engines:
-        return (
+        return EvaluationError(
             "Candidates would run as the gate's own user, and that user may open the container "
             f"engine at {engines[0]}, which makes them root.",
-            f"{_OWN_USERS}, take the user out of the engine's group, or use the action's image.",
+            hint=f"{_OWN_USERS}, leave the engine's group, or use the action's image.",
         )
     if not walls.landlock:
-        return (
+        return EvaluationError(
             "Candidates would run as the gate's own user with no fence around files, so they could "
             "read the keys of the job.",
-            f"{_OWN_USERS}, use a kernel with Landlock (Linux 5.13), or use the action's image.",
+            hint=f"{_OWN_USERS}, use Linux 5.13 or later, or use the action's image.",
         )
     return None
 
@@ -77,6 +83,6 @@ _OWN_USERS = "Let the runner's user use `sudo` without a password, so that candi
 
 def _opens(place: str) -> bool:
     try:
-        return stat.S_ISSOCK(os.stat(place).st_mode) and os.access(place, os.W_OK)
+        return stat.S_ISSOCK(Path(place).stat().st_mode) and os.access(place, os.W_OK)
     except (OSError, ValueError):
         return False

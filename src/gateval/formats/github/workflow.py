@@ -14,7 +14,8 @@ from gateval.formats.yaml.reader import read_documents
 FOLDER = ".github/workflows/"
 
 _OURS = re.compile(
-    r"(?:docker://ghcr\.io/)?gateval/gateval(?:[@:].*)?|\./\.github/actions/from-source"
+    r"(?:docker://ghcr\.io/)?gateval/gateval(?:/runner)?(?:[@:].*)?"
+    r"|\./\.github/actions/(?:from-source|gateval)"
 )
 
 
