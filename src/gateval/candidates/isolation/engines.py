@@ -58,8 +58,8 @@ def refusal(walls: Walls, engines: tuple[str, ...]) -> EvaluationError | None:
     if not walls.supervised:
         return EvaluationError(
             "Candidates cannot be held on this system, so the action measures nothing on it.",
-            hint="Run the job on Linux. Here, `gateval validate`, `plan` and `check` work on the command "
-            "line, and the action with `step: plan` or `step: publish`.",
+            hint="Run the job on Linux. Here, the command line has `validate`, `plan` and `check`, "
+            "and the action `step: plan` and `step: publish`.",
         )
     if walls.users:
         return None
