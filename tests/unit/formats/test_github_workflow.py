@@ -22,6 +22,16 @@ def test_the_samples_are_understood() -> None:
     assert own.events == {"pull_request", "merge_group"}
 
 
+@pytest.mark.parametrize(
+    ("token", "own"),
+    [("steps.app.outputs.token", True), ("github.token", False), ("secrets.GITHUB_TOKEN", False)],
+)
+def test_whose_token_a_step_has(token: str, *, own: bool) -> None:
+    text = f"jobs: {{a: {{steps: [{{uses: gateval/gateval@v1, with: {{token: '${{{{ {token} }}}}'}}}}]}}}}"
+    (job,) = gate_jobs(PATH, text.encode())
+    assert job.own_token is own
+
+
 def test_names_events_and_permissions_in_other_forms() -> None:
     text = b"""
 on: [push, pull_request]

@@ -18,6 +18,9 @@ _OURS = re.compile(
     r"|\./\.github/actions/(?:from-source|gateval)"
 )
 
+_JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE)
+"""How a workflow names the token that GitHub gives each job."""
+
 
 def is_workflow(path: str) -> bool:
     """Whether GitHub takes this tracked file for a workflow."""
@@ -72,6 +75,7 @@ def _job(
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
         types=_types(workflow.get("on")),
+        own_token="token" in given_inputs and not _JOBS.search(str(given_inputs["token"])),
     )
 
 
