@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gateval.candidates.isolation.engines import open_engines, refusal
 from gateval.candidates.isolation.keeper import Keeper
 from gateval.candidates.isolation.places import (
     SHARED,
@@ -32,9 +33,14 @@ def walls_of(settings: Settings) -> Walls:
     """Return what will hold candidates here.
 
     This process can be looked into no more, and becomes the parent of what a killed supervisor
-    leaves behind.
+    leaves behind. Raises `EvaluationError` where they must not be started on a runner's machine.
     """
-    walls = build_walls(look_around(), settings.wishes)
+    system = look_around()
+    walls = build_walls(system, settings.wishes)
+    if settings.runner_folder:
+        refused = refusal(walls, open_engines(settings.environ, system.user))
+        if refused is not None:
+            raise refused
     if walls.supervised:
         from gateval.candidates.isolation.supervisor import kernel
 

@@ -22,7 +22,10 @@ RUNNER_FILES = (
 )
 """Variables that name files of the runner; the folders they lie in are hidden."""
 
-RUNNER_FOLDERS = ("GITHUB_WORKSPACE", "RUNNER_TEMP", "HOME")
+RUNNER_FOLDER = "GATEVAL_ON_RUNNER"
+"""Set by the action that runs beside the runner: the runner's own folder, `/` if it is unknown."""
+
+RUNNER_FOLDERS = ("GITHUB_WORKSPACE", "RUNNER_TEMP", "HOME", RUNNER_FOLDER)
 
 ALWAYS_HIDDEN = ("/github", "/run/user", "/var/run/docker.sock", "/run/containerd", "/run/podman")
 

@@ -18,7 +18,8 @@ class GateJob(NamedTuple):
     `permissions` is None where neither job nor workflow says any: the repository's default counts.
     `step` is the input of this name, `inputs` the names of all that the gate's step gets in `with`,
     `variables` the names that it gets from `env`. `types` are those of `pull_request`, empty where
-    GitHub's default counts, which knows no labels.
+    GitHub's default counts, which knows no labels. `own_token` says that the step has another token
+    than the job's, an App's for instance; what that may do no workflow says.
     """
 
     path: str
@@ -29,6 +30,7 @@ class GateJob(NamedTuple):
     step: str = "all"
     inputs: tuple[str, ...] = ()
     types: frozenset[str] = frozenset()
+    own_token: bool = False
 
     @property
     def publishes(self) -> bool:
@@ -42,7 +44,11 @@ LABELING = ("labeled", "unlabeled")
 
 def records(job: GateJob) -> bool | None:
     """Say whether a job's token may write audit log and verdicts; None where nobody says."""
-    return None if job.permissions is None else _level(job.permissions, "contents") == "write"
+    return (
+        None
+        if job.permissions is None or job.own_token
+        else _level(job.permissions, "contents") == "write"
+    )
 
 
 def lacking(job: GateJob) -> tuple[str, ...]:

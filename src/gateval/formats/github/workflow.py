@@ -14,8 +14,12 @@ from gateval.formats.yaml.reader import read_documents
 FOLDER = ".github/workflows/"
 
 _OURS = re.compile(
-    r"(?:docker://ghcr\.io/)?gateval/gateval(?:[@:].*)?|\./\.github/actions/from-source"
+    r"(?:docker://ghcr\.io/)?gateval/gateval(?:/runner)?(?:[@:].*)?"
+    r"|\./\.github/actions/(?:from-source|gateval)"
 )
+
+_JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE)
+"""How a workflow names the token that GitHub gives each job."""
 
 
 def is_workflow(path: str) -> bool:
@@ -71,6 +75,7 @@ def _job(
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
         types=_types(workflow.get("on")),
+        own_token="token" in given_inputs and not _JOBS.search(str(given_inputs["token"])),
     )
 
 

@@ -50,13 +50,13 @@ def test_what_belongs_to_the_runner_is_hidden(tmp_path: Path) -> None:
         "GITHUB_OUTPUT": f"{tmp_path}/commands/output_1",
         "GITHUB_EVENT_PATH": f"{tmp_path}/workflow/event.json",
         "HOME": f"{tmp_path}/home",
+        "GATEVAL_ON_RUNNER": f"{tmp_path}/runner",
         "DOCKER_HOST": f"unix://{tmp_path}/engine.sock",
     }
     hidden = hidden_places(environ, [])
     real = os.path.realpath(tmp_path)
-    assert {f"{real}/{name}" for name in ("w", "commands", "workflow", "home", "engine.sock")} <= (
-        hidden
-    )
+    names = ("w", "commands", "workflow", "home", "engine.sock", "runner")
+    assert {f"{real}/{name}" for name in names} <= hidden
     assert os.path.realpath("/var/run/docker.sock") in hidden
     assert "/" not in hidden_places({"HOME": "/"}, [])
 
