@@ -64,6 +64,7 @@ class Conversation:
             Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
         )
         calls = [(call, *_usable(call)) for call in reply.tool_calls]
+        offered = {definition.name for definition in self._tools}
         for call, arguments, raw in calls:
             self._builder.add(
                 StepKind.TOOL_CALL,
@@ -72,6 +73,7 @@ class Conversation:
                 arguments=arguments,
                 call_id=call.id,
                 cost=cost,
+                refused=call.name not in offered,
             )
         for call, arguments, raw in calls:
             self._give(call, self._result(call.name, arguments, raw))

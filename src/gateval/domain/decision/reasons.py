@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
+from gateval.domain.decision.evidence import evidence_reasons
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -33,7 +35,10 @@ def all_reasons(
     trials = group_trials(results.trials)
     for compared in comparison.evals:
         planned = results.plan.eval(compared.eval)
-        found = _reasons_of(planned, compared, trials, policy)
+        found = chain(
+            _reasons_of(planned, compared, trials, policy),
+            evidence_reasons(results.plan, planned, trials),
+        )
         yield from found if planned.bar is None else _bar_reasons(results.plan, compared, found)
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)

@@ -61,7 +61,8 @@ class Assessment(Value):
 
     `index` is the assertion's position in the fixture, from 0. `score` in [0, 1], None for an
     error. `reason` is one sentence: what was expected and what was seen. `steps` are the numbers
-    of the trace steps it rests on. `cause` is set for an error only.
+    of the trace steps it rests on. `claimed` says that it rests on a trace or usage that only the
+    candidate reports. `cause` is set for an error only.
     """
 
     index: int = Field(default=0, ge=0)
@@ -70,6 +71,7 @@ class Assessment(Value):
     score: float | None = Field(default=None, ge=0, le=1)
     reason: str
     steps: tuple[int, ...] = ()
+    claimed: bool = False
     cause: Cause | None = None
     verdict: Verdict | None = None
 

@@ -33,6 +33,8 @@ _BLOCKED = {
     ReasonCode.BELOW_THRESHOLD: "below threshold",
     ReasonCode.LOWERED_BAR: "bar not met",
     ReasonCode.MISSING_TRIALS: "not complete",
+    ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
+    ReasonCode.STAND_IN: "answered by a stand-in",
 }
 
 _NO_SCORE = {
