@@ -58,7 +58,7 @@ class Door:
     closed: int = 0
     stray: int = 0
 
-    def open(self, side: Side, models: tuple[str, ...]) -> Door:
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> Door:
         self.opened.append((side, models))
         return self
 

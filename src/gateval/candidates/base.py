@@ -74,8 +74,11 @@ class ModelSession(Protocol):
 class ModelDoor(Protocol):
     """The door through which candidates call models."""
 
-    def open(self, side: Side, models: tuple[str, ...]) -> ModelSession:
-        """Open it for one instance. `side` says whose scripted models answer."""
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> ModelSession:
+        """Open it for one instance, which may ask `models` and `uses`; any, if both are empty.
+
+        `side` says whose scripted models answer.
+        """
 
 
 @dataclass(frozen=True)

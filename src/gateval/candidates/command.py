@@ -53,7 +53,8 @@ class CommandRuntime(Runtime):
             grace_seconds=self.context.timeouts.grace_seconds,
         )
         door = self.context.door
-        session = door.open(self.agent.side, self.agent.models) if door else None
+        agent = self.agent
+        session = door.open(agent.side, agent.models, agent.uses) if door else None
         trouble = recorded = None
         if session:
             session.begin()

@@ -154,9 +154,11 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if run.walls:
+            from gateval.gateway.local.limits import CallLimits
             from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
 
-            door = await stack.enter_async_context(GatewayServer(gateway))
+            limits = CallLimits.under(plan.policy.gateway)
+            door = await stack.enter_async_context(GatewayServer(gateway, limits))
         context = RuntimeContext(
             run=run.name,
             calls=gateway,

@@ -17,6 +17,7 @@ from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.faults import http_status, sentence, status_error, unreadable
 from gateval.gateway.upstream.http_client import HttpResponse, OpenStream
 from gateval.ports.model_calls import ModelCallError
+from gateval.wire import account
 from gateval.wire.base import WireError, WireFormat
 from gateval.wire.json_text import read_object, write_json
 from gateval.wire.registry import WIRE_FORMATS
@@ -79,7 +80,13 @@ class CandidateCall:
             self._fields = read_object(body)
             self._asked = self._wire.decode_request(body)
             self._whole = self._trial.stored.whole(self._asked)
-            model = route(self._asked.model, self._session.models, self._name)
+            limits, named = self._session.limits, (*self._session.models, *self._session.uses)
+            model = route(self._asked.model, named, self._name)
+            refused = account.refusal(
+                body, self._fields, allow=limits.allow, max_tokens=limits.max_tokens
+            )
+            if refused or (refused := self._session.refusal(model)):
+                return self._refused(sentence(refused))
             with self._timer.waiting():
                 return await self._pass_on(model, self._whole)
         except WireError as error:
@@ -89,6 +96,10 @@ class CandidateCall:
         except ModelCallError as error:
             self._trial.failed(self._whole, error)
             return error_reply(self._wire, http_status(error), error.message)
+
+    def _refused(self, message: str) -> Reply:
+        self._trial.failed(self._whole, message)
+        return error_reply(self._wire, 403, message)
 
     async def _pass_on(self, model: str, whole: ModelRequest) -> Reply | Stream:
         """Ask `model` with the candidate's own body if it speaks this format, else through the

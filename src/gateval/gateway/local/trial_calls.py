@@ -11,7 +11,7 @@ from typing import Any
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Cause
-from gateval.gateway.local.limits import CallLimits
+from gateval.gateway.local.limits import CallLimits, RunTotals
 from gateval.gateway.local.stored_replies import StoredReplies
 from gateval.gateway.local.trace_recorder import TraceRecorder
 from gateval.gateway.upstream.retry import Tries
@@ -53,10 +53,12 @@ class CallTimer:
 class TrialCalls:
     """Made by `Session.begin`, and done with at `Session.end`.
 
-    `stored` are the replies that a later request may continue.
+    `stored` are the replies that a later request may continue. `totals` are those of the run.
     """
 
-    def __init__(self, limits: CallLimits) -> None:
+    def __init__(self, limits: CallLimits, totals: RunTotals | None = None) -> None:
+        self._totals = totals or RunTotals()
+        self._run_is_over = ""
         self.stored = StoredReplies()
         self._recorder = TraceRecorder()
         self._limits = limits
@@ -70,7 +72,11 @@ class TrialCalls:
 
     def refusal(self) -> str:
         """Count a call, and return why it is not admitted: the empty string if it is."""
+        self._run_is_over = self._totals.refusal(self._limits)
+        if self._run_is_over:
+            return self._run_is_over
         self._calls += 1
+        self._totals.calls += 1
         if self._calls > self._limits.calls:
             return f"A trial may make {self._limits.calls} model calls, and this one made them."
         if self._tokens >= self._limits.tokens:
@@ -100,7 +106,9 @@ class TrialCalls:
     def replied(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Record that `model` (`provider/model-id`) answered `request`, which is whole."""
         self._trouble = None
-        self._tokens += (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        tokens = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        self._tokens += tokens
+        self._totals.tokens += tokens
         self._recorder.reply(model, request, reply)
 
     def failed(self, request: ModelRequest | None, error: ModelCallError | str) -> None:
@@ -125,9 +133,12 @@ class TrialCalls:
     def trouble(self, limit: float) -> ModelTrouble | None:
         """Return why the models were out of reach when the candidate ended, or None.
 
-        That is how the latest call failed, or that a call waited for more than half of the trial's
-        `limit` (seconds) until the candidate was gone. Ask before `end`.
+        That is how the latest call failed, that the run may make no more, or that a call waited
+        for more than half of the trial's `limit` (seconds) until the candidate was gone. Ask
+        before `end`.
         """
+        if self._run_is_over:  # others used it up as well
+            return ModelTrouble(Cause.GATE, self._run_is_over)
         waits = ((waited.seconds, waited.tries.failure) for waited in self._running.values())
         seconds, failure = max([self._cut, *waits])
         if seconds > limit / 2:

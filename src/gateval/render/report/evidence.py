@@ -21,7 +21,7 @@ _SOURCES = {
 def doubts_on_evidence(report: Report) -> Sequence[str]:
     """Return what a reader has to know before the numbers, as sentences."""
     reasons = [one.text for one in report.decision.reasons if one.code in EVIDENCE_CODES]
-    return [*dict.fromkeys(reasons), *_no_calls(report), *_claims(report)]
+    return [*dict.fromkeys(reasons), *_no_calls(report), *_claims(report), *_any_model(report)]
 
 
 def trace_sources(report: Report) -> Sequence[str]:
@@ -61,6 +61,19 @@ def _claims(report: Report) -> Iterator[str]:
             yield (
                 f"What {agent} did in {count(claimed, 'trial')} on head is claimed by the "
                 "candidate itself; the gate did not see it."
+            )
+
+
+def _any_model(report: Report) -> Iterator[str]:
+    """A program that calls models, and names none: it may ask whatever the gate has keys for."""
+    plan = report.results.plan
+    for agent, sides in _by_agent(report).items():
+        asked = {name for t in sides[Side.HEAD] if t.trace for name in t.trace.models}
+        defined = plan.agent(agent, Side.HEAD)
+        if asked and defined is not None and not (defined.models or defined.uses):
+            yield (
+                f"{agent} names no model in its manifest, so it may ask for any. It asked for "
+                f"{listing(sorted(asked), 4)}; name them in `spec.models` or `spec.uses`."
             )
 
 

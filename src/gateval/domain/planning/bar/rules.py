@@ -67,7 +67,12 @@ _ORDERS: Mapping[str, Sequence[str]] = {
 }
 """Rules with one value, strictest first."""
 
-_MORE_IS_LAXER = ("policy.candidateEnv", "policy.bypass.roles")
+_MORE_IS_LAXER = ("policy.candidateEnv", "policy.bypass.roles", "policy.gateway.allow")
+_HIGHER_IS_LAXER = (
+    "policy.gateway.maxTokens",
+    "policy.gateway.callsPerRun",
+    "policy.gateway.tokensPerRun",
+)
 _LESS_IS_LAXER = ("policy.audit.sinks", "policy.audit.required")
 
 
@@ -78,6 +83,9 @@ def _laxer(before: GateConfig, edit: RulesEdit) -> Iterator[Lowered]:
             yield _lowered(key, old, new, edit)
     for key in _MORE_IS_LAXER:
         if _words(new[key]) - _words(old[key]):
+            yield _lowered(key, old, new, edit)
+    for key in _HIGHER_IS_LAXER:
+        if _number(new[key]) > _number(old[key]):
             yield _lowered(key, old, new, edit)
     for key in _LESS_IS_LAXER:
         if _words(old[key]) - _words(new[key]):
@@ -116,6 +124,10 @@ def _flat(value: JsonValue, where: str) -> Iterator[tuple[str, JsonValue]]:
 
 def _words(value: JsonValue) -> set[str]:
     return set(map(str, value)) if isinstance(value, list) else set()
+
+
+def _number(value: JsonValue) -> float:
+    return value if isinstance(value, int | float) else 0
 
 
 def _lowered(
