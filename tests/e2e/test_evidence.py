@@ -233,3 +233,45 @@ def test_another_first_model_is_a_change_like_any_other(tmp_path: Path) -> None:
     with provider(answers) as (_, environ):
         code, said, _ = check(shop, tmp_path, **environ)
     assert code == 0, said
+
+
+QUICK = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: greets, labels: {agent: support}}
+spec:
+  input: {type: prompt, payload: {prompt: Hello}}
+  assertions:
+    - {type: latency, maxSeconds: 3}
+"""
+
+
+@pytest.mark.parametrize("runs", ["model", "program"])
+def test_waits_for_a_provider_that_refuses_are_no_latency(tmp_path: Path, runs: str) -> None:
+    shop = program(tmp_path, ASKS.replace("scripted/support", "support"), QUICK)
+    manifest = PROGRAM.replace("scripted/support", "openai/support")
+    if runs == "model":
+        manifest = AGENT.replace("scripted/support", "openai/support")
+        shop.write("prompts/support.md", "You help.")
+    shop.checkout("main")
+    shop.write("agent.yaml", manifest)
+    shop.commit()
+    shop.branch("next")
+    kind = ASKS.replace("scripted/support", "support").replace("ask for the reason", "You help us.")
+    shop.write("agent.py", kind)
+    shop.write("prompts/support.md", "You help us.")
+    shop.commit()
+    waiting = ["once"]
+
+    def busy(call: Call) -> Answer:
+        if waiting and b"You help us." in call.raw:
+            waiting.pop()
+            return failure(call, 429, "Slow down.", retry_after_ms="4000")
+        return reply(call, "Hello")
+
+    with provider(busy) as (_, environ):
+        code, said, _ = check(shop, tmp_path, **environ)
+    assert not waiting
+    assert code == (0 if runs == "model" else 3), said
+    if runs == "program":
+        assert "went by waiting for a provider that refused or dropped calls" in said

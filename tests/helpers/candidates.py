@@ -65,7 +65,7 @@ class Door:
     def environment(self) -> dict[str, str]:
         return {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "throw-away"}
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         assert limit > 0
         return None
 

@@ -57,8 +57,11 @@ class ModelSession(Protocol):
     def begin(self) -> None:
         """A trial begins: calls are admitted from now on, and go into a fresh trace."""
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
-        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`."""
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
+        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`.
+
+        `late` says that the time was over.
+        """
 
     def end(self) -> Trace | None:
         """The trial is over, and its calls with it. The trace, or None when there were no calls."""

@@ -60,7 +60,8 @@ class CommandRuntime(Runtime):
             session.begin()
         try:
             ran = await self._run(request, session, limits)
-            trouble = session.trouble(limits.seconds) if session else None
+            late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
+            trouble = session.trouble(limits.seconds, late=late) if session else None
             recorded = session.end() if session else None
         finally:
             if session:

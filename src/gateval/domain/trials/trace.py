@@ -51,10 +51,13 @@ class Step(Value):
 
 
 class CallCost(NamedTuple):
-    """What a model call took: seconds, and how often it was made again."""
+    """What a model call took: seconds, how often it was made again, and how many of the seconds
+    went by before the attempt that was answered.
+    """
 
     seconds: float | None = None
     retries: int = 0
+    waited: float = 0.0
 
 
 NO_CALL = CallCost()
@@ -74,6 +77,8 @@ class Trace(Value):
     model_calls: int = 0
     models: tuple[str, ...] = ()
     """Models that answered, as `provider/model-id`, in order of first use."""
+    waited: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
+    """Seconds in which providers were waited for that had refused or dropped a call."""
 
     @property
     def is_seen(self) -> bool:

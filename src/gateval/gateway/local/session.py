@@ -82,11 +82,11 @@ class Session:
         self.end()
         self.trial = TrialCalls(self.limits, self._totals)
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         """Return why the models were out of reach in the trial under way, which took `limit`
-        seconds at most, or None. Ask before `end`.
+        seconds at most, all of them if it was `late`; or None. Ask before `end`.
         """
-        return self.trial.trouble(limit) if self.trial else None
+        return self.trial.trouble(limit, late=late) if self.trial else None
 
     def end(self) -> Trace | None:
         """End the trial and its calls, and return its trace: None if no model was called."""
