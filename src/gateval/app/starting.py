@@ -118,7 +118,7 @@ def _files(
 
 def _keys(chosen: Sketch | None, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the variables of the keys that the repository's models need."""
-    models = {model for agent in catalogue.agents for model in agent.spec.models}
+    models = {model for agent in catalogue.agents for model in agent.asked_models}
     models |= {one.judge.model for one in catalogue.evals if one.judge.model}
     models |= {chosen.model} if chosen and chosen.model else set()
     needed = (PROVIDERS.get(model.partition("/")[0]) for model in models)

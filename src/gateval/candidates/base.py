@@ -57,8 +57,11 @@ class ModelSession(Protocol):
     def begin(self, repetition: int = 1) -> None:
         """A trial begins: calls are admitted from now on, and go into a fresh trace."""
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
-        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`."""
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
+        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`.
+
+        `late` says that the time was over.
+        """
 
     def end(self) -> Trace | None:
         """The trial is over, and its calls with it. The trace, or None when there were no calls."""
@@ -74,8 +77,11 @@ class ModelSession(Protocol):
 class ModelDoor(Protocol):
     """The door through which candidates call models."""
 
-    def open(self, side: Side, models: tuple[str, ...]) -> ModelSession:
-        """Open it for one instance. `side` says whose scripted models answer."""
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> ModelSession:
+        """Open it for one instance, which may ask `models` and `uses`; any, if both are empty.
+
+        `side` says whose scripted models answer.
+        """
 
 
 @dataclass(frozen=True)

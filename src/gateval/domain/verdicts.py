@@ -64,6 +64,8 @@ class ReasonCode(StrEnum):
     JUDGE_ERROR = "judge-error"
     GATE_ERROR = "gate-error"
     BASELINE_ERROR = "baseline-error"
+    UNCALIBRATED_JUDGE = "uncalibrated-judge"
+    STAND_IN = "stand-in"
     BAR_UNMEASURED = "bar-unmeasured"
     SUSPECT = "suspect"
     FAILS_AS_BEFORE = "fails-as-before"

@@ -91,7 +91,7 @@ def test_without_uv_and_python_it_says_what_to_do(shop: ProgramShop, fresh: Runn
 def test_what_cannot_be_installed_is_told_and_leaves_nothing(
     shop: ProgramShop, fresh: Runner
 ) -> None:
-    lock = fresh.action / "requirements/run.lock"
+    lock = fresh.action / "requirements/run.txt"
     lock.write_text(lock.read_text().replace("sha256:", "sha256:f"))
     ended = fresh.run_main(shop.on_pull(shop.change()))
     assert ended.code == 3

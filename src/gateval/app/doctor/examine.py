@@ -158,7 +158,7 @@ def _keys(
     *,
     runner: bool,
 ) -> list[Finding]:
-    models = {model for agent in catalogue.agents for model in agent.spec.models}
+    models = {model for agent in catalogue.agents for model in agent.asked_models}
     models |= {one.judge.model for one in catalogue.evals if one.judge.model}
     providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
     needed = sorted({one.key_variable for one in providers if one and not one.key_optional})

@@ -156,9 +156,11 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if run.walls:
+            from gateval.gateway.local.limits import CallLimits
             from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
 
-            server = await stack.enter_async_context(GatewayServer(gateway))
+            limits = CallLimits.under(plan.policy.gateway)
+            server = await stack.enter_async_context(GatewayServer(gateway, limits))
             ports = ports_allowed(plan.policy.egress, server.port)
             own = (run.repository.root, run.repository.git_folder, run.results)
             behind = isolation(run.walls, settings, scratch, own, ports=ports)

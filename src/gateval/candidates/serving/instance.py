@@ -128,7 +128,7 @@ async def _launch(blueprint: Blueprint, port: int) -> Instance:
     around, agent = blueprint.context, blueprint.agent
     async with contextlib.AsyncExitStack() as stack:
         private = await stack.enter_async_context(private_folders(around.scratch))
-        session = around.door.open(agent.side, agent.models) if around.door else None
+        session = around.door.open(agent.side, agent.models, agent.uses) if around.door else None
         if session:
             stack.callback(session.close)
         literals = {name: _with_port(text, port) for name, text in agent.runtime.env.items()}

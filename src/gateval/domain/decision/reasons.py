@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gateval.domain.decision.evidence import evidence_reasons
 from gateval.domain.decision.measured_reasons import (
     broad_reasons,
     failing_as_before,
@@ -38,6 +39,7 @@ def all_reasons(
     for compared in comparison.evals:
         planned = results.plan.eval(compared.eval)
         found = list(_reasons_of(planned, compared, trials, policy))
+        found += evidence_reasons(results.plan, planned, trials)
         found += _unknown_score(compared, found, planned.bar is not None)
         yield from found if planned.bar is None else _bar_reasons(results.plan, found)
     yield from _lost_reasons(results.plan)

@@ -133,6 +133,35 @@ class AuditPolicy(Spec):
         return self
 
 
+class CallFeature(StrEnum):
+    """What a candidate's model call may do beyond an answer: keep data in the provider's account,
+    have the provider call a remote MCP server, or reach into the account's connectors.
+    """
+
+    STORE = "store"
+    MCP = "mcp"
+    CONNECTORS = "connectors"
+
+
+class GatewayPolicy(Spec):
+    """What candidates may ask of model providers, whose keys are the gate's."""
+
+    allow: tuple[CallFeature, ...] = Field(
+        default=(),
+        description="What calls may do beyond an answer: `store`, `mcp` (remote servers), "
+        "`connectors`.",
+    )
+    max_tokens: int = Field(
+        default=128_000, ge=1, description="The most tokens that one call may ask to be answered."
+    )
+    calls_per_run: int = Field(
+        default=250_000, ge=1, description="Model calls of all candidates of a run together."
+    )
+    tokens_per_run: int = Field(
+        default=1_000_000_000, ge=1, description="Tokens of all candidates of a run together."
+    )
+
+
 class Policy(Spec):
     """How the decision is made."""
 
@@ -172,6 +201,7 @@ class Policy(Spec):
         description="What candidates and their set-ups may connect to by TCP: everything (`open`), "
         "the gateway of the models only (`gateway`), or these ports too.",
     )
+    gateway: GatewayPolicy = GatewayPolicy()
     drafts: DraftPolicy = Field(
         default=DraftPolicy.EVALUATE,
         description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",

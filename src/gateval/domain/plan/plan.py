@@ -55,13 +55,15 @@ class AgentDefinition(Value):
     `system` is the prompt's text, whether it stood inline or in a file. `folder` is the manifest's
     folder and `cwd` the candidate's working directory, both relative to the repository root
     without leading or trailing slash ("" is the root). `closure` hashes everything the agent
-    depends on.
+    depends on. `models` are those that answer for it, the first before the others; `uses` are more
+    that it asks.
     """
 
     name: Name
     side: Side
     place: Place
     models: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
     system: str = ""
     tools: tuple[AgentTool, ...] = ()
     runtime: RuntimeSpec = RuntimeSpec()

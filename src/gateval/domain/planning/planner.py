@@ -19,6 +19,7 @@ from gateval.domain.plan.plan import (
     SideScripts,
 )
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.planning.bar.agents import weaker_agents
 from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
@@ -63,7 +64,12 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
     lost = tuple(laxer_rules(rules.edit)) if rules.edit else ()
     if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
         planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
-        lost = (*bar.lost, *lost, *narrowed_closures(head, base, tip, changes))
+        lost = (
+            *bar.lost,
+            *lost,
+            *narrowed_closures(head, base, tip, changes),
+            *weaker_agents(head, base, tip, changes),
+        )
     planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
@@ -186,6 +192,7 @@ def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
         side=side,
         place=agent.place,
         models=agent.spec.models,
+        uses=agent.spec.uses,
         system=system_text(agent, snapshot),
         tools=agent.spec.tools,
         runtime=agent.spec.runtime or RuntimeSpec(),
