@@ -62,7 +62,7 @@ def test_permissions_are_given_to_jobs_only_and_each_with_a_limit_of_time(path: 
     assert workflow["permissions"] == {}
     for job in workflow["jobs"].values():
         assert set(job["permissions"].values()) <= {"read", "write"}
-        assert job["timeout-minutes"] <= 30
+        assert job["timeout-minutes"] <= 60
     assert "pull_request_target" not in workflow["on"]
 
 

@@ -49,6 +49,7 @@ def test_without_a_token_it_says_what_it_cannot_see(repo: Repo) -> None:
         "workflow": "ok",
         "permissions": "ok",
         "labels": "ok",
+        "time": "ok",
         "keys here": "ok",
         "GitHub": "unknown",
     }
@@ -109,6 +110,16 @@ WORKFLOW = ".github/workflows/gateval.yml"
             'Did you mean "max-parallel"?',
         ),
         ("permissions: {}", "permissions: {", "gateval.yml:"),
+        (
+            "timeout-minutes: 60",
+            "timeout-minutes: 54",
+            "GitHub ends the job after 54 minutes, and the gate its run after 50; cut off",
+        ),
+        (
+            "        env:",
+            "        with: {max-minutes: 58}\n        env:",
+            "Let `timeout-minutes` be at least 63",
+        ),
     ],
 )
 def test_workflows_that_do_not_mean_what_they_say(

@@ -254,6 +254,7 @@ def test_waits_for_a_provider_that_refuses_are_no_latency(tmp_path: Path, runs: 
         manifest = AGENT.replace("scripted/support", "openai/support")
         shop.write("prompts/support.md", "You help.")
     shop.checkout("main")
+    shop.write("evals/support-eval.yaml", EVAL + "  scoring: {passThreshold: 1}\n")
     shop.write("agent.yaml", manifest)
     shop.commit()
     shop.branch("next")

@@ -66,3 +66,20 @@ def test_what_is_no_workflow_has_no_jobs(data: bytes) -> None:
 )
 def test_where_workflows_are(path: str, *, expected: bool) -> None:
     assert is_workflow(path) is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "minutes"),
+    [
+        ("", (360, 50)),
+        ("timeout-minutes: 30,", (30, 50)),
+        ("timeout-minutes: '${{ vars.MINUTES }}',", (None, 50)),
+    ],
+)
+def test_how_long_a_job_may_take(given: str, minutes: tuple[float | None, float]) -> None:
+    text = f"on: push\njobs:\n  a: {{{given} steps: [{{uses: gateval/gateval@v1}}]}}\n"
+    (job,) = gate_jobs(PATH, text.encode())
+    assert job.minutes == minutes
+    shorter = text.replace("@v1", "@v1, with: {max-minutes: 7}")
+    (job,) = gate_jobs(PATH, shorter.encode())
+    assert job.minutes == (minutes[0], 7)

@@ -61,6 +61,7 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: Progress) -> ActionMe
         folder,
         part=part,
         at_once=context.inputs.max_parallel,
+        minutes=context.inputs.max_minutes,
     )
     return ActionMeasurement(evaluation.results, folder, evaluation.interrupted)
 

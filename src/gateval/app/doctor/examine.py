@@ -31,6 +31,7 @@ from gateval.domain.setup.diagnosis import (
     worst,
 )
 from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.job_time import about_time
 from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
 from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
@@ -87,6 +88,7 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     yield from map(about_unreadable, unread)
     yield from about_workflows(jobs)
     yield from about_inputs(jobs, (*NAMES, *map(str.lower, OF_THE_RUNNER)))
+    yield from about_time(jobs)
     yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
     from gateval.app.doctor.github import github_findings
 

@@ -59,8 +59,9 @@ def evaluate(
     listen: Listener,
     *,
     at_once: int | None = None,
+    minutes: float,
 ) -> Evaluation:
-    """Run a plan to its end or to the first SIGINT, SIGTERM or SIGHUP.
+    """Run a plan to its end, for so many minutes, or to the first SIGINT, SIGTERM or SIGHUP.
 
     At most `at_once` trials run side by side; without it, as many as the Evals say.
     Raises `MissingKey` before anything runs when a model of the plan has no key.
@@ -69,23 +70,37 @@ def evaluate(
     clock = SystemClock()
     started, begin = clock.utc_now(), clock.monotonic()
     trials_file = folder.path / TRIALS_FILE
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[Trial, ...] | None = None
     interrupted = False
     walls = _walls(plan, settings, listen)
     with TrialLogFile(trials_file) as log:
-        run = _Run(folder.run, plan, repository, settings, log, listen, walls, folder.path, at_once)
+        run = _Run(
+            folder.run,
+            plan,
+            repository,
+            settings,
+            log,
+            listen,
+            walls,
+            folder.path,
+            at_once,
+            minutes,
+        )
         try:
             trials = asyncio.run(_until_signalled(run))
         except asyncio.CancelledError:
             interrupted = True
-    if interrupted:
+    ended = ""
+    if trials is None:
         trials = read_trials(trials_file)
+        ended = "" if interrupted else f"The time of the run was over ({minutes:g} minutes)."
     info = RunInfo(
         run=folder.run,
         started_at=started,
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
         isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
+        ended=ended,
     )
     return Evaluation(results_of(plan, trials, info), interrupted)
 
@@ -103,6 +118,7 @@ class _Run:
     walls: Walls | None
     results: Path
     at_once: int | None
+    minutes: float
 
 
 def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
@@ -119,8 +135,10 @@ def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
     return walls
 
 
-async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
+async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
     """Run the plan; the first signal that asks to end cancels it, so everything is torn down.
+
+    None when the time of the run was over before; the trials that were finished are in the log.
 
     A signal that our parent process has us ignore (`nohup`, a job in the background) stays ignored.
     """
@@ -134,7 +152,13 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
         if interrupted():
             task.cancel()
     async with _run_context(run) as context:
-        return await run_trials(run.plan, context) if run.plan.evals else ()
+        try:
+            async with asyncio.timeout(run.minutes * 60) as limit:
+                return await run_trials(run.plan, context) if run.plan.evals else ()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return None
 
 
 def _redacting(run: _Run) -> Callable[[Trial], Trial]:

@@ -8,8 +8,23 @@ from typing import NamedTuple
 NEEDED = {"contents": "read", "pull-requests": "write", "checks": "write"}
 """What the token of a job needs that evaluates pull requests and publishes the result."""
 
+RUN_MINUTES = 50.0
+"""Minutes after which a run ends, unless `max-minutes` says otherwise."""
+
+JOB_MINUTES = 360.0
+"""Minutes after which GitHub ends a job, unless its `timeout-minutes` says otherwise."""
+
 _LEVELS = ("none", "read", "write")
 _ALL = {"read-all": "read", "write-all": "write"}
+
+
+class Minutes(NamedTuple):
+    """After how many minutes GitHub ends a job, and the gate its run; None for what is written as
+    an expression.
+    """
+
+    job: float | None = JOB_MINUTES
+    run: float | None = RUN_MINUTES
 
 
 class GateJob(NamedTuple):
@@ -31,6 +46,7 @@ class GateJob(NamedTuple):
     inputs: tuple[str, ...] = ()
     types: frozenset[str] = frozenset()
     own_token: bool = False
+    minutes: Minutes = Minutes()
 
     @property
     def publishes(self) -> bool:

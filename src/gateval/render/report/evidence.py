@@ -10,6 +10,11 @@ from gateval.domain.decision.report import Report
 from gateval.domain.trials.trial import Side, Trial
 from gateval.render.report.counts import count, listing
 
+_MORE_TIME = (
+    "What was measured until then is shown. Give it more (`max-minutes`), or let more trials run "
+    "side by side (`execution.parallel`)."
+)
+
 _SOURCES = {
     "gateway": "read off its model calls",
     "gate": "from the gate's own loop",
@@ -21,6 +26,8 @@ _SOURCES = {
 def doubts_on_evidence(report: Report) -> Sequence[str]:
     """Return what a reader has to know before the numbers, as sentences."""
     reasons = [one.text for one in report.decision.reasons if one.code in EVIDENCE_CODES]
+    if report.results.info.ended:
+        reasons.insert(0, f"{report.results.info.ended} {_MORE_TIME}")
     return [*dict.fromkeys(reasons), *_no_calls(report), *_claims(report), *_any_model(report)]
 
 
