@@ -22,6 +22,7 @@ from gateval.candidates.process.started import Starter
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
+from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.trace import Trace
@@ -39,12 +40,16 @@ class Folders:
 
     root: Path | str
     asked: list[Side] = field(default_factory=list)
+    outside: tuple[str, ...] = ()
 
-    async def folder(self, side: Side) -> Path:
-        self.asked.append(side)
+    async def folder(self, agent: AgentDefinition) -> Path:
+        self.asked.append(agent.side)
         if isinstance(self.root, str):
             raise RepositoryError(self.root)
         return self.root
+
+    def around(self, agent: AgentDefinition) -> Surroundings:
+        return Surroundings((), self.outside)
 
 
 @dataclass

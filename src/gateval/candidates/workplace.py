@@ -29,18 +29,18 @@ async def prepare_workplace(
     """Return the working directory, ready for trials, or why there is none.
 
     `name` marks the set-up's processes. Agents that share folder, set-up and literals share one
-    set-up. Different set-ups in one folder are not kept apart.
+    set-up; where one of them differs, they have exports of their own.
     """
     _tell(agent, context, "export")
     try:
-        export = await context.exports.folder(agent.side)
+        export = await context.exports.folder(agent)
     except RepositoryError as error:
         reason = f"The files of {agent.side} could not be exported: {error.message}"
         return NoAnswer(cause=Cause.GATE, reason=reason)
     folder = working_directory(export, agent.cwd)
-    if isinstance(folder, NoAnswer) or not agent.runtime.setup:
+    if isinstance(folder, NoAnswer) or not agent.runtime.own_setup:
         return folder
-    key = (agent.side, folder, agent.runtime.setup, tuple(sorted(agent.runtime.env.items())))
+    key = (folder, agent.runtime.own_setup, tuple(sorted(agent.runtime.env.items())))
     work = functools.partial(_set_up, agent, context, programs, name, export, folder)
     return await context.setups.get(key, work) or folder
 
@@ -78,7 +78,7 @@ async def _set_up(
         private_folders,  # asyncio, subprocess: not for `plan`
     )
 
-    argv = agent.runtime.setup
+    argv = agent.runtime.own_setup
     limits = Limits(
         seconds=context.timeouts.setup_seconds,
         grace_seconds=context.timeouts.grace_seconds,

@@ -14,7 +14,8 @@ from gateval.candidates.base import RuntimeContext
 from gateval.candidates.process.group import Groups
 from gateval.candidates.team import Candidates
 from gateval.domain.decision.report import make_report
-from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.absent import Surroundings
+from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.results.results import RunInfo, results_of
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
@@ -49,9 +50,13 @@ class SlowModel:
 class NoExports:
     """A declarative Agent needs no files."""
 
-    async def folder(self, side: Side) -> Path:
+    async def folder(self, agent: AgentDefinition) -> Path:
         """Fulfil `Exports.folder`."""
-        raise AssertionError(f"asked for the files of {side}")
+        raise AssertionError(f"asked for the files of {agent.name}")
+
+    def around(self, agent: AgentDefinition) -> Surroundings:
+        """Fulfil `Exports.around`."""
+        raise AssertionError(f"asked for the files of {agent.name}")
 
 
 @pytest.fixture

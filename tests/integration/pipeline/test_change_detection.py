@@ -122,11 +122,14 @@ def test_a_link_out_of_the_repository_is_told_before_anything_runs(shop: Repo) -
     shop.link("docs/elsewhere", "/etc/passwd")
     shop.write("agents/tools.py", "x = 2\n")
     shop.commit()
+    assert plan_of(shop).evals, "no candidate gets this link"
+    shop.rename("docs/elsewhere", "agents/elsewhere")
+    shop.commit()
     with pytest.raises(InvalidManifests) as caught:
         plan_of(shop, base="main")
     (problem,) = caught.value.problems
     assert "agents/support.yaml" in str(problem)
-    assert "The symbolic link docs/elsewhere does not hold a relative path" in problem.message
+    assert "The symbolic link agents/elsewhere does not hold a relative path" in problem.message
 
 
 def test_a_renamed_manifest_or_prompt_is_no_change(shop: Repo) -> None:

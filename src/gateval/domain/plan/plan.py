@@ -11,6 +11,7 @@ from gateval.domain.base import SHA_PATTERN, Name, Value
 from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.plan.file_rules import FileRules
 from gateval.domain.plan.planned_eval import Doubt, Lowered, PlannedEval, Reason, Removed
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.trial import Side, TrialKey
@@ -55,7 +56,7 @@ class AgentDefinition(Value):
     `system` is the prompt's text, whether it stood inline or in a file. `folder` is the manifest's
     folder and `cwd` the candidate's working directory, both relative to the repository root
     without leading or trailing slash ("" is the root). `closure` hashes everything the agent
-    depends on.
+    depends on; `files` says which files of the revision its candidates get.
     """
 
     name: Name
@@ -68,6 +69,7 @@ class AgentDefinition(Value):
     folder: str = ""
     cwd: str = ""
     closure: str
+    files: FileRules = FileRules()
 
 
 class SideScripts(Value):
@@ -88,7 +90,8 @@ class Plan(Value):
     """What `run` needs, and nothing that it has to look up again but files of the two trees.
 
     `base` is None when nothing is compared. `only` holds the fixtures that the command line
-    narrowed the Evals to; it is empty when they run whole. `nothing` is the sentence that says why
+    narrowed the Evals to; it is empty when they run whole. `disk` is how many bytes the files
+    have that candidates start from. `nothing` is the sentence that says why
     nothing is to be evaluated; it is empty exactly when `evals` is not. `policy_digest` is that of
     `policy`; empty in a plan that nobody decides by. `lost` is what the change lowers that no trial
     can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
@@ -113,6 +116,7 @@ class Plan(Value):
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
     hidden: tuple[HiddenFiles, ...] = ()
+    disk: int = Field(default=0, ge=0)
     warnings: tuple[str, ...] = ()
     nothing: str = ""
 

@@ -178,7 +178,8 @@ def _definitions(
 
 def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
     """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash."""
-    files = closure_files(closure_of(agent, snapshot), snapshot)
+    closure = closure_of(agent, snapshot)
+    files = closure_files(closure, snapshot)
     return AgentDefinition(
         name=agent.name,
         side=side,
@@ -190,6 +191,7 @@ def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
         folder=agent.folder,
         cwd=working_directory(agent) or "",
         closure=closure_digest(digest(meaning(agent, snapshot)), files),
+        files=closure.rules(),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.text.figures import show_bytes
 from gateval.render.report.counts import count
 from gateval.render.report.plan_wording import (
     judge_questions,
@@ -110,6 +111,8 @@ def _evals(page: Page, plan: Plan) -> None:
     calls = count(sum(map(judge_questions, plan.evals)), "judge call")
     page.heading(f"{trials}, {calls}")
     page.line(f"models: {', '.join(models_needed(plan)) or 'none declared'}")
+    if plan.disk:
+        page.line(f"disk for the files of candidates: {show_bytes(plan.disk)}")
 
 
 def _shared(planned: PlannedEval) -> str:
