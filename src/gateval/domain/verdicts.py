@@ -57,6 +57,7 @@ class ReasonCode(StrEnum):
     BELOW_THRESHOLD = "below-threshold"
     LOWERED_BAR = "lowered-bar"
     BAR_UNREADABLE = "bar-unreadable"
+    UNCLAIMED_FILE = "unclaimed-file"
     MISSING_TRIALS = "missing-trials"
     CANDIDATE_ERROR = "candidate-error"
     PROVIDER_ERROR = "provider-error"

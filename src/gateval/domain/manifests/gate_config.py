@@ -111,6 +111,11 @@ class Policy(Spec):
     candidate_env: tuple[str, ...] = Field(
         default=(), description="Names of the gate's variables that candidates may see."
     )
+    must_belong: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of files that matter: one that changes and belongs to no Agent that "
+        "an Eval measures makes the run incomplete.",
+    )
     drafts: DraftPolicy = Field(
         default=DraftPolicy.EVALUATE,
         description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",

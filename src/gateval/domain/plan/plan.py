@@ -95,7 +95,8 @@ class Plan(Value):
     nothing is to be evaluated; it is empty exactly when `evals` is not. `policy_digest` is that of
     `policy`; empty in a plan that nobody decides by. `lost` is what the change lowers that no trial
     can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
-    be read and may ask more than is measured. `bar_accepted` says who accepted that the bar is
+    be read and may ask more than is measured. `unclaimed` are changed files that the policy wants
+    to belong to a measured Agent, and that do not. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did.
     """
 
@@ -113,6 +114,7 @@ class Plan(Value):
     removed: tuple[Removed, ...] = ()
     lost: tuple[Lowered, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    unclaimed: tuple[str, ...] = ()
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
     hidden: tuple[HiddenFiles, ...] = ()
@@ -171,6 +173,11 @@ class Plan(Value):
             if agent.name == name and agent.side is side:
                 return agent
         return None
+
+    @property
+    def binds(self) -> bool:
+        """Whether something speaks against a pass before any trial has run."""
+        return bool(self.lost or self.doubts or self.unclaimed)
 
     @property
     def trial_count(self) -> int:

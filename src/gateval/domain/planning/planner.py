@@ -23,6 +23,7 @@ from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
+from gateval.domain.planning.belonging import unclaimed
 from gateval.domain.planning.change import detect_changes, meaning, scripted_names, system_text
 from gateval.domain.planning.closure import (
     closure_digest,
@@ -35,6 +36,7 @@ from gateval.domain.planning.nothing import why_nothing
 from gateval.domain.planning.selection import baseline_of, removed_since, script_name, why_selected
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.planning.warnings import coverage_warnings, rules_warnings, tip_warnings
+from gateval.domain.repository.paths import show_path
 from gateval.domain.trials.trial import Side
 
 
@@ -78,6 +80,7 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         removed=removed,
         lost=lost,
         doubts=doubts,
+        unclaimed=tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base))),
         scripts=_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
         warnings=(

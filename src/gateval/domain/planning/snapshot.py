@@ -25,7 +25,8 @@ class Snapshot:
 
     `manifest_paths` are the files that were recognised as manifests (their meaning counts, not
     their bytes). `prompts` maps the paths of system prompt files to their text, `links` those of
-    symbolic links to their targets as stored. `problems` is what is wrong with the manifests.
+    symbolic links to their targets as stored. `sizes` are those of contents
+    that may have moved, in bytes by object id. `problems` is what is wrong with the manifests.
     """
 
     revision: Revision
@@ -35,6 +36,7 @@ class Snapshot:
     prompts: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     scripts: Mapping[str, ScriptedModel] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
     @cached_property

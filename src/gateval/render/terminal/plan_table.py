@@ -84,6 +84,8 @@ def _closing(plan: Plan) -> Iterator[str]:
         yield f"lowers the bar: {lost}"
     for doubt in plan.doubts:
         yield f"cannot be read: {doubt}"
+    for path in plan.unclaimed:
+        yield f"belongs to no measured Agent: {path}"
     for warning in plan.warnings:
         yield f"warning: {warning}"
 

@@ -82,6 +82,9 @@ def _laxer(before: GateConfig, edit: RulesEdit) -> Iterator[Lowered]:
     for key in _LESS_IS_LAXER:
         if _words(old[key]) - _words(new[key]):
             yield _lowered(key, old, new, edit)
+    kept = edit.after.policy.must_belong
+    if any(not _within(pattern, kept) for pattern in before.policy.must_belong):
+        yield _lowered("policy.mustBelong", old, new, edit)
     if _narrower(before.manifests, edit.after.manifests):
         yield _lowered("manifests", old, new, edit)
 
