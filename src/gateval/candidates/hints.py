@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateval.candidates.base import RuntimeContext
 from gateval.domain.manifests.agent import MODEL_RUNTIME
-from gateval.domain.plan.absent import absent_sentence, find_absent, plain_hint
+from gateval.domain.plan.absent import absent_sentence, find_absent, is_explained, plain_hint
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
@@ -20,7 +20,8 @@ class Hints:
 
     def explained(self, silence: NoAnswer, agent: AgentDefinition) -> NoAnswer:
         """Return why there is no answer, with the file that the candidate seems to have missed."""
-        if silence.cause is not Cause.CANDIDATE or agent.runtime.type == MODEL_RUNTIME:
+        at_fault = silence.cause is Cause.CANDIDATE and agent.runtime.type != MODEL_RUNTIME
+        if not at_fault or is_explained(silence.reason):
             return silence
         try:
             around = self._context.exports.around(agent)

@@ -7,14 +7,18 @@ nobody which side it is of.
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.manifests.agent import MODEL_RUNTIME, LayerSpec
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.file_rules import Contents, FileRules
+from gateval.domain.plan.layer import LayerInputs, layer_inputs
 from gateval.domain.plan.plan import AgentDefinition, Plan, Revision
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.tree import folders_of
 from gateval.domain.trials.trial import Side
 from gateval.errors import RepositoryError
 from gateval.ports.repository import Repository
@@ -33,10 +37,13 @@ class ClosureExports:
         self._locks: dict[Hashable, asyncio.Lock] = {}
         self._done: dict[Hashable, Path] = {}
 
-    async def folder(self, agent: AgentDefinition) -> Path:
-        """Return the export of this Agent. Raises `RepositoryError` when git cannot give it."""
+    async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
+        """Return the export of this Agent, with these links to what a layer made.
+
+        Raises `RepositoryError` when git cannot give it, or a link would stand on a tracked file.
+        """
         contents = self._contents_of(agent)
-        key = _key(agent, contents)
+        key = (_key(agent, contents), tuple(sorted(links.items())))
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key not in self._done:
                 folder = self._scratch / f"files-{secrets.token_hex(8)}"
@@ -45,8 +52,23 @@ class ClosureExports:
                 revision = _revision(self._plan, agent.side)
                 paths, folders = contents.paths, contents.folders
                 await asyncio.to_thread(self._repository.export, revision, folder, paths, folders)
+                for path, target in links.items():
+                    _link(folder, path, target)
                 self._done[key] = folder
             return self._done[key]
+
+    def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
+        """Return what the set-up of this Agent's layer sees. Raises `RepositoryError`."""
+        tree = self._repository.tree(_revision(self._plan, agent.side))
+        return layer_inputs(agent, spec, tree, self._hidden[agent.side])
+
+    async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
+        """Write them into an empty folder, with the working directory. Raises `RepositoryError`."""
+        revision = _revision(self._plan, agent.side)
+        folders = (inputs.cwd,) if inputs.inside else ()
+        await asyncio.to_thread(
+            self._repository.export, revision, folder, inputs.entries, folders, inputs.root
+        )
 
     def around(self, agent: AgentDefinition) -> Surroundings:
         """Return which tracked files this export holds, and which not. Raises `RepositoryError`."""
@@ -77,6 +99,18 @@ def disk_needed(repository: Repository, plan: Plan) -> int:
         found.setdefault(_key(agent, contents), files)
     sizes = repository.sizes({oid for files in found.values() for oid in files})
     return sum(sizes[oid] for files in found.values() for oid in files)
+
+
+def _link(folder: Path, path: str, target: Path) -> None:
+    """Put a link into an export, over no tracked link and in the place of nothing tracked."""
+    steps = [folder / step for step in (*folders_of(path), path)]
+    if any(step.is_symlink() for step in steps) or os.path.lexists(steps[-1]):
+        raise RepositoryError(
+            f"setup.creates says that the set-up makes {show_path(path)}, where a tracked file or "
+            "link stands."
+        )
+    steps[-1].parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    steps[-1].symlink_to(target)
 
 
 def _key(agent: AgentDefinition, contents: Contents) -> Hashable:

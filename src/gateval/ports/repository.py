@@ -58,11 +58,13 @@ class Repository(Protocol):
         folder: Path,
         paths: Iterable[str] | None = None,
         folders: Iterable[str] = (),
+        root: str = "",
     ) -> None:
         """Write these files of a revision into an empty folder, byte for byte, without `.git`.
 
-        All of them without `paths`; `folders` come out even if nothing is in them. Symbolic
-        links that lead out of the folder are refused with `RepositoryError`.
+        All of them without `paths`; `folders` come out even if nothing is in them. Paths are
+        written as seen from `root`, below which all of them lie. Symbolic links that lead out of
+        the folder are refused with `RepositoryError`.
         """
 
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def exported(repo: Repo, plan: Plan, tmp_path: Path) -> set[str]:
     exports = ClosureExports(open_repository(repo.path, repo.env), plan, scratch)
     agent = plan.agent(plan.evals[0].agent, plan.evals[0].sides[-1])
     assert agent is not None
-    folder = asyncio.run(exports.folder(agent))
+    folder = asyncio.run(exports.folder(agent, {}))
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
 
 

@@ -86,14 +86,17 @@ class GitRepository:
         folder: Path,
         paths: Iterable[str] | None = None,
         folders: Iterable[str] = (),
+        root: str = "",
     ) -> None:
         """Write these files of a revision into an empty (or new) folder, byte for byte.
 
-        All of them without `paths`; `folders` come out even if nothing is in them.
+        All of them without `paths`; `folders` come out even if nothing is in them. Paths are
+        written as seen from `root`, below which all of them lie.
         """
         tree = self.tree(revision)
-        entries = tree if paths is None else {path: tree[path] for path in paths}
-        export.write_tree(self._git, entries, folder, folders=folders)
+        cut = len(root) + 1 if root else 0
+        entries = {path[cut:]: tree[path] for path in (tree if paths is None else paths)}
+        export.write_tree(self._git, entries, folder, folders=[one[cut:] for one in folders])
 
     def sizes(self, oids: Iterable[str]) -> Mapping[str, int]:
         """The sizes of these blobs in bytes."""

@@ -26,6 +26,7 @@ _QUOTED = re.compile(r"['\"`]([^'\"`\n]{1,300})['\"`]")
 _WORD = re.compile(r"[^\s'\"`,;:()\[\]<>=]{2,300}")
 _OPTION = re.compile(r"^(?:--?[A-Za-z][\w-]*?|@)(?=[./])")
 _NODE_ENDS = ("", ".js", ".mjs", ".cjs", ".ts", ".json", "/index.js", "/index.mjs", "/index.ts")
+_MISSED = "is in the repository but not among"
 _CANDIDATES = 40
 """Names that are looked up for one failure: the text is the candidate's, and may be long."""
 
@@ -70,12 +71,23 @@ def find_absent(lines: Sequence[str], cwd: str, around: Surroundings) -> Absent 
     return None
 
 
-def absent_sentence(agent: str, absent: Absent) -> str:
-    """Say which file it is, and what to declare."""
+def absent_sentence(agent: str, absent: Absent, *, inputs: bool = False) -> str:
+    """Say which file it is, and what to declare: `inputs` for those of a layer."""
+    path = show_path(absent.path)
+    if inputs:
+        return (
+            f"{path} {_MISSED} the inputs of this set-up; add `/{path}` to "
+            "spec.runtime.setup.inputs."
+        )
     return (
-        f"{show_path(absent.path)} is in the repository but not among the files of Agent {agent}; "
+        f"{path} {_MISSED} the files of Agent {agent}; "
         f"add `{show_path(absent.pattern)}` to spec.include."
     )
+
+
+def is_explained(reason: str) -> bool:
+    """Whether a reason says already which file was missed."""
+    return _MISSED in reason
 
 
 def plain_hint(agent: str, files: int) -> str:
