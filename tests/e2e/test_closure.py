@@ -134,3 +134,60 @@ def test_what_is_not_declared_fails_on_its_first_day(repo: Repo, case: str) -> N
     second = gateval(repo, "check", "--base", "change")
     assert second.returncode == 1, second.stdout + second.stderr
     assert "Nothing to evaluate" not in second.stdout
+
+
+def test_the_files_of_an_agent_are_listed_with_sizes_and_why(repo: Repo) -> None:
+    repo.write(
+        "bots/desk/agent.yaml", agent("command: [python3, agent.py, ../words.txt]", "/lib/**")
+    )
+    repo.write("bots/desk/checks.yaml", CHECKS)
+    repo.write("bots/desk/agent.py", "print(1)\n")
+    repo.write("bots/words.txt", "Hi\n")
+    repo.write(LIB, MONEY)
+    repo.commit()
+    done = gateval(repo, "closure", "desk")
+    assert done.returncode == 0, done.stderr
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["9", "bots/desk/agent.py", "(command", "agent.py)"],
+        ["3", "bots/words.txt", "(command", "../words.txt)"],
+        [str(len(MONEY)), LIB, "(include", "/lib/**)"],
+        ["3", "files,", f"{12 + len(MONEY)}", "B:", "all", "that", "desk", "gets."],
+    ]
+    listed = json.loads(gateval(repo, "closure", "desk", "--json").stdout)
+    assert (listed["version"], listed["agent"], listed["cwd"]) == (
+        "closure.v1",
+        "desk",
+        "bots/desk",
+    )
+    assert listed["files"][1] == {
+        "path": "bots/words.txt", "kind": "file", "bytes": 3, "why": "command ../words.txt",
+    }  # fmt: skip
+    unknown = gateval(repo, "closure", "dsk")
+    assert unknown.returncode == 2
+    assert 'Did you mean "desk"?' in unknown.stderr
+
+
+def test_a_watch_without_the_program_is_refused(repo: Repo) -> None:
+    manifest = agent("command: [python3, agent.py]").replace(
+        "spec:\n", "spec:\n  watch: [lib/**]\n"
+    )
+    repo.write("bots/desk/agent.yaml", manifest)
+    repo.write("bots/desk/agent.py", "print(1)\n")
+    repo.write("bots/desk/lib/x.py", "x = 1\n")
+    repo.commit()
+    done = gateval(repo, "validate")
+    assert done.returncode == 2, done.stdout
+    assert (
+        '"agent.py" of runtime.command is bots/desk/agent.py, which `watch` leaves out'
+        in done.stdout
+    )
+
+
+def test_what_is_included_and_not_there_is_an_error(repo: Repo) -> None:
+    repo.write("bots/desk/agent.yaml", agent("command: [python3, agent.py]", "/libs/**"))
+    repo.write("bots/desk/agent.py", "print(1)\n")
+    repo.write(LIB, MONEY)
+    repo.commit()
+    done = gateval(repo, "validate")
+    assert done.returncode == 2, done.stdout
+    assert '"/libs/**" fits no tracked file of this revision.' in done.stdout
