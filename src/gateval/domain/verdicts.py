@@ -58,6 +58,7 @@ class ReasonCode(StrEnum):
     NEW_FIXTURE = "new-fixture"
     LOWERED_BAR = "lowered-bar"
     BAR_UNREADABLE = "bar-unreadable"
+    UNCLAIMED_FILE = "unclaimed-file"
     MISSING_TRIALS = "missing-trials"
     CANDIDATE_ERROR = "candidate-error"
     PROVIDER_ERROR = "provider-error"

@@ -35,7 +35,7 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
-from gateval.pipeline.exports import RevisionExports
+from gateval.pipeline.exports import ClosureExports
 from gateval.safe.redaction import Redactor
 from gateval.settings import Settings
 
@@ -193,7 +193,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             run=run.name,
             calls=gateway,
             door=door,
-            exports=RevisionExports(run.repository, plan, scratch),
+            exports=ClosureExports(run.repository, plan, scratch),
             environ=candidate_environment(settings.environ, plan.policy.candidate_env),
             clock=SystemClock(),
             local_http=local_http,

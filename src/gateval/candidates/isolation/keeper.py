@@ -118,7 +118,7 @@ class Keeper(Starter):
             argv=list(program.argv),
             cwd=str(program.cwd),
             env=dict(program.env),
-            reads=[self._root(program.cwd)],
+            reads=[self._root(folder) for folder in (program.cwd, *program.reads)],
             owned=[str(Path(home).parent), home, tmp],
             lent=[self._root(folder) for folder in program.writes],
         )

@@ -44,6 +44,7 @@ def all_reasons(
         yield from found if planned.bar is None else _bar_reasons(results.plan, found)
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
+    yield from _unclaimed_reasons(results.plan)
 
 
 def _reasons_of(
@@ -99,6 +100,17 @@ def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
             verdict=GateVerdict.INCOMPLETE, code=ReasonCode.BAR_UNREADABLE, text=str(doubt)
         )
         yield _accepted(plan, reason)
+
+
+def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:
+    """What the policy wants measured and nothing measures."""
+    for path in plan.unclaimed:
+        yield DecisionReason(
+            verdict=GateVerdict.INCOMPLETE,
+            code=ReasonCode.UNCLAIMED_FILE,
+            text=f"{path} changed and belongs to no Agent that an Eval measures "
+            "(policy.mustBelong)",
+        )
 
 
 def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:

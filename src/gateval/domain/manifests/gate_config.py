@@ -202,6 +202,11 @@ class Policy(Spec):
         "the gateway of the models only (`gateway`), or these ports too.",
     )
     gateway: GatewayPolicy = GatewayPolicy()
+    must_belong: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of files that matter: one that changes and belongs to no Agent that "
+        "an Eval measures makes the run incomplete.",
+    )
     drafts: DraftPolicy = Field(
         default=DraftPolicy.EVALUATE,
         description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",

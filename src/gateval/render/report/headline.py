@@ -31,6 +31,9 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     unreadable = sum(reason.code is ReasonCode.BAR_UNREADABLE for reason in blocking)
     if unreadable:
         said.append(f"the bar cannot be read ({count(unreadable, 'problem')})")
+    if paths := report.results.plan.unclaimed:
+        verb = "belongs" if len(paths) == 1 else "belong"
+        said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")
     return said
 
 

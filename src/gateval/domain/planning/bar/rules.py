@@ -88,6 +88,9 @@ def _laxer(before: GateConfig, edit: RulesEdit) -> Iterator[Lowered]:
     for key in sorted(old.keys() | new.keys()):
         if _is_laxer(key, old.get(key), new.get(key)):
             yield _lowered(key, old, new, edit)
+    kept = edit.after.policy.must_belong
+    if any(not _within(pattern, kept) for pattern in before.policy.must_belong):
+        yield _lowered("policy.mustBelong", old, new, edit)
     if _narrower(before.manifests, edit.after.manifests):
         yield _lowered("manifests", old, new, edit)
 
