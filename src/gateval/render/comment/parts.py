@@ -37,7 +37,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     parts = (
         _table(report, frame),
         *_worse(report, facts),
-        _list("lowered bar", "The bar", lowered_bar(report))._replace(weight=5),
+        _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),
         *_missing(report, facts),
         *_folded(report, facts),
         _tokens(report),
