@@ -63,7 +63,7 @@ def _bar_reasons(
     if compared.head.meets is Meets.UNKNOWN and not any(
         reason.verdict is not GateVerdict.PASS for reason in reasons
     ):
-        score = show_score(compared.head.low, compared.head.high)
+        score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
         text = f"{compared.eval} is not fully measured ({score})"
         reasons.append(_reason(GateVerdict.INCONCLUSIVE, ReasonCode.BAR_UNMEASURED, text, compared))
     for reason in reasons:
@@ -102,7 +102,7 @@ def _reason(
 
 def _eval_reasons(compared: EvalComparison) -> Iterator[DecisionReason]:
     if compared.head.meets is Meets.NO:
-        score = show_score(compared.head.low, compared.head.high)
+        score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
         yield DecisionReason(
             verdict=GateVerdict.FAIL,
             code=ReasonCode.BELOW_THRESHOLD,

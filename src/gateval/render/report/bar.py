@@ -117,7 +117,7 @@ def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
     bar = planned.bar
     if bar is None:
         return []
-    score = show_score(compared.head.low, compared.head.high)
+    score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
     asked = show_threshold(compared.head.threshold)
     first = (
         f"The target branch asks {asked} in its version of {bar.eval}, "
