@@ -128,7 +128,7 @@ class Job:
     ) -> subprocess.Popen[str]:
         """Start the action's entry."""
         return subprocess.Popen(
-            [sys.executable, "-m", "gateval", "action", *arguments],
+            [sys.executable, "-P", "-m", "gateval", "action", *arguments],
             cwd=self.workspace,
             env=self.environ(inputs, extra),
             stdin=subprocess.DEVNULL,

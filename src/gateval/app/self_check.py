@@ -13,6 +13,7 @@ from gateval.adapters.screen import screen_of
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
 from gateval.domain.planning.against_itself import against_itself
+from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import find_head
@@ -50,7 +51,9 @@ def check_itself(
         path = folder.path / f"run-{number}"
         path.mkdir()
         part = ResultsFolder(folder.run, path)
-        evaluation = evaluate(plan, repository, settings, part, lambda _event: None)
+        evaluation = evaluate(
+            plan, repository, settings, part, lambda _event: None, minutes=RUN_MINUTES
+        )
         if evaluation.interrupted:
             print("gateval: interrupted.", file=sys.stderr)
             return EXIT_INTERRUPTED

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence, ToolCalls
+from gateval.assertions.evidence import Basis, Evidence, ToolCalls
 from gateval.assertions.matching.tool_order import ToolName, listed, refuse_itself
 from gateval.domain.trials.trial import Assessment
 
@@ -21,6 +21,7 @@ class ToolCalled(Assertion):
     """
 
     type: ClassVar[str] = "toolCalled"
+    basis: ClassVar[Basis] = Basis.TRACE
 
     tool: ToolName = Field(description="The tool that must be called.")
     before: tuple[ToolName, ...] = Field(
@@ -52,7 +53,7 @@ class ToolCalled(Assertion):
         )
 
     def _late(self, first: int, calls: ToolCalls) -> list[str]:
-        numbers = {name: calls.first(name) for name in self.before}
+        numbers = {name: calls.first_asked(name) for name in self.before}
         return [
             f"`{name}` at step {number}, before the first `{self.tool}` at step {first}"
             for name, number in numbers.items()

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.hints import Hints
 from gateval.candidates.process.failures import from_the_export
 from gateval.candidates.process.once import Once
 from gateval.candidates.registry import RUNTIMES
@@ -29,6 +30,7 @@ class Candidates:
         self._started: dict[Key, Runtime] = {}
         self._rests = dict.fromkeys(Side, 0)
         self._ready: Once[NoAnswer | None] = Once()
+        self._hints = Hints(context)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -57,7 +59,8 @@ class Candidates:
         except Exception as error:  # noqa: BLE001 - one broken runtime must not end the run
             answer = _gate_fault(agent.runtime.type, error)
         if isinstance(answer, NoAnswer):
-            return from_the_export(answer, self._context.scratch)
+            told = from_the_export(answer, self._context.scratch)
+            return self._hints.explained(told, agent)
         return answer
 
     async def rest(self, side: Side) -> None:

@@ -56,5 +56,5 @@ def test_a_missing_linter_is_named() -> None:
 def test_the_projects_files_are_found() -> None:
     workflows, actions, dockerfiles = project_files()
     assert {path.name for path in workflows} >= {"ci.yml", "gate.yml", "untrusted-run.yml"}
-    assert len(actions) == 2
+    assert len(actions) == 4
     assert len(dockerfiles) >= 2

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gateval import __version__
 from gateval.adapters.parts import read_parts
+from gateval.adapters.results_folder import results_path
 from gateval.app.action.context import ActionContext
 from gateval.app.names import RESULTS_FILE, TRIGGER_FILE
 from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
@@ -78,4 +79,5 @@ def _folder(context: ActionContext) -> Path:
             "The step publish needs the input results.",
             hint="Name the folder into which the results of the run step were downloaded.",
         )
-    return context.repository.root / context.inputs.results
+    root = context.repository.root
+    return results_path(root, root / context.inputs.results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from gateval.app.action.claims import confirmed_trigger
@@ -15,7 +16,6 @@ from gateval.app.action.restate import restate
 from gateval.app.action.result import ActionResult, publication_outputs
 from gateval.app.action.stored_verdicts import (
     StoredVerdicts,
-    same_inputs,
     same_plan,
     with_earlier_findings,
 )
@@ -29,7 +29,6 @@ from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
-from gateval.pipeline.rules import read_rules
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication
 from gateval.publish.target import Target
@@ -45,14 +44,10 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     event = ActionEvent(context, trigger, resolved, target, stored_verdicts.audit())
     if event.closed:
         return ActionResult(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
-    stored = stored_verdicts.find(event)
-    if stored and stored.record and not resolved.draft:
-        base_tip = resolved.revisions.base_tip
-        rules, _ = read_rules(context.repository, base_tip, context.inputs.config)
-        if same_inputs(stored, event, rules.policy):
-            return restate(event, rules.policy, stored.record, stored.check)
-
-    plan = _plan(event)
+    with ThreadPoolExecutor(1) as aside:  # GitHub is asked while git is read
+        looking = aside.submit(stored_verdicts.find, event)
+        plan = _plan(event)
+        stored = looking.result()
     event = replace(event, target=progress.about(_target(context, trigger, resolved, plan)))
     if context.inputs.step is ActionStep.PLAN:
         return store_plan_only(event, plan)

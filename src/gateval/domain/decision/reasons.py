@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gateval.domain.decision.evidence import evidence_reasons
 from gateval.domain.decision.measured_reasons import (
     broad_reasons,
     failing_as_before,
@@ -38,10 +39,12 @@ def all_reasons(
     for compared in comparison.evals:
         planned = results.plan.eval(compared.eval)
         found = list(_reasons_of(planned, compared, trials, policy))
+        found += evidence_reasons(results.plan, planned, trials)
         found += _unknown_score(compared, found, planned.bar is not None)
         yield from found if planned.bar is None else _bar_reasons(results.plan, found)
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
+    yield from _unclaimed_reasons(results.plan)
 
 
 def _reasons_of(
@@ -97,6 +100,17 @@ def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
             verdict=GateVerdict.INCOMPLETE, code=ReasonCode.BAR_UNREADABLE, text=str(doubt)
         )
         yield _accepted(plan, reason)
+
+
+def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:
+    """What the policy wants measured and nothing measures."""
+    for path in plan.unclaimed:
+        yield DecisionReason(
+            verdict=GateVerdict.INCOMPLETE,
+            code=ReasonCode.UNCLAIMED_FILE,
+            text=f"{path} changed and belongs to no Agent that an Eval measures "
+            "(policy.mustBelong)",
+        )
 
 
 def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:

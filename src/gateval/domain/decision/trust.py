@@ -36,7 +36,7 @@ def unverified(trust: Trust, plan: Plan | None, number: int | None) -> str:
 
 def _touches(plan: Plan) -> bool:
     """Whether the change touches an Agent, or takes something away that was asked of one."""
-    return bool(plan.changes or plan.removed or plan.lost or plan.doubts)
+    return bool(plan.changes or plan.removed or plan.binds)
 
 
 def exit_code(decision: Decision, *, claimed: bool) -> int:

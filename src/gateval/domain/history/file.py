@@ -64,10 +64,10 @@ def all_records(content: bytes) -> tuple[HistoryRecord, ...]:
 def _record(line: bytes) -> HistoryRecord:
     content = _parse(line)
     version = content.get("version") if isinstance(content, dict) else None
-    if version != "history.v1":
+    if version != "history.v2":
         raise RecordsError(
             f"The stored verdict has the version {ascii_json(version)[:40]}; "
-            "this Gateval reads history.v1."
+            "this Gateval reads history.v2."
         )
     try:
         return HistoryRecord.model_validate(content)

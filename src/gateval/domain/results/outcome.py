@@ -50,6 +50,20 @@ def conclude_answer(
     )
 
 
+def reassessed(trial: Trial, fixture: Fixture, assessments: Sequence[Assessment]) -> Trial:
+    """Return the trial as these assessments make it, in place of its own."""
+    outcome, cause, reason = _outcome(fixture, assessments)
+    return trial.model_copy(
+        update={
+            "outcome": outcome,
+            "cause": cause,
+            "reason": reason,
+            "assessments": tuple(assessments),
+            "score": trial_score(fixture, assessments),
+        }
+    )
+
+
 def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
     """Return the trial of a candidate that gave nothing to assess.
 

@@ -13,13 +13,17 @@ from gateval.domain.trials.trial import AssessmentStatus, Outcome, Trial
 
 
 class RunInfo(Value):
-    """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC."""
+    """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
+
+    `ended` says in a sentence why the run ended before all was measured; empty if it did not.
+    """
 
     run: str = ""
     started_at: str = ""
     seconds: float = 0
     gateval: str = ""
     isolation: str = ""
+    ended: str = ""
 
 
 class Results(Value):

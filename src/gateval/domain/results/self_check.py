@@ -7,7 +7,8 @@ from typing import Literal
 
 from gateval.domain.base import Value
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.comparison import Comparison, compare
+from gateval.domain.results.compare import compare
+from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.design import design
 from gateval.domain.statistics.power import power

@@ -1,4 +1,4 @@
-"""How scores and thresholds are written, so that none looks like another that decides otherwise."""
+"""How scores, thresholds and sizes are written: no score looks like one that decides otherwise."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ def show_threshold(threshold: float | None) -> str:
 def show_percent(rate: float) -> str:
     """Return a rate in whole per cent."""
     return f"{100 * rate:.0f} %"
+
+
+def show_bytes(size: int) -> str:
+    """Return a size as people read it: `512 B`, `1.5 KiB`, `20 MiB`."""
+    amount, unit = float(size), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if amount < 1024:
+            break
+        amount, unit = amount / 1024, larger
+    return f"{amount:.1f} {unit}" if unit != "B" and amount < 10 else f"{amount:,.0f} {unit}"
 
 
 def _two_digits(score: float) -> str:

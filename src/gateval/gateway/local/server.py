@@ -19,7 +19,7 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.local.candidate_call import CandidateCall, Reply, Stream, error_reply
 from gateval.gateway.local.connections import Connections, connection_limit
 from gateval.gateway.local.http_server import HttpServer
-from gateval.gateway.local.limits import CallLimits, RateLimiter
+from gateval.gateway.local.limits import CallLimits, RateLimiter, RunTotals
 from gateval.gateway.local.session import GEMINI_PATH, Session
 from gateval.wire.base import WireFormat
 from gateval.wire.json_text import write_json
@@ -64,6 +64,7 @@ class GatewayServer:
         self.connections = Connections(connections or connection_limit())
         self.refused = 0
         self._limits = limits or CallLimits()
+        self._totals = RunTotals()
         self._sessions: dict[str, Session] = {}
         self._refusals = RateLimiter(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
         self._runner: web.ServerRunner | None = None
@@ -90,10 +91,21 @@ class GatewayServer:
             await self._runner.cleanup()
             self._runner = None
 
-    def open(self, side: Side, models: tuple[str, ...]) -> Session:
-        """Return a new session; `models` is the Agent's list as `provider/model-id`."""
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self._address.rpartition(":")[2])
+
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> Session:
+        """Return a new session; `models` and `uses` are the Agent's lists."""
         session = Session(
-            side, models, address=self._address, limits=self._limits, on_close=self._forget
+            side,
+            models,
+            uses,
+            address=self._address,
+            limits=self._limits,
+            totals=self._totals,
+            on_close=self._forget,
         )
         self._sessions[session.key] = session
         return session

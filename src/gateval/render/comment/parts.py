@@ -14,6 +14,7 @@ from gateval.render.comment.fixture_section import fixture, fixture_line
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.certainty import certainty
 from gateval.render.report.counts import listing
+from gateval.render.report.evidence import doubts_on_evidence, trace_sources
 from gateval.render.report.facts import (
     FixtureFacts,
     Standing,
@@ -30,6 +31,8 @@ from gateval.render.report.wording import eval_verdict, passes, regressed_title
 
 _FIXTURES_IN_FULL = 12
 _PASSING_SHOWN = 100
+_TRACED = 20
+"""Agents of which the comment tells where their traces come from."""
 
 
 def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
@@ -39,6 +42,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
         _table(report, frame),
         *_worse(report, facts),
         _list("lowered bar", "The bar", lowered_bar(report))._replace(weight=5),
+        _list("doubt", "Evidence", doubts_on_evidence(report)),
         *_missing(report, facts),
         *_folded(report, facts),
         _tokens(report),
@@ -122,7 +126,11 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
 
 
 def _tokens(report: Report) -> Part[Any]:
-    models = sections.bullet(f"Models: {', '.join(models_used(report)) or 'unknown'}")
+    said = (
+        f"Models: {', '.join(models_used(report)) or 'unknown'}",
+        *trace_sources(report)[:_TRACED],
+    )
+    models = "\n".join(map(sections.bullet, said))
     return Part(
         "agent's token count",
         "<details><summary>Tokens and models</summary>\n\n"

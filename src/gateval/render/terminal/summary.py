@@ -11,6 +11,7 @@ from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.certainty import certainty
 from gateval.render.report.counts import count, listing
+from gateval.render.report.evidence import doubts_on_evidence
 from gateval.render.report.facts import FixtureFacts, Standing, gather, silent_agents, standing
 from gateval.render.report.gaps import find_gaps
 from gateval.render.report.headline import headline
@@ -51,6 +52,7 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     fixtures(page, "Looks worse, not certain", standing(facts, Standing.SUSPECT))
     fixtures(page, "Failing", standing(facts, Standing.FAILING))
     _listed(page, "The bar", lowered_bar(report))
+    _listed(page, "Evidence", doubts_on_evidence(report))
     unmeasured(page, find_gaps(facts))
     _listed(page, "The bar moves, and head meets it", met_bar(report))
     _notes(page, report, facts)
