@@ -6,10 +6,11 @@
 
 Outcomes: `pass`, `fail`, `candidate` and `skip` (it gave no answer, which counts as failed),
 `judge`, `provider`, `gate` (errors with that cause), `-` (the trial never ran). One outcome per
-planned repetition; all rows of an Eval have equally many. Trials that the gate would ask for after
-these end as the row's last one did, unless one of the row never ran. Candidates are deterministic
-unless `deterministic=False`. Instead of outcomes, `base:` takes `new`, `same` or `none`
-for the reasons why there is no baseline; without `base:` it is `new`. The agent of `x-eval` is `x`.
+planned repetition; all rows of an Eval have equally many. Trials that the gate asks for after these
+end as those after a `+` (`head:fail+pass,fail`), further ones as the last; none run if one of the
+row never ran, or after a last `-`. Candidates are deterministic unless `deterministic=False`.
+Instead of outcomes, `base:` takes `new`, `same` or `none` for the reasons why there is no baseline;
+without `base:` it is `new`. The agent of `x-eval` is `x`. `added` marks a fixture of the change.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ from gateval.domain.trials.trial import (
 HEAD = Revision(name="HEAD", commit="d4e5f6a" + "0" * 33, tree="2" * 40)
 BASE = Revision(name="main", commit="a1b2c3d" + "0" * 33, tree="1" * 40)
 
+TWELVE_OF_FIFTEEN = "fail+pass,fail,pass,pass,pass,fail,pass"
+"""Beside 15 passes never so bad that it regresses, and never so good that the rule stops."""
+
 _WITHOUT_BASE = {
     "new": Baseline.NEW_AGENT,
     "same": Baseline.SAME_AGENT,
@@ -55,13 +59,24 @@ class Row:
         self.eval, self.fixture, *rest = text.split()
         fields = dict(word.split(":", 1) for word in rest if ":" in word)
         words = [word for word in rest if ":" not in word]
-        assert set(words) <= _SEVERITIES, text
-        self.severity = Severity(words[0]) if words else Severity.MEDIUM
+        self.added = "added" in words
+        severities = [word for word in words if word != "added"]
+        assert set(severities) <= _SEVERITIES, text
+        self.severity = Severity(severities[0]) if severities else Severity.MEDIUM
         base = fields.get("base", "new")
         self.baseline = _WITHOUT_BASE.get(base, Baseline.MERGE_BASE)
-        self.outcomes = {Side.HEAD: fields["head"].split(",")}
+        given = {Side.HEAD: fields["head"]}
         if self.baseline is Baseline.MERGE_BASE:
-            self.outcomes[Side.BASE] = base.split(",")
+            given[Side.BASE] = base
+        self.outcomes = {side: text.split("+")[0].split(",") for side, text in given.items()}
+        self.all = {side: text.replace("+", ",").split(",") for side, text in given.items()}
+
+    def later(self, side: Side, repetition: int) -> str:
+        """How a trial ends that the gate asks for."""
+        if any("-" in words for words in self.outcomes.values()):
+            return "-"
+        words = self.all[side]
+        return words[min(repetition, len(words)) - 1]
 
 
 def make_results(
@@ -99,18 +114,17 @@ def make_results(
 
 
 def _with_what_is_asked_for(plan: Plan, trials: list[Trial], rows: list[Row]) -> tuple[Trial, ...]:
-    """Add the trials that the gate asks for, each ending as the last of its row."""
-    words = {
-        (row.eval, row.fixture, side): words[-1]
-        for row in rows
-        for side, words in row.outcomes.items()
-        if not any("-" in given for given in row.outcomes.values())
-    }
-    while wanted := [
-        key for key in next_trials(plan, trials) if (key.eval, key.fixture, key.side) in words
-    ]:
-        trials += [make_trial(key, words[key.eval, key.fixture, key.side]) for key in wanted]
-    return tuple(trials)
+    """Add the trials that the gate asks for, as long as there are any that run."""
+    of = {(row.eval, row.fixture): row for row in rows}
+    while True:
+        words = {
+            key: of[key.eval, key.fixture].later(key.side, key.repetition)
+            for key in next_trials(plan, trials)
+        }
+        made = [make_trial(key, word) for key, word in words.items() if word != "-"]
+        if not made:
+            return tuple(trials)
+        trials += made
 
 
 def _shared(planned: PlannedEval, count: int, *, deterministic: bool) -> PlannedEval:
@@ -210,7 +224,10 @@ def _planned(
         baseline=rows[0].baseline,
         why=(Reason(where=f"agents/{name.removesuffix('-eval')}.yaml:4", what="spec.system"),),
         fixtures=tuple(_fixture(row) for row in rows),
-        compared=tuple(row.fixture for row in rows if row.baseline is Baseline.MERGE_BASE),
+        compared=tuple(
+            row.fixture for row in rows if row.baseline is Baseline.MERGE_BASE and not row.added
+        ),
+        added=tuple(row.fixture for row in rows if row.added),
     )
 
 

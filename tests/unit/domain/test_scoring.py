@@ -31,7 +31,9 @@ def head_score(rows: str, *, threshold: float = 1.0, **options: Any) -> EvalScor
         ("pass,fail", 0.5, 0.5, 0),
         ("fail,fail", 0.0, 0.0, 0),
         ("pass,judge", 0.5, 1.0, 0),
-        ("fail,skip", 0.0, 0.5, 0),
+        ("fail,skip", 0.0, 0.0, 0),
+        ("pass,candidate", 0.5, 0.5, 0),
+        ("fail,provider", 0.0, 0.5, 0),
         ("pass,-", 0.5, 1.0, 1),
         ("-,-", 0.0, 1.0, 2),
         ("gate,provider", 0.0, 1.0, 0),
@@ -56,7 +58,8 @@ def test_a_fixtures_rate_is_an_interval_over_planned_repetitions(
         ("a-eval f critical head:pass\na-eval g low head:fail", 4 / 4.5, 4 / 4.5),
         ("a-eval f critical head:judge\na-eval g low head:pass", 0.5 / 4.5, 1.0),
         ("a-eval f high head:pass,fail\na-eval g medium head:fail,fail", 1 / 3, 1 / 3),
-        ("a-eval f head:-\na-eval g head:skip", 0.0, 1.0),
+        ("a-eval f head:-\na-eval g head:provider", 0.0, 1.0),
+        ("a-eval f head:skip\na-eval g head:pass", 0.5, 0.5),
     ],
 )
 def test_an_evals_score_weighs_fixtures_by_severity(rows: str, low: float, high: float) -> None:

@@ -132,17 +132,15 @@ def fails_as_before(planned: PlannedEval, fixture: FixtureComparison) -> bool:
 
 def passes_before_and_now(fixture: FixtureComparison) -> str:
     """Return how often it passed on both sides, e.g. `passed 15 of 15 before, 4 of 15 now`."""
-    before = show_passes(fixture.base_all or Repeated())
-    return f"{before} before, {fixture.head_all.passes} of {fixture.head_all.trials} now" + (
-        f" (no answer in {fixture.head_all.silent} of {fixture.head_all.trials})"
-        if fixture.head_all.silent
-        else ""
-    )
+    before, head = show_passes(fixture.base_all or Repeated()), fixture.head_all
+    now = f"{head.passes} of {head.trials} now" if head.trials else "not measured now"
+    note = f" (no answer in {head.silent} of {head.trials})" if head.silent else ""
+    return f"{before} before, {now}{note}"
 
 
 def show_passes(repeated: Repeated) -> str:
     """Return e.g. `passed 2 of 3`."""
-    return f"passed {repeated.passes} of {repeated.trials}"
+    return f"passed {repeated.passes} of {repeated.trials}" if repeated.trials else "not measured"
 
 
 def has_to_pass_alone(planned: PlannedEval, fixture: FixtureComparison) -> bool:

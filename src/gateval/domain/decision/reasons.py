@@ -152,7 +152,7 @@ def _unmeasured_reasons(
     for side, unclear in ((Side.HEAD, head.unclear), (Side.BASE, on_base)):
         mine = trials.get((compared.eval, fixture.fixture, side), ()) if unclear else ()
         yield from (_unmeasured(one, lenient=lenient) for one in mine if one.passed is None)
-    if head.trials and head.silent == head.trials:
+    if fixture.silent:
         yield DecisionReason(
             verdict=GateVerdict.INCONCLUSIVE,
             code=ReasonCode.CANDIDATE_ERROR,

@@ -76,9 +76,9 @@ class FixtureComparison(Value):
         return self.base is not None and self.head.passed == 0 and self.base.failed == 0
 
     @property
-    def inconclusive(self) -> bool:
-        """Whether too many of head's trials were lost, or of base's where these matter."""
-        return self.change is FixtureChange.INCONCLUSIVE
+    def silent(self) -> bool:
+        """Whether head answered in no trial that was measured, though there are some."""
+        return self.head_all.silent == self.head_all.trials > 0
 
 
 class EvalComparison(Value):

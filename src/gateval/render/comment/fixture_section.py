@@ -155,10 +155,11 @@ def _violation(violation: Violation) -> dict[str, object]:
 
 
 def _excerpts(fact: FixtureFacts) -> list[dict[str, str]]:
-    """Head's steps around what failed, and what base did where it passed."""
+    """Head's steps around what failed, what it printed, and what base did where it passed."""
     passed = next((trial for trial in fact.base if trial.outcome is Outcome.PASS), None)
     sources = (
         ("What head did", trial_excerpt(fact.worst, fact.broken)),
+        ("What head printed", "\n".join(fact.worst.detail) if fact.worst else ""),
         ("What base did, where it passed", trial_excerpt(passed)),
     )
     return [{"title": title, "text": text} for title, text in sources if text]

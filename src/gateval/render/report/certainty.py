@@ -9,6 +9,7 @@ from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import ReasonCode
+from gateval.render.report.counts import count
 
 
 def certainty(report: Report) -> tuple[str, ...]:
@@ -51,6 +52,6 @@ def _interval(compared: EvalComparison) -> str:
     beside = f"; base scores {show_score(base.low, base.high)}" if base else ""
     threshold = show_threshold(compared.head.threshold)
     return (
-        f"{compared.eval} scores {score} in {trials} trials; with others it might score between "
+        f"{compared.eval} scores {score} in {count(trials, 'trial')}; with others it might score between "
         f"{low:.2f} and {high:.2f}. Its threshold is {threshold}{beside}."
     )

@@ -11,7 +11,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import group_trials
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side, Trial
 
 
 class Standing(StrEnum):
@@ -26,7 +26,7 @@ class Standing(StrEnum):
     PASSING = "passing"
 
 
-_WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.SKIP, Outcome.PASS)
+_WORST_FIRST = (False, None, True)
 
 
 class FixtureFacts(NamedTuple):
@@ -78,7 +78,7 @@ def broken(trial: Trial | None) -> tuple[Assessment, ...]:
 
 
 def _badness(trial: Trial) -> tuple[int, float, int]:
-    return (_WORST_FIRST.index(trial.outcome), trial.score or 0.0, trial.key.repetition)
+    return (_WORST_FIRST.index(trial.passed), trial.score or 0.0, trial.key.repetition)
 
 
 def gather(report: Report) -> tuple[FixtureFacts, ...]:
@@ -109,6 +109,8 @@ def standing_of(compared: FixtureComparison) -> Standing:
         return Standing.REGRESSED
     if compared.change in {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}:
         return Standing.SUSPECT
+    if compared.silent:
+        return Standing.UNMEASURED
     if compared.head.failed:
         return Standing.FAILING
     if not compared.head.measured or compared.change is FixtureChange.INCONCLUSIVE:
