@@ -15,11 +15,11 @@ import resource
 import sys
 from pathlib import Path
 
-from gateval.domain.trial import Side
+from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.limits import CallLimits
-from gateval.gateway.server import GatewayServer
-from gateval.gateway.upstream import read_upstreams
+from gateval.gateway.local.limits import CallLimits
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.upstream.endpoints import read_upstreams
 
 UNHURRIED = CallLimits(calls=1_000_000, tokens=10**12, per_second=1e6, burst=1_000_000)
 """The limits on the pace of a candidate would be what is measured."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.registry import ASSERTIONS
-from gateval.formats.kinds.fixture import AssertionCommon
+from gateval.formats.native.kinds.fixture import AssertionCommon
 
 SAMPLES = Path(__file__).parent.parent / "examples" / "assertions"
 

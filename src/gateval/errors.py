@@ -15,9 +15,9 @@
         ├── ForgeUnavailable     3  no answer, or 5xx, after all retries
         └── ForgeRejected        3  the request as it is: refused, and refused again if repeated
 
-Exit code 1 (gate failed) and 0 (pass) belong to decisions, not to errors. `app.py` is the one
-place that turns an error into text and exit code. What happens to a single trial is data
-(`domain/trial.py`), never one of these.
+Exit code 1 (gate failed) and 0 (pass) belong to decisions, not to errors. `app/guard.py` is the
+one place that turns an error into text and exit code. What happens to a single trial is data
+(`domain/trials/trial.py`), never one of these.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from gateval.domain.place import Problem
+    from gateval.domain.repository.place import Problem
 
 EXIT_PASS = 0
 EXIT_FAILED = 1
@@ -44,6 +44,11 @@ class GatevalError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong and what to do next, as one line."""
+        return f"{self.message} {self.hint}".strip()
 
 
 class UsageError(GatevalError):

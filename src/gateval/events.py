@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from gateval.domain.base import Value
-from gateval.domain.plan import Plan
-from gateval.domain.trial import Trial, TrialKey
+from gateval.domain.plan.plan import Plan
+from gateval.domain.trials.trial import Trial, TrialKey
 
 
 class RunStarted(Value):

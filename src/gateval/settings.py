@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.wishes import Wishes, read_wishes
-from gateval.domain.secret_names import secret_values
+from gateval.domain.text.secret_names import secret_values
 from gateval.errors import UsageError
-from gateval.gateway.upstream import Upstream, read_upstreams
+from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
 
 OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
 LONGEST_SECONDS = 86_400

@@ -7,9 +7,9 @@ import re
 import pytest
 import yaml
 
-from gateval.domain.trigger import EventName
-from gateval.formats.action_inputs import NAMES, ActionInputs, read_inputs
-from gateval.formats.github_subjects import PULL_REQUEST_TYPES
+from gateval.domain.forge.trigger import EventName
+from gateval.formats.github.action_inputs import NAMES, ActionInputs, read_inputs
+from gateval.formats.github.subjects import PULL_REQUEST_TYPES
 from tests.helpers.command import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 
 from examples.demo import build, environment
-from gateval.domain.comparison import Change
-from gateval.domain.report import Report, make_report
-from gateval.domain.trial import Outcome, Side, Trial
-from gateval.domain.verdict import Violation
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.results.comparison import FixtureChange
+from gateval.domain.trials.judge_verdict import Violation
+from gateval.domain.trials.trial import Outcome, Side, Trial
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.stage import load_results
+from gateval.render.files.stage import load_results
 from tests.helpers.command import candidate_processes
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ class Shown(NamedTuple):
         """The comment on the pull request."""
         return (self.results / "comment.md").read_text("utf-8")
 
-    def change(self, name: str) -> Change:
+    def change(self, name: str) -> FixtureChange:
         """How a fixture moved."""
         changes = {
             fixture.fixture: fixture.change
@@ -108,7 +108,7 @@ def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
 
 
 def _shows_a_regression_with_checked_evidence(shown: Shown) -> None:
-    assert shown.change("refund-must-clarify") is Change.REGRESSED
+    assert shown.change("refund-must-clarify") is FixtureChange.REGRESSED
     assert shown.trial("refund-must-clarify", Side.BASE).outcome is Outcome.PASS
     trial = shown.trial("refund-must-clarify", Side.HEAD)
     real, made_up = _judged(trial)
@@ -126,10 +126,10 @@ def _shows_a_regression_with_checked_evidence(shown: Shown) -> None:
 
 
 def _shows_an_improvement_and_what_is_unchanged(shown: Shown) -> None:
-    assert shown.change("tutor-fraction") is Change.IMPROVED
+    assert shown.change("tutor-fraction") is FixtureChange.IMPROVED
     assert shown.trial("tutor-fraction", Side.BASE).outcome is Outcome.FAIL
     for name in ("tutor-add", "tutor-multiply", "tutor-exercise", "where-is-my-order"):
-        assert shown.change(name) is Change.UNCHANGED
+        assert shown.change(name) is FixtureChange.UNCHANGED
         assert shown.trial(name, Side.HEAD).outcome is Outcome.PASS
     assert "tutor-fraction" in shown.comment
     assert "tutor-add" in shown.comment

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gateval.domain.audit import AuditEvent, AuditKind, AuditRun, FailingEval
-from gateval.domain.audit_chain import append, read_log
-from gateval.domain.rulings.ruling import AuditPerson, LabelUse
+from gateval.domain.audit.chain import append, read_log
+from gateval.domain.audit.entry import AuditEvent, AuditKind, AuditRun, FailingEval
+from gateval.domain.ruling import AuditPerson, LabelUse
 from gateval.domain.verdicts import GateVerdict
 
 HEAD = "a1b2c3d4e5f60718293a4b5c6d7e8f9001122334"

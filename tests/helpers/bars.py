@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.domain.bar.planning import BarPlan
 from gateval.domain.base import digest
-from gateval.domain.catalogue_checks import check_catalogue
+from gateval.domain.manifests.checks.catalogue import check_catalogue
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.place import sort_problems
-from gateval.domain.plan import Plan, Revision
-from gateval.domain.planning import Rules, plan_change
-from gateval.domain.snapshot import Snapshot
-from gateval.domain.tree import Entry
-from gateval.formats.scripted import read_scripted
+from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.planning.bar.planning import BarPlan
+from gateval.domain.planning.planner import Rules, plan_change
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.place import sort_problems
+from gateval.domain.repository.tree import Entry
+from gateval.formats.native.scripted import read_scripted
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 FILES = {

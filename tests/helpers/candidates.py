@@ -1,4 +1,4 @@
-"""Agents, surroundings and questions for tests that start candidates."""
+"""Agents, context and questions for tests that start candidates."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pydantic import JsonValue
 
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.allowlist import MARKER, candidate_environment
-from gateval.candidates.base import ModelDoor, Patience, Surroundings, TrialRequest
-from gateval.candidates.group import Groups
-from gateval.candidates.started import Starter
+from gateval.candidates.base import ModelDoor, ProcessTimeouts, RuntimeContext, TrialRequest
+from gateval.candidates.process.group import Groups
+from gateval.candidates.process.started import Starter
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
-from gateval.domain.place import Place
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trace import Trace
-from gateval.domain.trial import Side, TrialKey
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.repository.place import Place
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Side, TrialKey
 from gateval.errors import RepositoryError
 from gateval.events import Event
 from gateval.gateway.loopback_client import LoopbackClient
@@ -94,7 +94,7 @@ class World:
         calls: ModelCalls | None = None,
         door: ModelDoor | None = None,
         environ: Mapping[str, str] | None = None,
-        patience: Patience | None = None,
+        timeouts: ProcessTimeouts | None = None,
         starter: Starter | None = None,
     ) -> None:
         self.export = tmp_path / "export"
@@ -104,7 +104,7 @@ class World:
         self.folders = Folders(self.export)
         self.events: list[Event] = []
         self.http = LoopbackClient()
-        self.surroundings = Surroundings(
+        self.context = RuntimeContext(
             run=secrets.token_hex(6),
             calls=calls or ScriptedCalls(),
             door=door,
@@ -115,7 +115,7 @@ class World:
             scratch=scratch,
             starter=starter or Groups(),
             on_event=self.events.append,
-            patience=patience or Patience(setup_seconds=20, grace_seconds=0.2),
+            timeouts=timeouts or ProcessTimeouts(setup_seconds=20, grace_seconds=0.2),
         )
 
     def write(self, name: str, program: str) -> None:
@@ -126,11 +126,11 @@ class World:
 
     def leftovers(self) -> list[str]:
         """What is still in the scratch folder."""
-        return sorted(path.name for path in self.surroundings.scratch.iterdir())
+        return sorted(path.name for path in self.context.scratch.iterdir())
 
     def survivors(self) -> list[int]:
         """Ids of processes that still carry the marker of this run."""
-        return survivors(self.surroundings.run)
+        return survivors(self.context.run)
 
 
 def survivors(run: str) -> list[int]:

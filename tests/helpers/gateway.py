@@ -10,15 +10,15 @@ import aiohttp
 import anthropic
 import openai
 
-from gateval.domain.model_call import Message, ModelRequest
-from gateval.domain.trace import StepKind, Trace
-from gateval.domain.trial import Side
+from gateval.domain.trials.model_call import Message, ModelRequest
+from gateval.domain.trials.trace import StepKind, Trace
+from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway, Scripts
-from gateval.gateway.limits import CallLimits
-from gateval.gateway.retry import RetryPolicy
-from gateval.gateway.server import GatewayServer
-from gateval.gateway.session import Session
-from gateval.gateway.upstream import read_upstreams
+from gateval.gateway.local.limits import CallLimits
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.local.session import Session
+from gateval.gateway.upstream.endpoints import read_upstreams
+from gateval.gateway.upstream.retry import RetryPolicy
 from tests.servers.model_server import Answer, Call, ModelServer, Responder, reply
 
 CANARY = "sk-canary-0123456789abcdef"

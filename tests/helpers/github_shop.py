@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gateval.domain.audit import AuditEntry
-from gateval.domain.audit_chain import read_log
+from gateval.domain.audit.chain import read_log
+from gateval.domain.audit.entry import AuditEntry
 from tests.helpers import payloads
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job

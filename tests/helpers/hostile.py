@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateval.domain.results import Results
+from gateval.domain.results.results import Results
 
 ATTACKS = (
     "# PASSED",

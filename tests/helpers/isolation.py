@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gateval.app.isolate import isolation
+from gateval.app.run.isolate import isolation
 from gateval.candidates.isolation.places import passable
 from gateval.candidates.isolation.walls import build_walls, look_around
 from gateval.candidates.isolation.wishes import Wishes

@@ -8,12 +8,12 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from gateval.domain.base import Spec
-from gateval.domain.catalogue import Catalogue
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
+from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.formats.manifests import Parsed, read_manifests
+from gateval.formats.native.manifests import Parsed, read_manifests
 from gateval.formats.registries import Registries
 
 

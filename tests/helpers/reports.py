@@ -15,16 +15,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gateval.domain.decision.report import Report, make_report
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.severity import Severity
-from gateval.domain.place import Place
-from gateval.domain.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
-from gateval.domain.planned_eval import Baseline, PlannedEval, Reason
-from gateval.domain.report import Report, make_report
-from gateval.domain.results import Results
-from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Outcome, Side, Trial, TrialKey
+from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.repository.place import Place
+from gateval.domain.results.results import Results
+from gateval.domain.trials.trial import (
+    Assessment,
+    AssessmentStatus,
+    Cause,
+    Outcome,
+    Side,
+    Trial,
+    TrialKey,
+)
 
 HEAD = Revision(name="HEAD", commit="d4e5f6a" + "0" * 33, tree="2" * 40)
 BASE = Revision(name="main", commit="a1b2c3d" + "0" * 33, tree="1" * 40)

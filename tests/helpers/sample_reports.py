@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 
+from gateval.domain.decision.report import Report, make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.severity import Severity
-from gateval.domain.model_call import Usage
-from gateval.domain.place import Place
-from gateval.domain.plan import AgentChange, ChangeKind
-from gateval.domain.planned_eval import Reason, Removed
-from gateval.domain.report import Report, make_report
-from gateval.domain.results import Results, RunInfo
-from gateval.domain.trace import Step, StepKind, Trace
-from gateval.domain.trial import Assessment, AssessmentStatus, Cause, Outcome
-from gateval.domain.verdict import Verdict, Violation
+from gateval.domain.plan.plan import AgentChange, ChangeKind
+from gateval.domain.plan.planned_eval import Reason, Removed
+from gateval.domain.repository.place import Place
+from gateval.domain.results.results import Results, RunInfo
+from gateval.domain.trials.judge_verdict import Verdict, Violation
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit, edit_fixture, edit_plan, make, make_results
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from gateval.domain.model_call import ModelReply, ModelRequest, StopReason, ToolCall, Usage
-from gateval.domain.trial import Side
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, ToolCall, Usage
+from gateval.domain.trials.trial import Side
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
 Turn = ModelReply | ModelCallError | float

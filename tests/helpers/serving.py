@@ -13,8 +13,8 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import RuntimeSpec
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer, NoAnswer
 from gateval.events import CandidateWarned
 from tests.helpers.candidates import World, command_agent
 
@@ -105,7 +105,7 @@ def answers(
     """Ask one question after the other, or all at once, and end everything."""
 
     async def main() -> list[Answer | NoAnswer]:
-        async with world.http, Candidates(world.surroundings) as candidates:
+        async with world.http, Candidates(world.context) as candidates:
             if side_by_side:
                 calls = (candidates.answer(agent, request) for request in requests)
                 return list(await asyncio.gather(*calls))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gateval.adapters.git import open_repository
 from gateval.app.registries import registries
-from gateval.domain.plan import Plan
+from gateval.domain.plan.plan import Plan
 from gateval.pipeline.plan import plan_a_change
 from gateval.pipeline.revisions import find_revisions
 from tests.helpers.repo import Repo

@@ -12,13 +12,14 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
-from gateval.domain.audit import AuditEvent, AuditKind, AuditRun
-from gateval.domain.audit_chain import append, read_log
-from gateval.domain.audited import Occurrence, about_record
-from gateval.domain.decision import Decision, with_labels
-from gateval.domain.history import HistoryRecord, record_of
-from gateval.domain.report import Report, make_report
-from gateval.domain.rulings.ruling import (
+from gateval.domain.audit.chain import append, read_log
+from gateval.domain.audit.entry import AuditEvent, AuditKind, AuditRun
+from gateval.domain.decision.decision import Decision, with_labels
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.forge.stamp import BORDER, MARKER, Marked, Stamp, mark, read_mark
+from gateval.domain.history.audited import Occurrence, about_record
+from gateval.domain.history.record import HistoryRecord, record_of
+from gateval.domain.ruling import (
     AuditPerson,
     GateLabel,
     LabelUse,
@@ -26,17 +27,16 @@ from gateval.domain.rulings.ruling import (
     Rulings,
     RulingStatus,
 )
-from gateval.domain.stamp import BORDER, MARKER, Marked, Stamp, mark, read_mark
-from gateval.render.announcement import announce
-from gateval.render.audit import entry_line, log_line, summary_section
-from gateval.render.frame import Frame
-from gateval.render.junit import render_junit
-from gateval.render.redaction import Redactor
-from gateval.render.restated import announce_restated, restated_text
-from gateval.render.runner import error_command, file_entry, warning_command
-from gateval.render.sanitize import label, plain, plain_line
-from gateval.render.stage import dump
-from gateval.render.terminal import render_summary
+from gateval.render.files.junit import render_junit
+from gateval.render.files.stage import dump
+from gateval.render.github.announcement import announce
+from gateval.render.github.audit import entry_line, log_line, summary_section
+from gateval.render.github.restated import announce_restated, restated_text
+from gateval.render.report.frame import Frame
+from gateval.render.terminal.summary import render_summary
+from gateval.safe.redaction import Redactor
+from gateval.safe.sanitize import label, plain, plain_line
+from gateval.safe.workflow_commands import error_command, file_entry, warning_command
 from tests.helpers.github_markdown import read
 from tests.helpers.runner_log import commands
 

@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from gateval.assertions.assess import assess
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
-from gateval.domain.model_call import Usage
-from gateval.domain.place import Place
-from gateval.domain.trace import StepKind, Trace, TraceBuilder
-from gateval.domain.trial import Answer, Assessment
+from gateval.domain.repository.place import Place
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
+from gateval.domain.trials.trial import Answer, Assessment
 from gateval.judging.judge import Judge
 
 PLACE = Place(file="evals/sample.yaml")

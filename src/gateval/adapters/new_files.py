@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from gateval.adapters.folders import entered_folder, opened_folder
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import UsageError
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from gateval.adapters.screen import WIDEST, screen_of
-from gateval.domain.trial import Outcome
+from gateval.domain.trials.trial import Outcome
 from gateval.events import (
     CandidatePreparing,
     CandidateWarned,
@@ -18,7 +18,7 @@ from gateval.events import (
     RunWarned,
     TrialFinished,
 )
-from gateval.render.sanitize import plain_line
+from gateval.safe.sanitize import plain_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gateval.adapters.folders import entered_folder, opened_folder, replace_file
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import EvaluationError, UsageError
 from gateval.ports.clock import Clock
 

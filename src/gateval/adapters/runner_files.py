@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from gateval.render.runner import file_entry
+from gateval.safe.workflow_commands import file_entry
 
 SUMMARY_LIMIT = 1024 * 1024
 """Bytes of a step's summary; the runner drops a larger one as a whole."""

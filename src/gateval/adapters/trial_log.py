@@ -13,8 +13,8 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from gateval.domain.paths import show_path
-from gateval.domain.trial import Trial
+from gateval.domain.repository.paths import show_path
+from gateval.domain.trials.trial import Trial
 from gateval.errors import EvaluationError, StageFileError
 
 SIZE_LIMIT = 512 * 1024 * 1024

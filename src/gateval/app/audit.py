@@ -10,26 +10,26 @@ from typing import NamedTuple
 
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
-from gateval.domain.audit import AUDIT_BRANCH, AuditEntry
-from gateval.domain.audit_chain import AuditLog, read_log
-from gateval.domain.paths import show_path
+from gateval.domain.audit.chain import AuditLog, read_log
+from gateval.domain.audit.entry import AUDIT_BRANCH, AuditEntry
+from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_FAILED, EXIT_PASS, RecordsError, UsageError
-from gateval.publish.audit import AUDIT_LOG
-from gateval.render.audit import entry_line, log_line
-from gateval.render.sanitize import plain_line
+from gateval.ports.record_files import AUDIT_LOG
+from gateval.render.github.audit import entry_line, log_line
+from gateval.safe.sanitize import plain_line
 
 _LOCAL = (f"refs/remotes/origin/{AUDIT_BRANCH}", f"refs/heads/{AUDIT_BRANCH}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-class Place(NamedTuple):
+class LogLocation(NamedTuple):
     """Where to look: a remote's name or URL, or a ref of this clone, or neither."""
 
     remote: str | None = None
     ref: str | None = None
 
 
-def show_log(environ: Mapping[str, str], place: Place, *, since: str, as_json: bool) -> int:
+def show_log(environ: Mapping[str, str], place: LogLocation, *, since: str, as_json: bool) -> int:
     """Print the entries from `since` (the beginning of an ISO time, or empty) on, oldest first."""
     content = _find(open_repository(Path.cwd(), environ), environ, place)
     if content is None:
@@ -42,7 +42,7 @@ def show_log(environ: Mapping[str, str], place: Place, *, since: str, as_json: b
     return _told_broken(log) if log.broken else EXIT_PASS
 
 
-def verify_log(environ: Mapping[str, str], place: Place, *, anchor: str | None) -> int:
+def verify_log(environ: Mapping[str, str], place: LogLocation, *, anchor: str | None) -> int:
     """Check the chain, and that it holds the anchor."""
     wanted = anchor.lower() if anchor else None
     if wanted is not None and not _HASH.fullmatch(wanted):
@@ -88,7 +88,9 @@ def _told_broken(log: AuditLog) -> int:
     return EXIT_FAILED
 
 
-def _find(repository: GitRepository, environ: Mapping[str, str], place: Place) -> bytes | None:
+def _find(
+    repository: GitRepository, environ: Mapping[str, str], place: LogLocation
+) -> bytes | None:
     """Return the log's bytes, or None where there is none. Says on stderr where it comes from."""
     if place.remote is not None:
         return _remote(repository, environ, place.remote)

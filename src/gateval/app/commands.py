@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,17 +12,17 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import PAPER, screen_of
-from gateval.app.ahead import EVALUATION, importing
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
-from gateval.domain.plan import Plan
+from gateval.app.run.preload import EVALUATION, importing
+from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import confirm_revisions, find_head
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from gateval.app.measure import Measured
+    from gateval.domain.decision.report import Report
 
 
 def check_change(
@@ -76,25 +76,29 @@ def carry_out(
     plan: Plan, repository: GitRepository, settings: Settings, results: Path | None
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
-    from gateval.app.keys import refuse_missing_keys
-    from gateval.app.measure import measure
+    from gateval.app.run.keys import refuse_missing_keys
+    from gateval.app.run.measure import measure
+    from gateval.app.run.views import write_views
+    from gateval.domain.decision.report import make_report
 
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     measured = measure(plan, repository, settings, folder)
+    report = make_report(measured.results)
+    views = write_views(report, folder)
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
-        _show(measured, settings)
+        _show(report, views, settings)
         print(f"Results: {folder.path}", file=sys.stderr)
         if measured.interrupted:
             print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
-    return EXIT_INTERRUPTED if measured.interrupted else measured.report.decision.exit_code
+    return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code
 
 
-def _show(measured: Measured, settings: Settings) -> None:
+def _show(report: Report, views: Mapping[str, str], settings: Settings) -> None:
     screen = screen_of(sys.stdout, settings.environ)
     if screen == PAPER:
-        sys.stdout.write(measured.views["summary"])
+        sys.stdout.write(views["summary"])
     else:
-        from gateval.app.views import summary_for
+        from gateval.app.run.views import summary_for
 
-        sys.stdout.write(summary_for(measured.report, screen))
+        sys.stdout.write(summary_for(report, screen))

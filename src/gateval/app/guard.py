@@ -39,7 +39,7 @@ def guarded(action: Callable[[], int]) -> int:
 
 def tell(error: GatevalError) -> None:
     """Print what is wrong and what to do next."""
-    from gateval.render.sanitize import plain_line
+    from gateval.safe.sanitize import plain_line
 
     if isinstance(error, InvalidManifests):
         for problem in error.problems:
@@ -57,7 +57,7 @@ def _own_fault(error: Exception) -> int:
     if isinstance(inner, GatevalError):
         tell(inner)
         return inner.exit_code
-    from gateval.render.sanitize import plain_line
+    from gateval.safe.sanitize import plain_line
 
     if isinstance(inner, OSError):
         what = f"{inner.strerror or inner}: {inner.filename or ''}"

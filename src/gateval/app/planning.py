@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.guard import LINE_LIMIT
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_PASS, EXIT_USAGE, RepositoryError, UsageError
 from gateval.pipeline.revisions import find_head, find_revisions
 
 if TYPE_CHECKING:
-    from gateval.domain.place import Problem
-    from gateval.domain.plan import Plan, Revision
-    from gateval.domain.snapshot import Snapshot
+    from gateval.domain.plan.plan import Plan, Revision
+    from gateval.domain.planning.snapshot import Snapshot
+    from gateval.domain.repository.place import Problem
 
 
 def announce_worktree(revision: Revision) -> None:
@@ -49,13 +49,13 @@ def show_plan(
     """Print the plan as a table or as `plan.v1`."""
     plan = make_plan(open_repository(Path.cwd()), base=base, head=head)
     if as_json:
-        from gateval.render.stage import dump
+        from gateval.render.files.stage import dump
 
         sys.stdout.write(dump(plan))
     elif plan.nothing and not (plan.warnings or plan.changes or plan.lost or plan.doubts):
         print(plan.nothing)
     else:
-        from gateval.render.plan_table import render_plan
+        from gateval.render.terminal.plan_table import render_plan
 
         screen = screen_of(sys.stdout, environ)
         sys.stdout.write(render_plan(plan, width=screen.width, color=screen.color))
@@ -65,10 +65,10 @@ def show_plan(
 def validate_manifests(paths: Sequence[Path]) -> int:
     """Print every problem of every manifest; with `paths`, only theirs."""
     from gateval.app.registries import registries
-    from gateval.domain.catalogue_checks import warnings_of
+    from gateval.domain.manifests.checks.catalogue import warnings_of
     from gateval.pipeline.read import survey
-    from gateval.render.counts import count
-    from gateval.render.sanitize import plain_line
+    from gateval.render.report.counts import count
+    from gateval.safe.sanitize import plain_line
 
     repository = open_repository(Path.cwd())
     wanted = [_inside(repository, path) for path in paths]

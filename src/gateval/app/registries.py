@@ -6,7 +6,7 @@ from gateval.assertions.registry import ASSERTIONS, JUDGED
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
-from gateval.gateway.providers import PROVIDERS
+from gateval.gateway.upstream.providers import PROVIDERS
 
 
 def registries() -> Registries:

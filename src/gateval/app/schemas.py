@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 
 from gateval.app.registries import registries
-from gateval.domain.audit import AuditEntry
+from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.base import JsonObject, Value
-from gateval.domain.decision import Decision
-from gateval.domain.history import HistoryRecord
-from gateval.domain.place import nearest
-from gateval.domain.plan import Plan
-from gateval.domain.results import Results
-from gateval.domain.trigger import Trigger
+from gateval.domain.decision.decision import Decision
+from gateval.domain.forge.trigger import Trigger
+from gateval.domain.history.record import HistoryRecord
+from gateval.domain.plan.plan import Plan
+from gateval.domain.repository.place import nearest
+from gateval.domain.results.results import Results
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.schemas import KINDS, manifest_schema
 

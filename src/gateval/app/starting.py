@@ -9,19 +9,25 @@ from pathlib import Path
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
-from gateval.app.doctor import read_workflows
+from gateval.app.doctor.examine import read_workflows
 from gateval.app.registries import registries
 from gateval.domain.base import MODEL_NAME_PATTERN
-from gateval.domain.catalogue import Catalogue
-from gateval.domain.gate_job import GateJob
+from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.snapshot import Snapshot
-from gateval.domain.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
-from gateval.gateway.providers import PROVIDERS
+from gateval.gateway.upstream.providers import PROVIDERS
 from gateval.pipeline.read import survey
-from gateval.render.sanitize import plain_line
-from gateval.render.starter import WORKFLOW_PATH, agent_files, eval_file, eval_name, gate_files
+from gateval.render.files.starter import (
+    WORKFLOW_PATH,
+    agent_files,
+    eval_file,
+    eval_name,
+    gate_files,
+)
+from gateval.safe.sanitize import plain_line
 
 FIRST_MODELS = {"anthropic": "anthropic/claude-haiku-4-5", "openai": "openai/gpt-5-mini"}
 """What a new Agent asks if the provider's key is set: small, quick and cheap."""

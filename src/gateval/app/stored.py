@@ -11,26 +11,24 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import screen_of
 from gateval.adapters.trial_log import read_trials
-from gateval.app.names import PLAN_FILE, TRIALS_FILE
-from gateval.app.views import VIEWS, all_views, summary_for
-from gateval.domain.paths import show_path
-from gateval.domain.plan import Plan
-from gateval.domain.report import Report
-from gateval.domain.results import Results, RunInfo
+from gateval.app.names import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
+from gateval.app.run.views import VIEWS, summary_for, write_views
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.plan.plan import Plan
+from gateval.domain.repository.paths import show_path
+from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.errors import StageFileError
-from gateval.pipeline.run import report_on, results_of
-from gateval.publish.local import RESULTS_FILE, publish_local
-from gateval.render.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
+from gateval.render.files.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
 
 
 def report_results(
     environ: Mapping[str, str], stored: Path, *, view: str, output: Path | None
 ) -> int:
     """Print one view, or write all of them; return the decision's exit code."""
-    report = report_on(read_results(stored))
+    report = make_report(read_results(stored))
     if output is not None:
         folder = create_results_folder(output, SystemClock(), chosen=output)
-        publish_local(all_views(report), folder)
+        write_views(report, folder)
         print(f"Results: {folder.path}", file=sys.stderr)
     else:
         with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
@@ -42,7 +40,7 @@ def _print(report: Report, view: str, environ: Mapping[str, str]) -> None:
     if view == "summary":
         sys.stdout.write(summary_for(report, screen_of(sys.stdout, environ)))
     else:
-        sys.stdout.write(VIEWS[view](report))
+        sys.stdout.write(VIEWS[view].render(report))
 
 
 def read_results(stored: Path) -> Results:

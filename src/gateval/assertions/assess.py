@@ -13,9 +13,9 @@ from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.registry import ASSERTIONS
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.model_call import Usage
-from gateval.domain.trace import add_usage
-from gateval.domain.trial import Answer, Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import add_usage
+from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 

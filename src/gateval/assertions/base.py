@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.domain.base import Spec
-from gateval.domain.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 
 if TYPE_CHECKING:
     from gateval.domain.manifests.evaluation import JudgeSpec
-    from gateval.domain.model_call import Usage
+    from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
 
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.final_message import Absent, FieldPath, quoted, text_at, where
-from gateval.domain.trial import Assessment
+from gateval.assertions.matching.final_message import Absent, FieldPath, quoted, text_at, where
+from gateval.domain.trials.trial import Assessment
 
 
 class Contains(Assertion):

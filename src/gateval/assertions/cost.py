@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.domain.trial import Assessment, Cause
+from gateval.domain.trials.trial import Assessment, Cause
 
 
 class Cost(Assertion):

@@ -9,9 +9,16 @@ from pydantic import Field, JsonValue
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.final_message import Absent, FieldPath, json_at, message, quoted, where
-from gateval.assertions.json_match import json_equal
-from gateval.domain.trial import Assessment
+from gateval.assertions.matching.final_message import (
+    Absent,
+    FieldPath,
+    json_at,
+    message,
+    quoted,
+    where,
+)
+from gateval.assertions.matching.json_match import json_equal
+from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.trace import STEPS_LIMIT, Step, Trace
-from gateval.domain.transcript import final_step, numbered_steps
-from gateval.domain.trial import Answer, Cause
+from gateval.domain.trials.trace import STEPS_LIMIT, Step, Trace
+from gateval.domain.trials.transcript import final_step, numbered_steps
+from gateval.domain.trials.trial import Answer, Cause
 from gateval.judging.neutral import shorten
 
 _CALLS_SHOWN = 12

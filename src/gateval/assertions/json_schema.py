@@ -7,11 +7,11 @@ from typing import ClassVar
 from pydantic import Field, field_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.bounded_schema import compiled, mismatches, text_limit
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.final_message import Absent, FieldPath, json_at, where
+from gateval.assertions.matching.bounded_schema import compiled, mismatches, text_limit
+from gateval.assertions.matching.final_message import Absent, FieldPath, json_at, where
 from gateval.domain.base import JsonObject, canonical_json
-from gateval.domain.trial import Assessment, Cause
+from gateval.domain.trials.trial import Assessment, Cause
 
 
 class JsonSchema(Assertion):

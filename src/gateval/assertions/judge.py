@@ -8,13 +8,13 @@ from pydantic import Field
 
 from gateval.assertions.base import JudgedAssertion
 from gateval.assertions.evidence import Evidence
-from gateval.domain.trial import Assessment, AssessmentStatus, Cause
-from gateval.domain.verdict import Verdict
+from gateval.domain.trials.judge_verdict import Verdict
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
     from gateval.domain.manifests.evaluation import JudgeSpec
-    from gateval.domain.model_call import Usage
+    from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
 
 

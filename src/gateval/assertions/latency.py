@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.domain.trial import Assessment
+from gateval.domain.trials.trial import Assessment
 
 
 class Latency(Assertion):

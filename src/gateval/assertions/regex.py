@@ -8,9 +8,9 @@ from pydantic import Field, field_validator
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.final_message import Absent, FieldPath, quoted, text_at, where
-from gateval.assertions.linear_regex import TEXT_LIMIT, compiled
-from gateval.domain.trial import Assessment, Cause
+from gateval.assertions.matching.final_message import Absent, FieldPath, quoted, text_at, where
+from gateval.assertions.matching.linear_regex import TEXT_LIMIT, compiled
+from gateval.domain.trials.trial import Assessment, Cause
 
 
 class Regex(Assertion):

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.json_match import matches, without
-from gateval.assertions.tool_order import ToolName
+from gateval.assertions.matching.json_match import matches, without
+from gateval.assertions.matching.tool_order import ToolName
 from gateval.domain.base import JsonObject
-from gateval.domain.trace import Step
-from gateval.domain.trial import Assessment
+from gateval.domain.trials.trace import Step
+from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
 
 

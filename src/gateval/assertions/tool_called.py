@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, ToolCalls
-from gateval.assertions.tool_order import ToolName, listed, refuse_itself
-from gateval.domain.trial import Assessment
+from gateval.assertions.matching.tool_order import ToolName, listed, refuse_itself
+from gateval.domain.trials.trial import Assessment
 
 
 class ToolCalled(Assertion):

@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.tool_order import ToolName, listed, refuse_itself
-from gateval.domain.trace import Step
-from gateval.domain.trial import Assessment
+from gateval.assertions.matching.tool_order import ToolName, listed, refuse_itself
+from gateval.domain.trials.trace import Step
+from gateval.domain.trials.trial import Assessment
 
 
 class ToolNotCalled(Assertion):

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.tool_order import ToolName
-from gateval.domain.trial import Assessment
+from gateval.assertions.matching.tool_order import ToolName
+from gateval.domain.trials.trial import Assessment
 
 
 class ToolSequence(Assertion):

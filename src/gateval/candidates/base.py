@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from gateval.candidates.once import Once
-from gateval.candidates.started import Starter
+from gateval.candidates.process.once import Once
+from gateval.candidates.process.started import Starter
 from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trace import Trace
-from gateval.domain.trial import Answer, NoAnswer, Side, TrialKey
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey
 from gateval.events import Listener
 from gateval.ports.clock import Clock
 from gateval.ports.local_http import LocalHttp
@@ -79,7 +79,7 @@ class ModelDoor(Protocol):
 
 
 @dataclass(frozen=True)
-class Patience:
+class ProcessTimeouts:
     """How long to wait, in seconds: for a set-up to end, and between asking to end and killing."""
 
     setup_seconds: float = 600
@@ -87,7 +87,7 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class RuntimeContext:
     """The outside world of all runtimes of a run.
 
     `run` names the run. `environ` holds only what `allowlist.candidate_environment` lets through.
@@ -105,7 +105,7 @@ class Surroundings:
     scratch: Path
     starter: Starter
     on_event: Listener
-    patience: Patience = Patience()
+    timeouts: ProcessTimeouts = ProcessTimeouts()
     setups: Once[NoAnswer | None] = field(default_factory=Once)
 
 
@@ -120,14 +120,14 @@ class Runtime(ABC):
     options: ClassVar[OptionsModel]
     requires: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, agent: AgentDefinition, surroundings: Surroundings) -> None:
+    def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         self.agent = agent
-        self.surroundings = surroundings
+        self.context = context
 
     @property
     def name(self) -> str:
         """The name of its instances, which also marks their processes."""
-        return f"{self.agent.name}-cand-{self.surroundings.run}"
+        return f"{self.agent.name}-cand-{self.context.run}"
 
     @abstractmethod
     async def prepare(self) -> NoAnswer | None:

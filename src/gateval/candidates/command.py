@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateval.candidates.allowlist import instance_environment
-from gateval.candidates.base import ModelSession, Runtime, Surroundings, TrialRequest
-from gateval.candidates.claims import ClaimError
-from gateval.candidates.contract import Said, read_answer, write_question
-from gateval.candidates.failures import command_line, failure, no_start, out_of_reach, told
-from gateval.candidates.program import End, Limits, NotStarted, Program, Ran
+from gateval.candidates.base import ModelSession, Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.contract.claims import ClaimError
+from gateval.candidates.contract.question import Said, read_answer, write_question
+from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
+from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
 from gateval.candidates.workplace import prepare_workplace
 from gateval.domain.base import Spec
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trace import Trace
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 
 class CommandOptions(Spec):
@@ -28,11 +28,11 @@ class CommandRuntime(Runtime):
     options = CommandOptions
     requires = ("command",)
 
-    def __init__(self, agent: AgentDefinition, surroundings: Surroundings) -> None:
-        from gateval.candidates.processes import Programs  # asyncio: `plan` does without it
+    def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
+        from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
 
-        super().__init__(agent, surroundings)
-        self._programs = Programs(surroundings.clock, surroundings.starter)
+        super().__init__(agent, context)
+        self._programs = Programs(context.clock, context.starter)
         self._folder: Path | None = None
 
     async def prepare(self) -> NoAnswer | None:
@@ -40,7 +40,7 @@ class CommandRuntime(Runtime):
         if not self.agent.runtime.command:
             reason = "The Agent says `runtime.type: command`, but not which runtime.command to run."
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        place = await prepare_workplace(self.agent, self.surroundings, self._programs, self.name)
+        place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
         if isinstance(place, NoAnswer):
             return place
         self._folder = place
@@ -50,9 +50,9 @@ class CommandRuntime(Runtime):
         """Run the command once and read what it printed."""
         limits = Limits(
             seconds=request.timeout_seconds,
-            grace_seconds=self.surroundings.patience.grace_seconds,
+            grace_seconds=self.context.timeouts.grace_seconds,
         )
-        door = self.surroundings.door
+        door = self.context.door
         session = door.open(self.agent.side, self.agent.models) if door else None
         trouble = recorded = None
         if session:
@@ -70,14 +70,14 @@ class CommandRuntime(Runtime):
     async def _run(
         self, request: TrialRequest, session: ModelSession | None, limits: Limits
     ) -> Ran | NoAnswer:
-        from gateval.candidates.private import private_folders
+        from gateval.candidates.process.private import private_folders
 
         if self._folder is None:
             return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
         argv = self.agent.runtime.command
-        async with private_folders(self.surroundings.scratch) as private:
+        async with private_folders(self.context.scratch) as private:
             env = instance_environment(
-                self.surroundings.environ,
+                self.context.environ,
                 literals=self.agent.runtime.env,
                 door=session.environment() if session else {},
                 home=str(private.home),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateval.candidates.base import Runtime, Surroundings, TrialRequest
+from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.workplace import prepare_workplace
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.events import CandidatePreparing, CandidateWarned
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ class HttpRuntime(Runtime):
     options = HttpOptions
     requires = ("command",)
 
-    def __init__(self, agent: AgentDefinition, surroundings: Surroundings) -> None:
-        from gateval.candidates.processes import Programs  # asyncio: `plan` does without it
+    def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
+        from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
 
-        super().__init__(agent, surroundings)
-        self._programs = Programs(surroundings.clock, surroundings.starter)
+        super().__init__(agent, context)
+        self._programs = Programs(context.clock, context.starter)
         self._pool: Pool | None = None
 
     async def prepare(self) -> NoAnswer | None:
@@ -34,14 +34,12 @@ class HttpRuntime(Runtime):
         from gateval.candidates.serving.instance import Blueprint
         from gateval.candidates.serving.pool import Pool
 
-        place = await prepare_workplace(self.agent, self.surroundings, self._programs, self.name)
+        place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
         if isinstance(place, NoAnswer):
             return place
         options = HttpOptions.model_validate(self.agent.runtime.options)
         self._tell_start()
-        blueprint = Blueprint(
-            self.agent, options, self.surroundings, self._programs, place, self.name
-        )
+        blueprint = Blueprint(self.agent, options, self.context, self._programs, place, self.name)
         self._pool = Pool(blueprint, self._warn)
         return await self._pool.warm_up()
 
@@ -61,12 +59,8 @@ class HttpRuntime(Runtime):
 
     def _tell_start(self) -> None:
         agent = self.agent
-        self.surroundings.on_event(
-            CandidatePreparing(agent=agent.name, side=agent.side, what="start")
-        )
+        self.context.on_event(CandidatePreparing(agent=agent.name, side=agent.side, what="start"))
 
     def _warn(self, message: str) -> None:
         agent = self.agent
-        self.surroundings.on_event(
-            CandidateWarned(agent=agent.name, side=agent.side, message=message)
-        )
+        self.context.on_event(CandidateWarned(agent=agent.name, side=agent.side, message=message))

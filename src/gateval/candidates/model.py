@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gateval.candidates.agent_loop.conversation import Conversation
 from gateval.candidates.base import Runtime, TrialRequest
-from gateval.candidates.conversation import Conversation
 from gateval.domain.base import Spec
-from gateval.domain.model_call import ModelReply
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.model_call import ModelReply
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault
 
 TURN_LIMIT = 50
@@ -34,7 +34,7 @@ class ModelRuntime(Runtime):
         """Converse until the model answers without calling a tool."""
         import asyncio  # `plan` imports the registry, and start-up time is a promise
 
-        clock = self.surroundings.clock
+        clock = self.context.clock
         talk = Conversation(self.agent, request)
         began = clock.monotonic()
         reason, cause, late = "", Cause.CANDIDATE, False
@@ -68,7 +68,7 @@ class ModelRuntime(Runtime):
         """Whether one call took more than half of the time: the model was late, not the agent."""
         if talk.asked_at is None:
             return False
-        waited = self.surroundings.clock.monotonic() - talk.asked_at
+        waited = self.context.clock.monotonic() - talk.asked_at
         return waited > request.timeout_seconds / 2
 
     async def close(self) -> None:
@@ -89,9 +89,9 @@ class ModelRuntime(Runtime):
     async def _ask(self, talk: Conversation, models: list[str]) -> ModelReply:
         while True:
             model = models[0]
-            talk.asked_at = self.surroundings.clock.monotonic()
+            talk.asked_at = self.context.clock.monotonic()
             try:
-                return await self.surroundings.calls.call(
+                return await self.context.calls.call(
                     model, talk.request(model), side=self.agent.side
                 )
             except ModelCallError as error:

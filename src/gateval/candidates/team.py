@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from gateval.candidates.base import Runtime, Surroundings, TrialRequest
-from gateval.candidates.failures import from_the_export
-from gateval.candidates.once import Once
+from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.process.failures import from_the_export
+from gateval.candidates.process.once import Once
 from gateval.candidates.registry import RUNTIMES
-from gateval.domain.place import nearest
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.repository.place import nearest
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 
 Key = tuple[str, Side]
 
 
 class Candidates:
-    """Asks the right candidate. Use it as `async with Candidates(surroundings) as candidates`."""
+    """Asks the right candidate. Use it as `async with Candidates(context) as candidates`."""
 
     def __init__(
-        self, surroundings: Surroundings, runtimes: Mapping[str, type[Runtime]] = RUNTIMES
+        self, context: RuntimeContext, runtimes: Mapping[str, type[Runtime]] = RUNTIMES
     ) -> None:
-        self._surroundings = surroundings
+        self._surroundings = context
         self._types = runtimes
         self._started: dict[Key, Runtime] = {}
         self._ready: Once[NoAnswer | None] = Once()

@@ -11,29 +11,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.candidates.allowlist import instance_environment
-from gateval.candidates.base import Surroundings
-from gateval.candidates.failures import command_line, failure, no_start
-from gateval.candidates.program import KIB, MIB, Limits, NotStarted, Program
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Cause, NoAnswer
+from gateval.candidates.base import RuntimeContext
+from gateval.candidates.process.failures import command_line, failure, no_start
+from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
 from gateval.events import CandidatePreparing
 
 if TYPE_CHECKING:
-    from gateval.candidates.processes import Programs
+    from gateval.candidates.process.processes import Programs
 
 
 async def prepare_workplace(
-    agent: AgentDefinition, surroundings: Surroundings, programs: Programs, name: str
+    agent: AgentDefinition, context: RuntimeContext, programs: Programs, name: str
 ) -> Path | NoAnswer:
     """Return the working directory, ready for trials, or why there is none.
 
     `name` marks the set-up's processes. Agents that share folder, set-up and literals share one
     set-up. Different set-ups in one folder are not kept apart.
     """
-    _tell(agent, surroundings, "export")
+    _tell(agent, context, "export")
     try:
-        export = await surroundings.exports.folder(agent.side)
+        export = await context.exports.folder(agent.side)
     except RepositoryError as error:
         reason = f"The files of {agent.side} could not be exported: {error.message}"
         return NoAnswer(cause=Cause.GATE, reason=reason)
@@ -41,8 +41,8 @@ async def prepare_workplace(
     if isinstance(folder, NoAnswer) or not agent.runtime.setup:
         return folder
     key = (agent.side, folder, agent.runtime.setup, tuple(sorted(agent.runtime.env.items())))
-    work = functools.partial(_set_up, agent, surroundings, programs, name, export, folder)
-    return await surroundings.setups.get(key, work) or folder
+    work = functools.partial(_set_up, agent, context, programs, name, export, folder)
+    return await context.setups.get(key, work) or folder
 
 
 def working_directory(export: Path, cwd: str) -> Path | NoAnswer:
@@ -68,25 +68,27 @@ def working_directory(export: Path, cwd: str) -> Path | NoAnswer:
 
 async def _set_up(
     agent: AgentDefinition,
-    surroundings: Surroundings,
+    context: RuntimeContext,
     programs: Programs,
     name: str,
     export: Path,
     folder: Path,
 ) -> NoAnswer | None:
-    from gateval.candidates.private import private_folders  # asyncio, subprocess: not for `plan`
+    from gateval.candidates.process.private import (
+        private_folders,  # asyncio, subprocess: not for `plan`
+    )
 
     argv = agent.runtime.setup
     limits = Limits(
-        seconds=surroundings.patience.setup_seconds,
-        grace_seconds=surroundings.patience.grace_seconds,
+        seconds=context.timeouts.setup_seconds,
+        grace_seconds=context.timeouts.grace_seconds,
         stdout_kept=64 * KIB,
         stdout_bytes=64 * MIB,
     )
-    _tell(agent, surroundings, "set-up")
-    async with private_folders(surroundings.scratch) as private:
+    _tell(agent, context, "set-up")
+    async with private_folders(context.scratch) as private:
         env = instance_environment(
-            surroundings.environ,
+            context.environ,
             literals=agent.runtime.env,
             door={},
             home=str(private.home),
@@ -100,5 +102,5 @@ async def _set_up(
     return failure("The set-up", ran, argv, limits)
 
 
-def _tell(agent: AgentDefinition, surroundings: Surroundings, what: str) -> None:
-    surroundings.on_event(CandidatePreparing(agent=agent.name, side=agent.side, what=what))
+def _tell(agent: AgentDefinition, context: RuntimeContext, what: str) -> None:
+    context.on_event(CandidatePreparing(agent=agent.name, side=agent.side, what=what))

@@ -19,6 +19,6 @@ def doctor(repository: str | None) -> int:
     Each line is ok, problem or unknown. With GITHUB_TOKEN or GH_TOKEN in the environment it also
     reads what GitHub knows; nothing is written. Exits with 1 if there is a problem.
     """
-    from gateval.app.doctor import examine
+    from gateval.app.doctor.examine import examine
 
     return examine(dict(os.environ), repository=repository)

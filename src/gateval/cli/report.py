@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
-FORMATS = ("summary", "comment", "junit", "decision", "results")
+from gateval.app.run.views import VIEWS
 
 
 @click.command(short_help="Show the results of a run again, and decide anew.")
 @click.argument("results", type=click.Path(exists=True, path_type=Path))
-@click.option("--format", "view", type=click.Choice(FORMATS), default="summary", show_default=True)
+@click.option(
+    "--format", "view", type=click.Choice(tuple(VIEWS)), default="summary", show_default=True
+)
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),

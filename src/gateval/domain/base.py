@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
 
 JsonObject = dict[str, JsonValue]
+
+SHA_PATTERN = r"^[0-9a-f]{40,64}$"
+"""The id of a git object, for fields of values."""
 
 NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=253)]
@@ -36,6 +40,11 @@ class Spec(Value):
     """A value that people write in YAML: its keys are camelCase there."""
 
     model_config = ConfigDict(alias_generator=to_camel)
+
+
+def is_sha(text: str) -> bool:
+    """Whether a text is the whole id of a git object: SHA-1 or SHA-256 in hex."""
+    return re.fullmatch(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", text) is not None
 
 
 def canonical_json(value: JsonValue) -> str:

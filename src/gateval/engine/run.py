@@ -15,20 +15,20 @@ from typing import NamedTuple
 from gateval.assertions.assess import assess
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
-from gateval.domain.conclude import conclude_answer, conclude_no_answer
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan import AgentDefinition, Plan
-from gateval.domain.planned_eval import PlannedEval
-from gateval.domain.schedule import next_trials
-from gateval.domain.trial import Cause, NoAnswer, Trial, TrialKey
-from gateval.engine.pace import Pace
+from gateval.domain.plan.plan import AgentDefinition, Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.schedule import next_trials
+from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
+from gateval.domain.trials.trial import Cause, NoAnswer, Trial, TrialKey
+from gateval.engine.start_spacing import StartSpacing
 from gateval.events import Event, RunFinished, RunStarted, TrialFinished, TrialStarted
 from gateval.judging.judge import Judge
 from gateval.ports.trial_log import TrialLog
 
 
 @dataclass(frozen=True)
-class Workshop:
+class RunContext:
     """What trials are run with: the candidates, the judge, where trials go, who listens.
 
     `redact` takes secrets out of a finished trial, before anybody sees it. `at_once` is how many
@@ -52,33 +52,30 @@ class Task(NamedTuple):
     fixture: Fixture
 
 
-async def run_trials(
-    plan: Plan, workshop: Workshop, finished: tuple[Trial, ...] = ()
-) -> tuple[Trial, ...]:
+async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     """Run what `next_trials` asks for until it asks for nothing; return all trials.
 
-    `finished` are trials of an earlier, interrupted run of the same plan. When the task is
-    cancelled, the trials under way are lost; finished ones are in the log already.
+    When the task is cancelled, the trials under way are lost; finished ones are in the log already.
     """
-    trials = {trial.key: trial for trial in finished}
+    trials: dict[TrialKey, Trial] = {}
     planned = plan.trial_count
-    workshop.tell(RunStarted(plan=plan))
+    context.tell(RunStarted(plan=plan))
     try:
         while keys := next_trials(plan, trials.values()):
-            await _run_batch(plan, keys, workshop, trials)
+            await _run_batch(plan, keys, context, trials)
     finally:
-        workshop.tell(RunFinished(finished=len(trials), planned=planned))
+        context.tell(RunFinished(finished=len(trials), planned=planned))
     return tuple(trials.values())
 
 
 async def _run_batch(
     plan: Plan,
     keys: tuple[TrialKey, ...],
-    workshop: Workshop,
+    context: RunContext,
     trials: dict[TrialKey, Trial],
 ) -> None:
-    places = asyncio.Semaphore(workshop.at_once or len(keys))
-    pace = Pace()
+    places = asyncio.Semaphore(context.at_once or len(keys))
+    spacing = StartSpacing()
     async with asyncio.TaskGroup() as group:
         for planned in plan.evals:
             fixtures = {fixture.name: fixture for fixture in planned.fixtures}
@@ -88,30 +85,30 @@ async def _run_batch(
                 if key.eval == planned.name
             )
             for _ in range(min(planned.execution.parallel, len(queue))):
-                group.create_task(_work(queue, workshop, trials, places, pace))
+                group.create_task(_work(queue, context, trials, places, spacing))
 
 
 async def _work(
     queue: deque[Task],
-    workshop: Workshop,
+    context: RunContext,
     trials: dict[TrialKey, Trial],
     places: asyncio.Semaphore,
-    pace: Pace,
+    spacing: StartSpacing,
 ) -> None:
     while queue:
         async with places:
-            await pace.turn()
+            await spacing.turn()
             if not queue:
                 return
             task = queue.popleft()
-            workshop.tell(TrialStarted(key=task.key))
-            trial = workshop.redact(await run_trial(task, workshop))
-        workshop.log.append(trial)
+            context.tell(TrialStarted(key=task.key))
+            trial = context.redact(await run_trial(task, context))
+        context.log.append(trial)
         trials[task.key] = trial
-        workshop.tell(TrialFinished(trial=trial))
+        context.tell(TrialFinished(trial=trial))
 
 
-async def run_trial(task: Task, workshop: Workshop) -> Trial:
+async def run_trial(task: Task, context: RunContext) -> Trial:
     """Run one trial: let the candidate answer, then assess the answer."""
     key, fixture = task.key, task.fixture
     if task.agent is None:
@@ -124,9 +121,9 @@ async def run_trial(task: Task, workshop: Workshop) -> Trial:
         shadow_tools=fixture.shadow_tools,
         timeout_seconds=task.planned.execution.timeout_seconds,
     )
-    answer = await workshop.candidates.answer(task.agent, request)
+    answer = await context.candidates.answer(task.agent, request)
     if isinstance(answer, NoAnswer):
         return conclude_no_answer(key, answer)
     judge = task.planned.judge
-    assessments, judge_usage = await assess(fixture, answer, workshop.judge, judge)
+    assessments, judge_usage = await assess(fixture, answer, context.judge, judge)
     return conclude_answer(key, fixture, answer, assessments, judge_usage)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gateval.formats.manifests import Parsed, read_manifests
-from gateval.formats.markers import looks_like_manifest, may_hold_agent
+from gateval.formats.native.manifests import Parsed, read_manifests
+from gateval.formats.native.markers import looks_like_manifest, may_hold_agent
 from gateval.formats.registries import Registries
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from gateval.formats.written import NATIVE_VERSION
+from gateval.formats.native.written import NATIVE_VERSION
 
 Schema: TypeAlias = dict[str, Any]
 Definitions: TypeAlias = dict[str, Schema]

@@ -15,8 +15,8 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import MODEL_RUNTIME, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.gate_config import GateConfig
 from gateval.domain.manifests.scripted import ScriptedSpec
-from gateval.formats.kinds.fixture import AssertionCommon, FixtureBody
-from gateval.formats.kinds.registry import KINDS as MANIFESTS
+from gateval.formats.native.kinds.fixture import AssertionCommon, FixtureBody
+from gateval.formats.native.kinds.registry import KINDS as MANIFESTS
 from gateval.formats.registries import Registries
 from gateval.formats.schema_parts import (
     Definitions,

@@ -13,16 +13,16 @@ from gateval.domain.manifests.scripted import (
     SCRIPTED_PROVIDER,
     ScriptedModel,
 )
-from gateval.domain.model_call import ModelReply, ModelRequest
-from gateval.domain.quoting import quote
-from gateval.domain.trial import Side
-from gateval.gateway.faults import sentence, status_error, unreadable
-from gateval.gateway.http_client import HttpClient, Timeouts
-from gateval.gateway.retry import Persistence, RetryPolicy, Tries
+from gateval.domain.text.quoting import quote
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trial import Side
 from gateval.gateway.scripted import answer
-from gateval.gateway.scrub import scrubber_for
-from gateval.gateway.sender import Sender
-from gateval.gateway.upstream import Upstream, missing_keys
+from gateval.gateway.upstream.endpoints import Upstream, missing_keys
+from gateval.gateway.upstream.faults import sentence, status_error, unreadable
+from gateval.gateway.upstream.http_client import HttpClient, Timeouts
+from gateval.gateway.upstream.retry import Retrier, RetryPolicy, Tries
+from gateval.gateway.upstream.scrub import scrubber_for
+from gateval.gateway.upstream.sender import Sender
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError
 from gateval.wire.registry import WIRE_FORMATS
@@ -53,7 +53,7 @@ class Gateway:
         self._stack = AsyncExitStack()
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
-        persist = {name: Persistence(policy) for name in upstreams}
+        persist = {name: Retrier(policy) for name in upstreams}
         self._clients = [HttpClient(timeouts or Timeouts()) for _ in range(2)]
         self._own, self.for_candidates = (
             Sender(self.scrubber, persist, client, wall_clock=wall_clock)

@@ -11,8 +11,8 @@ import io
 import aiohttp
 from yarl import URL
 
-from gateval.domain.quoting import quote
-from gateval.gateway.pooled_client import PooledClient
+from gateval.domain.text.quoting import quote
+from gateval.gateway.upstream.pooled_client import PooledClient
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 LOOPBACK = frozenset({"127.0.0.1", "::1"})

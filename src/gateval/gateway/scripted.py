@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import canonical_json, digest
 from gateval.domain.manifests.scripted import ScriptedModel, ScriptedRule, When
-from gateval.domain.model_call import (
+from gateval.domain.trials.model_call import (
     Message,
     ModelReply,
     ModelRequest,

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import canonical_json
-from gateval.domain.trace import Step, Trace
-from gateval.domain.verdict import Verdict, Violation
+from gateval.domain.trials.judge_verdict import Verdict, Violation
+from gateval.domain.trials.trace import Step, Trace
 from gateval.judging.neutral import fold, neutral_json, shorten
 
 LEAST_QUOTE = 3

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from gateval.domain.base import Value
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.model_call import ModelReply, ModelRequest, StopReason, Usage
-from gateval.domain.trace import Trace, add_usage
-from gateval.domain.trial import Cause, Side
-from gateval.domain.verdict import Verdict
+from gateval.domain.trials.judge_verdict import Verdict
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
+from gateval.domain.trials.trace import Trace, add_usage
+from gateval.domain.trials.trial import Cause, Side
 from gateval.judging.evidence import check_evidence, evidence_defects
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.prompt import judge_request, repair_request

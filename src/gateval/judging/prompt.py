@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.model_call import Message, ModelRequest
-from gateval.domain.trace import Trace
-from gateval.judging.exhibit import exhibit
+from gateval.domain.trials.model_call import Message, ModelRequest
+from gateval.domain.trials.trace import Trace
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.neutral import neutral_json
+from gateval.judging.prompt_data import exhibit
 
 _INSTRUCTIONS = """\
 You are a strict and fair judge. You score one recorded run of an AI agent against a rubric.

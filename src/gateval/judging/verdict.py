@@ -15,8 +15,8 @@ from pydantic_core import ErrorDetails
 
 from gateval.domain.base import Value
 from gateval.domain.manifests.severity import Severity
-from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.domain.verdict import Verdict, Violation
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.neutral import shorten
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from gateval.domain.plan import Plan, Revision
-from gateval.domain.trial import Side
+from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.trials.trial import Side
 from gateval.errors import RepositoryError
 from gateval.ports.repository import Repository
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gateval.domain.history import HistoryRecord
-from gateval.domain.history_file import find_record
+from gateval.domain.history.file import find_record
+from gateval.domain.history.record import HistoryRecord
 from gateval.pipeline.labels import OpenRecords
+from gateval.ports.record_files import AUDIT_LOG, HISTORY
 from gateval.ports.records import Stored
-from gateval.publish.audit import AUDIT_LOG
-from gateval.publish.history import HISTORY
 
 
-class Memory(NamedTuple):
+class StoredRecords(NamedTuple):
     """What the records held when the run began: earlier verdicts, and the audit log."""
 
     history: Stored | None
     audit: Stored | None
 
 
-def read_memory(open_records: OpenRecords) -> Memory:
+def read_stored_records(open_records: OpenRecords) -> StoredRecords:
     """Read both in one visit. Raises `RecordsError`."""
     with open_records() as records:
-        return Memory(records.read(HISTORY), records.read(AUDIT_LOG))
+        return StoredRecords(records.read(HISTORY), records.read(AUDIT_LOG))
 
 
 def verdict_in(stored: Stored | None, head: str, check: str = "") -> HistoryRecord | None:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from gateval.domain.audit import AuditEntry
-from gateval.domain.audit_chain import read_log
-from gateval.domain.bounded import LONG
-from gateval.domain.forge import Comment, PullRequest
-from gateval.domain.rulings.facts import LabelEvent, LabelFacts, Payload, Push, newest_use
-from gateval.domain.rulings.ruling import GateLabel
-from gateval.domain.trigger import PullRequestSubject, Trigger
+from gateval.domain.audit.chain import read_log
+from gateval.domain.audit.entry import AuditEntry
+from gateval.domain.forge.pull_request import Comment, PullRequest
+from gateval.domain.forge.trigger import PullRequestSubject, Trigger
+from gateval.domain.labels.facts import LabelEvent, LabelFacts, Payload, Push, newest_use
+from gateval.domain.ruling import GateLabel
+from gateval.domain.text.bounded import LONG
 from gateval.errors import ForgeError, RecordsError
 from gateval.ports.forge import Forge
 from gateval.ports.records import RecordFile, Records, Stored
@@ -95,7 +95,7 @@ def read_label(
 
 
 def _sentence(error: ForgeError) -> str:
-    return f"{error.message} {error.hint}".strip()[:LONG]
+    return error.sentence[:LONG]
 
 
 def _role(forge: Forge, use: LabelEvent | None) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
-from gateval.domain.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
-from gateval.domain.place import nearest
-from gateval.domain.plan import Plan, Revision
-from gateval.domain.planning import plan_change, plan_revision
-from gateval.domain.snapshot import Snapshot
+from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
+from gateval.domain.planning.planner import plan_change, plan_revision
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.place import nearest
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
 from gateval.pipeline.pointers import pointer_problems

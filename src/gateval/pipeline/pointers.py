@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gateval.domain.closure import closure_of, closure_paths
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
-from gateval.domain.paths import show_path
-from gateval.domain.place import Problem
-from gateval.domain.snapshot import Snapshot
+from gateval.domain.planning.closure import closure_of, closure_paths
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Problem
 from gateval.ports.repository import Repository
 
 

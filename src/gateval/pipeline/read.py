@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gateval.domain.closure import closure_of
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
-from gateval.domain.paths import resolve_path, show_path
-from gateval.domain.place import Problem, sort_problems
-from gateval.domain.plan import Revision
-from gateval.domain.planning import Rules
-from gateval.domain.snapshot import Snapshot
-from gateval.domain.tree import Tree, changed_paths
+from gateval.domain.plan.plan import Revision
+from gateval.domain.planning.closure import closure_of
+from gateval.domain.planning.planner import Rules
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.place import Problem, sort_problems
+from gateval.domain.repository.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
-from gateval.pipeline.library import Library
+from gateval.pipeline.manifest_cache import ManifestCache
 from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.rules import read_edit, read_rules
 from gateval.pipeline.snapshots import snapshot_of
@@ -28,7 +28,7 @@ from gateval.ports.repository import Repository
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangeRead:
     """What was read of a change: head, the merge-base it is compared with, and the rules.
 
     `tip` is the target branch as it is now, whose Evals bind too; None where none of them can.
@@ -48,7 +48,7 @@ def read_change(
     base: Revision,
     base_tip: Revision,
     config_path: str = GATE_CONFIG_PATH,
-) -> Change:
+) -> ChangeRead:
     """Read both sides of a change, under the gate config of the base tip.
 
     Raises `UsageError` when a gate config of another name is on neither side, `InvalidManifests`
@@ -67,29 +67,31 @@ def read_change(
         )
     edit = read_edit(repository, trees[head.tree], trees[base.tree], config, config_path)
     rules = replace(rules, edit=edit)
-    library = Library(repository, registries, config)
-    library.load(trees[head.tree])
+    cache = ManifestCache(repository, registries, config)
+    cache.load(trees[head.tree])
     changed = changed_paths(trees[head.tree], trees[base.tree])
-    ours = snapshot_of(head, trees[head.tree], library, agents_only=True)
-    if _selects(changed, ours, base, trees[base.tree], library):
-        library.load(trees[base.tree])
-        ours = snapshot_of(head, trees[head.tree], library)
-        theirs = snapshot_of(base, trees[base.tree], library)
-        tip = _tip(repository, base_tip, theirs, library)
+    ours = snapshot_of(head, trees[head.tree], cache, agents_only=True)
+    if _selects(changed, ours, base, trees[base.tree], cache):
+        cache.load(trees[base.tree])
+        ours = snapshot_of(head, trees[head.tree], cache)
+        theirs = snapshot_of(base, trees[base.tree], cache)
+        tip = _tip(repository, base_tip, theirs, cache)
     else:  # no manifest and nothing an Agent depends on differs, so base means what head means
         theirs = replace(ours, revision=base, tree=trees[base.tree], problems=())
         tip = None
     _refuse_problems(ours)
-    return Change(ours, theirs, rules, tip)
+    return ChangeRead(ours, theirs, rules, tip)
 
 
-def _tip(repository: Repository, base_tip: Revision, base: Snapshot, library: Library) -> Snapshot:
+def _tip(
+    repository: Repository, base_tip: Revision, base: Snapshot, cache: ManifestCache
+) -> Snapshot:
     """The base tip, which mostly is the merge-base."""
     if base_tip.tree == base.revision.tree:
         return base
     tree = repository.tree(base_tip)
-    library.load(tree)
-    return snapshot_of(base_tip, tree, library)
+    cache.load(tree)
+    return snapshot_of(base_tip, tree, cache)
 
 
 def read_revision(
@@ -120,32 +122,32 @@ def _survey(
     repository: Repository, registries: Registries, revision: Revision, config: GateConfig
 ) -> Snapshot:
     tree = repository.tree(revision)
-    library = Library(repository, registries, config)
-    library.load(tree)
-    return snapshot_of(revision, tree, library)
+    cache = ManifestCache(repository, registries, config)
+    cache.load(tree)
+    return snapshot_of(revision, tree, cache)
 
 
 def _selects(
-    changed: frozenset[str], head: Snapshot, base: Revision, tree: Tree, library: Library
+    changed: frozenset[str], head: Snapshot, base: Revision, tree: Tree, cache: ManifestCache
 ) -> bool:
     """Whether one of the changed paths could change an Agent or select an Eval.
 
     `tree` is that of `base`. What is gone from there may have led elsewhere, as links do.
     """
-    before = library.shelf(tree).files
-    library.read_all(before[path] for path in changed if path in before)
+    before = cache.tree_files(tree).files
+    cache.read_all(before[path] for path in changed if path in before)
     for path in changed:
         if path in head.manifest_paths or path.startswith(f"{SCRIPTED_FOLDER}/"):
             return True
-        if path in before and library.is_manifest(path, before[path]):
+        if path in before and cache.is_manifest(path, before[path]):
             return True
     if any(_depends(agent, head, changed) for agent in head.catalogue.agents):
         return True
     gone = changed - head.tree.keys()
     if not gone:
         return False
-    library.load(tree)
-    theirs = snapshot_of(base, tree, library, agents_only=True)
+    cache.load(tree)
+    theirs = snapshot_of(base, tree, cache, agents_only=True)
     return any(_depends(agent, theirs, gone) for agent in theirs.catalogue.agents)
 
 

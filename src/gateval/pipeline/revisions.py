@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gateval.errors import RepositoryError, StageFileError, UsageError
 
 if TYPE_CHECKING:
-    from gateval.domain.plan import Plan, Revision
+    from gateval.domain.plan.plan import Plan, Revision
     from gateval.ports.repository import Repository
 
 WORKTREE = "WORKTREE"
@@ -39,7 +39,7 @@ def find_base_tip(repository: Repository, name: str | None) -> Revision:
     """
     found = repository.default_branch() if name is None else name
     if found is None:
-        from gateval.domain.diagnosis import NAME_THE_BASE
+        from gateval.domain.setup.diagnosis import NAME_THE_BASE
 
         raise UsageError("There is no telling which branch is the default one.", hint=NAME_THE_BASE)
     return repository.resolve(found)

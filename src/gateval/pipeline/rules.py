@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.candidates.allowlist import refusals
-from gateval.domain.bar.rules import RulesEdit
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.paths import show_path
-from gateval.domain.place import Place, Problem
-from gateval.domain.plan import Revision
-from gateval.domain.planning import Rules
-from gateval.domain.tree import Tree
+from gateval.domain.manifests.variable_names import refusals
+from gateval.domain.plan.plan import Revision
+from gateval.domain.planning.bar.rules import RulesEdit
+from gateval.domain.planning.planner import Rules
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Place, Problem
+from gateval.domain.repository.tree import Tree
 from gateval.errors import InvalidManifests
-from gateval.formats.gate_config import gate_config_places, read_gate_config
-from gateval.pipeline.library import Library
+from gateval.formats.native.gate_config import gate_config_places, read_gate_config
+from gateval.gateway.upstream.providers import PREFIXES
+from gateval.pipeline.manifest_cache import ManifestCache
 from gateval.ports.repository import Repository
 
 
@@ -66,9 +67,9 @@ def _config(
         return GateConfig(), (), {}
     data = None
     if entry.is_file:
-        data = repository.blobs([entry.oid], limit=Library.FILE_LIMIT)[entry.oid]
+        data = repository.blobs([entry.oid], limit=ManifestCache.FILE_LIMIT)[entry.oid]
     if data is None:
-        message = f"The gate config must be a file of at most {Library.FILE_LIMIT:,} bytes."
+        message = f"The gate config must be a file of at most {ManifestCache.FILE_LIMIT:,} bytes."
         return None, (Problem(place=Place(file=show_path(path)), message=message),), {}
     config, problems = read_gate_config(path, data)
     problems = (*problems, *_refused_variables(config, path))
@@ -82,5 +83,5 @@ def _refused_variables(config: GateConfig | None, path: str) -> tuple[Problem, .
     place = Place(file=show_path(path))
     return tuple(
         Problem(place=place, path="policy.candidateEnv", message=sentence)
-        for sentence in refusals(names)
+        for sentence in refusals(names, PREFIXES)
     )

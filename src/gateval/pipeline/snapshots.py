@@ -6,56 +6,58 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gateval.domain.catalogue import Broken, Catalogue
-from gateval.domain.catalogue_checks import check_catalogue
-from gateval.domain.change import scripted_names
-from gateval.domain.lfs import is_lfs_pointer
-from gateval.domain.links import check_links
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
+from gateval.domain.manifests.catalogue import Broken, Catalogue
+from gateval.domain.manifests.checks.catalogue import check_catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, ScriptedModel
-from gateval.domain.paths import resolve_path, show_path
-from gateval.domain.place import Place, Problem, sort_problems
-from gateval.domain.plan import Revision
-from gateval.domain.selection import script_name
-from gateval.domain.snapshot import Snapshot
-from gateval.domain.tree import Tree
+from gateval.domain.plan.plan import Revision
+from gateval.domain.planning.change import scripted_names
+from gateval.domain.planning.selection import script_name
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.lfs import is_lfs_pointer
+from gateval.domain.repository.links import check_links
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.place import Place, Problem, sort_problems
+from gateval.domain.repository.tree import Tree
 from gateval.errors import RepositoryError
-from gateval.formats.manifests import Parsed
+from gateval.formats.native.manifests import Parsed
+from gateval.formats.native.scripted import read_scripted
 from gateval.formats.registry import SUFFIXES
-from gateval.formats.scripted import read_scripted
-from gateval.pipeline.library import Library, Shelf
+from gateval.pipeline.manifest_cache import ManifestCache, TreeFiles
 
 SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def snapshot_of(
-    revision: Revision, tree: Tree, library: Library, *, agents_only: bool = False
+    revision: Revision, tree: Tree, cache: ManifestCache, *, agents_only: bool = False
 ) -> Snapshot:
     """Read one revision: all of it, or only the files that may hold an Agent."""
-    shelf = library.shelf(tree)
-    recognised = [path for path, entry in shelf.files.items() if library.is_manifest(path, entry)]
+    tree_files = cache.tree_files(tree)
+    recognised = [
+        path for path, entry in tree_files.files.items() if cache.is_manifest(path, entry)
+    ]
     read = {
         path: found
         for path in recognised
-        if not agents_only or library.may_hold_agent(path, tree[path])
-        if (found := library.parse(path, tree[path])) is not None
+        if not agents_only or cache.may_hold_agent(path, tree[path])
+        if (found := cache.parse(path, tree[path])) is not None
     }
     parsed = list(read.values())
     if not agents_only:  # what merely mentions us is no manifest, but as good as any file
         recognised = [path for path, one in read.items() if one.manifests or one.problems]
-    links = _links(shelf, library)
-    unread = tuple(_unread(shelf, links, library))
+    links = _links(tree_files, cache)
+    unread = tuple(_unread(tree_files, links, cache))
     catalogue = _catalogue(parsed, unread)
-    prompts, prompt_problems = _prompts(catalogue.agents, tree, library)
-    scripts, script_problems = _scripts(catalogue, tree, library)
+    prompts, prompt_problems = _prompts(catalogue.agents, tree, cache)
+    scripts, script_problems = _scripts(catalogue, tree, cache)
     problems = [problem for one in parsed for problem in one.problems]
     problems += [*prompt_problems, *script_problems, *unread]
     if not agents_only:
-        problems += check_catalogue(catalogue, tree, library.registries.providers)
+        problems += check_catalogue(catalogue, tree, cache.registries.providers)
         problems += _links_out(catalogue, links)
     return Snapshot(
         revision=revision,
@@ -80,8 +82,8 @@ def _catalogue(parsed: Sequence[Parsed], unread: Sequence[Problem]) -> Catalogue
     )
 
 
-def _links(shelf: Shelf, library: Library) -> Mapping[str, str]:
-    return {path: os.fsdecode(library.data(entry) or b"") for path, entry in shelf.links.items()}
+def _links(tree_files: TreeFiles, cache: ManifestCache) -> Mapping[str, str]:
+    return {path: os.fsdecode(cache.data(entry) or b"") for path, entry in tree_files.links.items()}
 
 
 def _links_out(catalogue: Catalogue, links: Mapping[str, str]) -> Iterable[Problem]:
@@ -94,26 +96,28 @@ def _links_out(catalogue: Catalogue, links: Mapping[str, str]) -> Iterable[Probl
         check_links(links)
     except RepositoryError as error:
         for agent in started:
-            message = f"Candidates of this Agent cannot start. {error.message} {error.hint}"
+            message = f"Candidates of this Agent cannot start. {error.sentence}"
             yield Problem(place=agent.place, message=message.strip())
 
 
-def _unread(shelf: Shelf, links: Mapping[str, str], library: Library) -> Iterable[Problem]:
+def _unread(
+    tree_files: TreeFiles, links: Mapping[str, str], cache: ManifestCache
+) -> Iterable[Problem]:
     """What stands where a manifest may be, and cannot be looked into: it is never passed over."""
     for path, target in links.items():
-        if library.refuses_link(path, target) or _hides_manifest(path, target, shelf, library):
+        if cache.refuses_link(path, target) or _hides_manifest(path, target, tree_files, cache):
             yield Problem(
                 place=Place(file=show_path(path)),
                 message="A manifest must be a file; this is a symbolic link. "
                 "Put the file itself here.",
             )
     where = f"say in `manifests` of {GATE_CONFIG_PATH} where manifests are."
-    for path, entry in shelf.files.items():
-        data = library.data(entry)
+    for path, entry in tree_files.files.items():
+        data = cache.data(entry)
         if data is None:
             yield Problem(
                 place=Place(file=show_path(path)),
-                message=f"This file has more than {library.FILE_LIMIT:,} bytes, too many to see "
+                message=f"This file has more than {cache.FILE_LIMIT:,} bytes, too many to see "
                 f"whether it is a manifest. Make it smaller, or {where}",
             )
         elif is_lfs_pointer(data):
@@ -124,17 +128,17 @@ def _unread(shelf: Shelf, links: Mapping[str, str], library: Library) -> Iterabl
             )
 
 
-def _hides_manifest(path: str, target: str, shelf: Shelf, library: Library) -> bool:
+def _hides_manifest(path: str, target: str, tree_files: TreeFiles, cache: ManifestCache) -> bool:
     """Whether a link with a manifest's name leads to a manifest that has none and is not read."""
     resolved = resolve_path(path.rpartition("/")[0], target) if path.endswith(SUFFIXES) else None
-    if resolved is None or resolved in shelf.files or resolved not in shelf.tree:
+    if resolved is None or resolved in tree_files.files or resolved not in tree_files.tree:
         return False
-    entry = shelf.tree[resolved]
-    return entry.is_file and library.is_manifest(path, entry)
+    entry = tree_files.tree[resolved]
+    return entry.is_file and cache.is_manifest(path, entry)
 
 
 def _prompts(
-    agents: Iterable[Agent], tree: Tree, library: Library
+    agents: Iterable[Agent], tree: Tree, cache: ManifestCache
 ) -> tuple[Mapping[str, str], list[Problem]]:
     """The texts of the system prompt files that exist; the catalogue check names missing ones."""
     wanted: dict[str, Place] = {}
@@ -143,10 +147,10 @@ def _prompts(
             path = resolve_path(agent.folder, agent.spec.system.file)
             if path is not None and path in tree and tree[path].is_file:
                 wanted[path] = agent.places.get("spec.system", agent.place)
-    library.read_all(tree[path] for path in wanted)
+    cache.read_all(tree[path] for path in wanted)
     texts, problems = {}, []
     for path, place in wanted.items():
-        data = library.data(tree[path]) or b""
+        data = cache.data(tree[path]) or b""
         message = ""
         if is_lfs_pointer(data):
             message = (
@@ -163,7 +167,7 @@ def _prompts(
 
 
 def _scripts(
-    catalogue: Catalogue, tree: Tree, library: Library
+    catalogue: Catalogue, tree: Tree, cache: ManifestCache
 ) -> tuple[Mapping[str, ScriptedModel], list[Problem]]:
     """The scripted models that Agents and judges name."""
     wanted: dict[str, tuple[Place, str]] = {}
@@ -185,7 +189,7 @@ def _scripts(
             message = f'The scripted model "{name}" needs the file {show_path(path)}.'
             problems.append(Problem(place=place, path=where, message=message))
             continue
-        script, wrong = read_scripted(path, library.data(entry) or b"")
+        script, wrong = read_scripted(path, cache.data(entry) or b"")
         problems += wrong
         if script is not None:
             scripts[name] = script

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gateval.domain.check_run import CheckReport, CheckRun
+from gateval.domain.forge.check_run import CheckReport, CheckRun
 from gateval.ports.viewer import Viewer
 
 

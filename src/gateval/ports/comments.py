@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gateval.domain.forge import Comment
+from gateval.domain.forge.pull_request import Comment
 from gateval.ports.viewer import Viewer
 
 

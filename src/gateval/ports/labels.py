@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gateval.domain.rulings.facts import LabelEvent, Push
+from gateval.domain.labels.facts import LabelEvent, Push
 
 
 class Labels(Protocol):

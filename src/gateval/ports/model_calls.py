@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from gateval.domain.model_call import ModelReply, ModelRequest
-from gateval.domain.trace import NO_CALL
-from gateval.domain.trial import Cause, Side
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trace import NO_CALL
+from gateval.domain.trials.trial import Cause, Side
 
 
 class ModelCallFault(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gateval.domain.forge import PullRequest
+from gateval.domain.forge.pull_request import PullRequest
 
 
 class PullRequests(Protocol):

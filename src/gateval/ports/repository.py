@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from gateval.domain.plan import Revision
-from gateval.domain.tree import Entry
+from gateval.domain.plan.plan import Revision
+from gateval.domain.repository.tree import Entry
 
 if TYPE_CHECKING:
-    from gateval.domain.merge_group import Landed
+    from gateval.domain.forge.merge_group import Landed
 
 
 class Repository(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gateval.domain.trial import Trial
+from gateval.domain.trials.trial import Trial
 
 
 class TrialLog(Protocol):

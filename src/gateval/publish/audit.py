@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from gateval.domain.audit import AUDIT_BRANCH, AUDIT_FILE, AuditEntry, AuditEvent
-from gateval.domain.audit_chain import append
+from gateval.domain.audit.chain import append
+from gateval.domain.audit.entry import AuditEntry, AuditEvent
 from gateval.errors import GatevalError
-from gateval.ports.records import Edit, RecordFile, Records
-
-AUDIT_LOG = RecordFile(
-    f"refs/heads/{AUDIT_BRANCH}", AUDIT_FILE, limit=64 * 1024 * 1024, keeps_history=True
-)
-"""Room for some 50,000 entries; what comes then is refused, so that nothing is ever dropped."""
+from gateval.ports.record_files import AUDIT_LOG
+from gateval.ports.records import Edit, Records
 
 GIT = "git"
 REQUIRED = (GIT,)

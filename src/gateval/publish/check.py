@@ -12,15 +12,15 @@ import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gateval.domain.announcement import Announcement
-from gateval.domain.check_run import (
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.check_run import (
     ANNOTATIONS_AT_ONCE,
     Annotation,
     CheckReport,
     CheckRun,
     Conclusion,
 )
-from gateval.domain.stamp import Stamp
+from gateval.domain.forge.stamp import Stamp
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission
 from gateval.ports.check_runs import CheckRuns
 from gateval.publish.outcome import Note, Sink, failed, left, written

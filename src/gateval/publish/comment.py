@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gateval.domain.announcement import Announcement
-from gateval.domain.forge import Comment
-from gateval.domain.stamp import BORDER, Marked, mark, read_mark
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.pull_request import Comment
+from gateval.domain.forge.stamp import BORDER, Marked, mark, read_mark
 from gateval.errors import ForgeError, NotOnForge
 from gateval.ports.comments import Comments
 from gateval.publish.outcome import Note, Sink, failed, left, written

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gateval.domain.announcement import Announcement
-from gateval.domain.check_run import Conclusion
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.check_run import Conclusion
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, open_check
@@ -25,12 +25,12 @@ def publish(
     forge: Forge,
     target: Target,
     announcement: Announcement,
-    unbent: Announcement | None = None,
+    without_labels: Announcement | None = None,
     labels: Collection[str] = (),
 ) -> Publication:
     """Write check run, annotations and comment. Raises nothing that GitHub did.
 
-    `unbent` is said in place of the announcement if head has moved since it was made, or one of
+    `without_labels` is said instead if head has moved since the announcement was made, or one of
     `labels` was taken off: what somebody let through was this very head, as long as they do.
     """
     if target.pull_request is None:
@@ -38,20 +38,20 @@ def publish(
     try:
         live = forge.pull_request(target.pull_request)
     except ForgeError as error:  # nobody knows where head is, so nothing stands for it
-        checks = complete_check(forge, target, unbent or announcement)
+        checks = complete_check(forge, target, without_labels or announcement)
         notes = (*checks, _no_comment(target, error))
-        return Publication(notes=notes, unbent=unbent is not None)
+        return Publication(notes=notes, without_labels=without_labels is not None)
     head = live.head.sha
     if head != target.head:
-        checks = complete_check(forge, target, unbent or announcement, head)
+        checks = complete_check(forge, target, without_labels or announcement, head)
         why = f"Head has moved on to {head[:7]}; the comment is left to the run on it."
         notes = (*checks, left(Sink.COMMENT, why))
-        return Publication(notes=notes, unbent=unbent is not None)
-    gone = unbent is not None and not set(labels) <= set(live.labels)
-    said = unbent if unbent is not None and gone else announcement
+        return Publication(notes=notes, without_labels=without_labels is not None)
+    gone = without_labels is not None and not set(labels) <= set(live.labels)
+    said = without_labels if without_labels is not None and gone else announcement
     checks = complete_check(forge, target, said)
     comment = publish_comment(forge, target, said, target.pull_request)
-    return Publication(notes=(*checks, comment), unbent=gone)
+    return Publication(notes=(*checks, comment), without_labels=gone)
 
 
 def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Note:

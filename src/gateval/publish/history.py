@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from gateval.domain.history import HISTORY_FILE, HISTORY_REF, HistoryRecord
-from gateval.domain.history_file import add_record
-from gateval.ports.records import Edit, RecordFile, Records
-
-HISTORY = RecordFile(HISTORY_REF, HISTORY_FILE, limit=2 * 1024 * 1024, keeps_history=False)
+from gateval.domain.history.file import add_record
+from gateval.domain.history.record import HistoryRecord
+from gateval.ports.record_files import HISTORY
+from gateval.ports.records import Edit, Records
 
 
 def store_verdict(records: Records, record: HistoryRecord) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gateval.domain.audit import AuditKind
-from gateval.domain.rulings.ruling import GateLabel, Ruling, RulingStatus
+from gateval.domain.audit.entry import AuditKind
+from gateval.domain.ruling import GateLabel, Ruling, RulingStatus
 from gateval.errors import ForgeError
 from gateval.ports.labels import Labels
 from gateval.publish.audit import AuditReceipt, Delivery

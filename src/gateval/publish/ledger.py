@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
+from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.manifests.gate_config import AuditPolicy, AuditSinkName
-from gateval.domain.rulings.ruling import Ruling
+from gateval.domain.ruling import Ruling
 from gateval.errors import GatevalError
 from gateval.ports.records import Records
 from gateval.publish.audit import AuditReceipt, AuditSink, Delivery, deliver, record_event

@@ -39,10 +39,10 @@ class Note(Value):
 
 
 class Publication(Value):
-    """What publishing did, in order. `unbent` says that it wrote what holds without any label."""
+    """What publishing did, in order; `without_labels` says that it wrote what holds without any."""
 
     notes: tuple[Note, ...] = ()
-    unbent: bool = False
+    without_labels: bool = False
 
     def url(self, sink: Sink) -> str:
         """Where a sink's last text can be seen; empty when there is none."""
@@ -67,6 +67,5 @@ def left(sink: Sink, why: str, url: str = "") -> Note:
 
 def failed(sink: Sink, error: ForgeError) -> Note:
     """Return the note of something that GitHub did not take."""
-    why = f"{error.message} {error.hint}".strip()
     permission = getattr(error, "permission", "")
-    return Note(sink=sink, status=Status.FAILED, why=why, permission=permission)
+    return Note(sink=sink, status=Status.FAILED, why=error.sentence, permission=permission)

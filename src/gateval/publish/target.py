@@ -6,9 +6,8 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from gateval.domain.base import Value, digest
-from gateval.domain.forge import SHA_PATTERN
-from gateval.domain.stamp import Stamp
+from gateval.domain.base import SHA_PATTERN, Value, digest
+from gateval.domain.forge.stamp import Stamp
 
 CHECK_NAME = "gateval"
 

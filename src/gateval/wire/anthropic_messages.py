@@ -11,7 +11,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ModelReply, ModelRequest, StopReason, Usage
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
 from gateval.wire.anthropic_blocks import (
     assistant_in,
     call_out,

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ModelReply, ModelRequest, StopReason
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason
 from gateval.wire.anthropic_blocks import call_out, text_block
 from gateval.wire.anthropic_messages import reply_in, reply_out
-from gateval.wire.base import Heard, WireError, decoder
+from gateval.wire.base import EventRole, WireError, decoder
 from gateval.wire.fields import as_count, as_object, error_text, pieces_of, text_or_empty
 from gateval.wire.json_text import read_object, write_text
 from gateval.wire.sse import SseEvent
@@ -55,13 +55,13 @@ class _Reader:
         self._done = False
 
     @decoder("stream")
-    def read(self, event: SseEvent) -> Heard:
+    def read(self, event: SseEvent) -> EventRole:
         if event.data is None:
-            return Heard()
+            return EventRole()
         fields = read_object(event.data)
         kind = text_or_empty(fields.get("type")) or event.name
         if kind == "error":
-            return Heard(ends=True, error=error_text(event.data.encode("utf-8", "replace")))
+            return EventRole(ends=True, error=error_text(event.data.encode("utf-8", "replace")))
         if kind == "message_start":
             self._message = dict(as_object(fields.get("message"), "`message`"))
             self._count(self._message.get("usage"))
@@ -75,7 +75,7 @@ class _Reader:
             self._count(fields.get("usage"))
         elif kind == "message_stop":
             self._done = True
-        return Heard(ends=kind == "message_stop")
+        return EventRole(ends=kind == "message_stop")
 
     def _grow(self, index: int, delta: JsonObject) -> None:
         if index not in self._blocks:

@@ -9,7 +9,7 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 from pydantic import ValidationError
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.wire.sse import SseEvent
 
 P = ParamSpec("P")
@@ -58,7 +58,7 @@ class WireFormat(Protocol):
         """Read what an error body says, at most 300 characters, empty for nothing. Never raises."""
 
 
-class Heard(NamedTuple):
+class EventRole(NamedTuple):
     """What an event of a stream is, beyond a part of the reply.
 
     `ends` says that nothing follows it. `hidden` says that it came only because the gateway asked
@@ -73,7 +73,7 @@ class Heard(NamedTuple):
 class StreamReader(Protocol):
     """Reads one streamed reply, event by event."""
 
-    def read(self, event: SseEvent) -> Heard:
+    def read(self, event: SseEvent) -> EventRole:
         """Take the next event. Raises `WireError` for what the format does not know."""
 
     def reply(self) -> ModelReply:

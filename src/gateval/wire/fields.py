@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ToolCall
-from gateval.domain.strict_json import is_strict
+from gateval.domain.text.strict_json import is_strict
+from gateval.domain.trials.model_call import ToolCall
 from gateval.wire.base import WireError
 from gateval.wire.json_text import read_json, write_text
 

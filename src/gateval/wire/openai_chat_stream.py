@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ModelReply, ModelRequest, StopReason, Usage
-from gateval.wire.base import Heard, WireError, decoder
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
+from gateval.wire.base import EventRole, WireError, decoder
 from gateval.wire.fields import as_count, as_list, as_object, error_text, pieces_of, text_or_empty
 from gateval.wire.json_text import read_object, write_json, write_text
 from gateval.wire.openai_chat import finish_out, reply_in, usage_out
@@ -78,26 +78,26 @@ class _Reader:
         self._done = False
 
     @decoder("stream")
-    def read(self, event: SseEvent) -> Heard:
+    def read(self, event: SseEvent) -> EventRole:
         if event.data is None:
-            return Heard()
+            return EventRole()
         if event.data.strip() == "[DONE]":
             self._done = True
-            return Heard(ends=True)
+            return EventRole(ends=True)
         fields = read_object(event.data)
         if fields.get("error"):
-            return Heard(ends=True, error=error_text(event.data.encode("utf-8", "replace")))
+            return EventRole(ends=True, error=error_text(event.data.encode("utf-8", "replace")))
         self._model = text_or_empty(fields.get("model")) or self._model
         choices = as_list(fields.get("choices"), "`choices`")
         if isinstance(fields.get("usage"), dict):
             self._usage = fields["usage"]
             if not choices and not self._shows_usage:
-                return Heard(hidden=True)
+                return EventRole(hidden=True)
         for item in choices:
             choice = as_object(item, "a choice")
             if choice.get("index", 0) == 0:
                 self._choice(choice)
-        return Heard()
+        return EventRole()
 
     def _choice(self, choice: JsonObject) -> None:
         self._finish = choice.get("finish_reason") or self._finish

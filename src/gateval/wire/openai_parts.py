@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import Message, ToolCall, ToolDefinition
+from gateval.domain.trials.model_call import Message, ToolCall, ToolDefinition
 from gateval.wire.base import WireError
 from gateval.wire.fields import as_list, as_object, as_text, content_text, text_or_empty, tool_call
 from gateval.wire.json_text import write_text

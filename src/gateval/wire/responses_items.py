@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import Message, ToolCall, ToolDefinition
+from gateval.domain.trials.model_call import Message, ToolCall, ToolDefinition
 from gateval.wire.base import WireError
 from gateval.wire.fields import (
     as_list,

@@ -11,8 +11,8 @@ from itertools import count
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import ModelReply, ModelRequest, StopReason
-from gateval.wire.base import Heard, WireError, decoder
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason
+from gateval.wire.base import EventRole, WireError, decoder
 from gateval.wire.fields import as_object, error_text, pieces_of, text_or_empty
 from gateval.wire.json_text import read_object, write_json, write_text
 from gateval.wire.openai_responses import output_out, reply_in, reply_out
@@ -41,11 +41,11 @@ class _Reader:
         self._last: JsonObject | None = None
 
     @decoder("stream")
-    def read(self, event: SseEvent) -> Heard:
+    def read(self, event: SseEvent) -> EventRole:
         if event.data is None:
-            return Heard()
+            return EventRole()
         if event.data.strip() == "[DONE]":
-            return Heard(ends=True)
+            return EventRole(ends=True)
         fields = read_object(event.data)
         kind = text_or_empty(fields.get("type")) or event.name
         if kind in _TEXTS:
@@ -54,13 +54,13 @@ class _Reader:
             self._items.append(fields.get("item"))
         elif kind in _LAST:
             self._last = as_object(fields.get("response"), "`response`")
-            return Heard(ends=True)
+            return EventRole(ends=True)
         elif kind in {"error", "response.failed"}:
             inner = fields.get("response")
             failed = inner if isinstance(inner, dict) else fields
             said = error_text(write_json(failed.get("error") or failed))
-            return Heard(ends=True, error=said or "no reason given")
-        return Heard()
+            return EventRole(ends=True, error=said or "no reason given")
+        return EventRole()
 
     def reply(self) -> ModelReply:
         if self._last is None:

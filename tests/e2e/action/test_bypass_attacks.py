@@ -7,9 +7,9 @@ from tempfile import mkdtemp
 
 import pytest
 
-from gateval.domain.audit import AuditEvent, AuditKind
-from gateval.domain.audit_chain import append
-from gateval.domain.rulings.ruling import AuditPerson, LabelUse
+from gateval.domain.audit.chain import append
+from gateval.domain.audit.entry import AuditEvent, AuditKind
+from gateval.domain.ruling import AuditPerson, LabelUse
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.remotes import refuse_with
 from tests.helpers.repo import Repo

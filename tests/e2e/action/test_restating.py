@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from gateval.domain.base import ascii_json
-from gateval.domain.history import HISTORY_FILE, HISTORY_REF
-from gateval.domain.strict_json import read_json
+from gateval.domain.history.record import HISTORY_FILE, HISTORY_REF
+from gateval.domain.text.strict_json import read_json
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.shop import SCRIPT

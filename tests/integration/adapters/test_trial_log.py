@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.trial_log import TrialLogFile, read_trials
-from gateval.domain.trial import Outcome, Side, Trial, TrialKey
+from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from gateval.errors import EvaluationError, StageFileError
 from gateval.ports.trial_log import TrialLog
 
@@ -49,7 +49,7 @@ def test_a_killed_process_loses_nothing_that_it_stored(path: Path) -> None:
     program = """
 import os, pathlib, signal, sys
 from gateval.adapters.trial_log import TrialLogFile
-from gateval.domain.trial import Trial
+from gateval.domain.trials.trial import Trial
 log = TrialLogFile(pathlib.Path(sys.argv[1]))
 for line in sys.stdin:
     log.append(Trial.model_validate_json(line))

@@ -12,10 +12,10 @@ import pytest
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
-from gateval.domain.model_call import Usage
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trace import Step, StepKind, Trace
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from tests.helpers.candidates import Door, World, ask, command_agent, python_agent
 
 
@@ -25,7 +25,7 @@ def run(
     """Ask the agent all questions at once, and see to it that nothing is left of it."""
 
     async def main() -> tuple[Answer | NoAnswer, ...]:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             asked = requests or (ask(),)
             return tuple(
                 await asyncio.gather(*(candidates.answer(agent, request) for request in asked))
@@ -158,9 +158,9 @@ def test_its_environment_is_what_we_gave_it_and_nothing_else(tmp_path: Path) -> 
     environ = seen["environ"]
     environ.pop("LC_CTYPE", None)  # Python itself sets it
     assert set(environ) == {"PATH", "LANG", "HOME", "TMPDIR", "LEVEL", "GATEVAL_CANDIDATE"}
-    assert environ["GATEVAL_CANDIDATE"] == f"shop-cand-{world.surroundings.run}"
+    assert environ["GATEVAL_CANDIDATE"] == f"shop-cand-{world.context.run}"
     assert environ["LEVEL"] == "high"
-    assert environ["HOME"].startswith(str(world.surroundings.scratch))
+    assert environ["HOME"].startswith(str(world.context.scratch))
     assert not Path(environ["HOME"]).exists()
     assert seen["private"] == {"HOME": ["0o700", []], "TMPDIR": ["0o700", []]}
     assert seen["mode"] == "0o600"

@@ -12,10 +12,10 @@ import yaml
 
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
-from gateval.domain.trial import Answer, NoAnswer, Side
+from gateval.domain.trials.trial import Answer, NoAnswer, Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.server import GatewayServer
-from gateval.gateway.upstream import read_upstreams
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.upstream.endpoints import read_upstreams
 from tests.helpers.candidates import World, agent_from, ask
 from tests.servers.model_server import Answer as Served
 from tests.servers.model_server import Call, ModelServer, reply
@@ -73,7 +73,7 @@ def started(tmp_path: Path, name: str, *, real: bool) -> tuple[Answer | NoAnswer
                 agent = agent_from(FRAMEWORKS / name / "agent.yaml")
                 if real:
                     agent = agent.model_copy(update={"models": ()})
-                async with Candidates(world.surroundings) as candidates:
+                async with Candidates(world.context) as candidates:
                     return await candidates.answer(agent, QUESTION), provider.calls
 
     return asyncio.run(run())

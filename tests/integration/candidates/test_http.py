@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.base import JsonObject
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import ask, no_survivors
 from tests.helpers.serving import answers, server, serving
 
@@ -37,7 +37,7 @@ serve(Mine)
         '"seen":"prompt"}'
     )
     assert world.leftovers() == []
-    assert no_survivors(world.surroundings.run)
+    assert no_survivors(world.context.run)
 
 
 def test_by_default_it_speaks_the_contract_of_command(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ serve(Mine)
     (found,) = answers(world, server(), ask())
     assert isinstance(found, Answer), found
     assert "sk-canary" not in found.output
-    assert str(world.surroundings.scratch) in found.output
+    assert str(world.context.scratch) in found.output
     assert sys.executable
 
 

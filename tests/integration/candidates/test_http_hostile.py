@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import World, ask, no_survivors, open_files
 from tests.helpers.serving import HTTP, SOCKET, answers, server, serving
 
@@ -64,7 +64,7 @@ def test_it_costs_one_trial_and_leaves_nothing(
     assert found.timed_out is (LATE in found.reason)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40 * 1024
     assert world.leftovers() == []
-    assert no_survivors(world.surroundings.run)
+    assert no_survivors(world.context.run)
     assert open_files() == files
     assert time.monotonic() - began < 15
 

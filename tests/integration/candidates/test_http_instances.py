@@ -11,7 +11,7 @@ import pytest
 
 from gateval.candidates.team import Candidates
 from gateval.domain.base import JsonObject
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import Door, World, ask, no_survivors, open_files
 from tests.helpers.serving import ECHO, HTTP, answers, server, serving, warnings
 
@@ -110,7 +110,7 @@ def test_a_server_that_does_not_start_is_tried_once(
     assert len(one.detail) < 8
     assert time.monotonic() - began < 15
     assert world.leftovers() == []
-    assert no_survivors(world.surroundings.run)
+    assert no_survivors(world.context.run)
 
 
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ serve(Mine)
 
     async def main() -> list[Answer | NoAnswer]:
         found = []
-        async with world.http, Candidates(world.surroundings) as candidates:
+        async with world.http, Candidates(world.context) as candidates:
             for _ in range(7):  # more often than a server may be lost in a row
                 found.append(await candidates.answer(server(), ask()))
                 await _gone(found[-1])
@@ -252,7 +252,7 @@ def test_cancelled_at_any_moment_nothing_is_left(moment: float, tmp_path: Path) 
     )
 
     async def main() -> None:
-        async with world.http, Candidates(world.surroundings) as candidates:
+        async with world.http, Candidates(world.context) as candidates:
             tasks = [
                 asyncio.ensure_future(candidates.answer(server(instances=2), ask()))
                 for _ in range(3)
@@ -265,6 +265,6 @@ def test_cancelled_at_any_moment_nothing_is_left(moment: float, tmp_path: Path) 
 
     before = open_files()
     asyncio.run(main())
-    assert no_survivors(world.surroundings.run)
+    assert no_survivors(world.context.run)
     assert world.leftovers() == []
     assert open_files() == before

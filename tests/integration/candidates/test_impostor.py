@@ -14,7 +14,7 @@ import pytest
 
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.serving.listeners import users_listening_on
-from gateval.domain.trial import Answer
+from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import ask
 from tests.helpers.isolation import isolated_world, open_python
 from tests.helpers.serving import ECHO, answers, server

@@ -12,8 +12,8 @@ import pytest
 
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.team import Candidates
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import World, ask, command_agent, no_survivors
 from tests.helpers.isolation import isolated_world, open_folder, open_python
 
@@ -59,7 +59,7 @@ def run(world: World, program: str, *, setup: str = "", trials: int = 1) -> Answ
         world.write("setup.py", setup)
 
     async def main() -> list[Answer | NoAnswer]:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             asked = (candidates.answer(agent(bool(setup)), ask()) for _ in range(trials))
             return await asyncio.gather(*asked)
 
@@ -264,11 +264,11 @@ def test_keys_in_the_gates_keyring_cannot_be_found() -> None:
 
 
 def test_a_supervisor_that_is_gone_is_a_fault_of_the_gate(world: World) -> None:
-    keeper = world.surroundings.starter
+    keeper = world.context.starter
     keeper._process.kill()  # type: ignore[attr-defined]
     keeper._process.wait()  # type: ignore[attr-defined]
     result = run(world, "print('x')")
     assert isinstance(result, NoAnswer)
     assert result.cause is Cause.GATE
     assert "supervisor" in result.reason
-    assert no_survivors(world.surroundings.run)
+    assert no_survivors(world.context.run)

@@ -10,14 +10,14 @@ import pytest
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
-from gateval.domain.conclude import conclude_no_answer
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer, Outcome, Side, TrialKey
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.results.outcome import conclude_no_answer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Outcome, Side, TrialKey
 from gateval.gateway.door import Gateway
-from gateval.gateway.retry import RetryPolicy
-from gateval.gateway.server import GatewayServer
-from gateval.gateway.upstream import read_upstreams
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.upstream.endpoints import read_upstreams
+from gateval.gateway.upstream.retry import RetryPolicy
 from tests.helpers.candidates import World, python_agent
 from tests.helpers.serving import server
 from tests.servers.model_server import Answer as Served
@@ -110,7 +110,7 @@ def ask(
             ):
                 world = World(tmp_path, calls=gateway, door=door)
                 agent = _agent(world, program)
-                async with world.http, Candidates(world.surroundings) as candidates:
+                async with world.http, Candidates(world.context) as candidates:
                     return await candidates.answer(agent, question(seconds))
 
     return asyncio.run(go())

@@ -6,12 +6,12 @@ import asyncio
 import shutil
 from pathlib import Path
 
+from gateval.candidates.agent_loop.replay import SHADOW
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.replay import SHADOW
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import ToolReplay
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import World, agent_from, ask
 from tests.helpers.scripted_calls import ScriptedCalls, calls, says
 
@@ -20,7 +20,7 @@ SAMPLES = Path(__file__).parents[3] / "examples" / "runtimes"
 
 def answer(world: World, agent: AgentDefinition, request: TrialRequest) -> Answer:
     async def main() -> Answer:
-        async with world.http, Candidates(world.surroundings) as candidates:
+        async with world.http, Candidates(world.context) as candidates:
             result = await candidates.answer(agent, request)
             assert isinstance(result, Answer), result
             return result

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.base import Patience
+from gateval.candidates.base import ProcessTimeouts
 from gateval.candidates.team import Candidates
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from gateval.events import CandidatePreparing
 from tests.helpers.candidates import Door, World, ask, python_agent
 
@@ -29,7 +29,7 @@ def test_agents_of_one_export_share_one_set_up(world: World) -> None:
 
     async def main() -> list[Answer | NoAnswer]:
         agents = [python_agent(name=name, setup=SETUP) for name in ("one", "two")]
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             return await asyncio.gather(
                 *(candidates.answer(agent, ask()) for agent in agents for _ in range(3))
             )
@@ -85,13 +85,13 @@ def test_its_environment_is_private_and_without_models(tmp_path: Path) -> None:
 def test_a_set_up_that_fails_is_the_answer_of_each_trial(
     tmp_path: Path, program: str, reason: str, detail: tuple[str, ...] | None
 ) -> None:
-    patience = 0.5 if "not done" in reason else 30
-    world = World(tmp_path, patience=Patience(setup_seconds=patience, grace_seconds=0.1))
+    timeouts = 0.5 if "not done" in reason else 30
+    world = World(tmp_path, timeouts=ProcessTimeouts(setup_seconds=timeouts, grace_seconds=0.1))
     world.write("setup.py", program)
     for result in _answers(world, trials=3):
         assert isinstance(result, NoAnswer)
         assert (result.reason, result.cause) == (reason, Cause.CANDIDATE)
-        assert not result.timed_out  # it did not start, which is no lack of patience in the trial
+        assert not result.timed_out  # it did not start, which is no lack of timeouts in the trial
         assert "setup.py" in result.detail[0]
         if detail is not None:
             assert result.detail[1:] == detail
@@ -120,7 +120,7 @@ def _answers(
 ) -> tuple[Answer | NoAnswer, ...]:
     async def main() -> tuple[Answer | NoAnswer, ...]:
         agent = python_agent(setup=setup, env=env)
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             return tuple(
                 await asyncio.gather(*(candidates.answer(agent, ask()) for _ in range(trials)))
             )

@@ -12,8 +12,8 @@ import pytest
 from gateval.candidates.base import Runtime, TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.base import Spec
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from tests.helpers.candidates import World, ask, command_agent
 
 
@@ -66,7 +66,7 @@ def loud(name: str = "bot", side: Side = Side.HEAD, **env: str) -> AgentDefiniti
 
 def answers(world: World, *agents: AgentDefinition) -> list[Answer | NoAnswer]:
     async def main() -> list[Answer | NoAnswer]:
-        async with Candidates(world.surroundings, {"loud": Loud}) as candidates:
+        async with Candidates(world.context, {"loud": Loud}) as candidates:
             return await asyncio.gather(*(candidates.answer(agent, ask()) for agent in agents))
 
     return asyncio.run(main())
@@ -75,7 +75,7 @@ def answers(world: World, *agents: AgentDefinition) -> list[Answer | NoAnswer]:
 def test_each_agent_and_side_is_prepared_once_and_closed(world: World) -> None:
     agents = [loud("one"), loud("one", Side.BASE), loud("two")] * 3
     results = answers(world, *agents)
-    run = world.surroundings.run
+    run = world.context.run
     assert [r.output for r in results if isinstance(r, Answer)][:3] == [
         f"one-cand-{run} hello", f"one-cand-{run} hello", f"two-cand-{run} hello",
     ]  # fmt: skip
@@ -113,7 +113,7 @@ def test_one_that_cannot_be_closed_does_not_keep_the_others_open(world: World) -
 
 def test_all_are_closed_even_when_cancelled_meanwhile(world: World) -> None:
     async def main() -> None:
-        candidates = Candidates(world.surroundings, {"loud": Loud})
+        candidates = Candidates(world.context, {"loud": Loud})
         for name in ("one", "two"):
             await candidates.answer(loud(name, slow="30"), ask())
         closing = asyncio.create_task(candidates.close())

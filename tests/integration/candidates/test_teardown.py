@@ -14,7 +14,7 @@ import pytest
 
 from gateval.candidates.command import CommandRuntime
 from gateval.candidates.team import Candidates
-from gateval.domain.trial import Answer, NoAnswer
+from gateval.domain.trials.trial import Answer, NoAnswer
 from tests.helpers.candidates import Door, World, ask, no_survivors, open_files, python_agent
 
 LATE = 0.5
@@ -114,7 +114,7 @@ def test_nothing_is_left_after(world: World, program: str, part: str) -> None:
     world.write("agent.py", program)
 
     async def main() -> Answer | NoAnswer:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             result = await candidates.answer(
                 python_agent(), ask(timeout=LATE if part == NOT_DONE else 30)
             )
@@ -143,7 +143,7 @@ def test_a_polite_program_may_tidy_up(world: World, tmp_path: Path) -> None:
     )
 
     async def main() -> None:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             await candidates.answer(python_agent(), ask(timeout=0.5))
 
     asyncio.run(main())
@@ -174,7 +174,7 @@ def test_a_cancelled_trial_leaves_nothing(tmp_path: Path, cancels: int) -> None:
     world.write("agent.py", SLOW)
 
     async def main() -> None:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             trial = asyncio.create_task(candidates.answer(python_agent(), ask(timeout=60)))
             await _until(world.export / "up")
             for _ in range(cancels):  # the second one arrives in the middle of the teardown
@@ -184,7 +184,7 @@ def test_a_cancelled_trial_leaves_nothing(tmp_path: Path, cancels: int) -> None:
                 await trial
 
     asyncio.run(main())
-    assert no_survivors(world.surroundings.run)
+    assert no_survivors(world.context.run)
     assert world.leftovers() == []
     assert door.closed == 1
 
@@ -195,7 +195,7 @@ def test_a_cancelled_set_up_leaves_nothing_and_may_be_tried_again(world: World) 
     agent = python_agent(setup=(sys.executable, "-I", "setup.py"))
 
     async def main() -> Answer | NoAnswer:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             first = asyncio.create_task(candidates.answer(agent, ask()))
             await _until(world.export / "up")
             first.cancel()
@@ -212,7 +212,7 @@ def test_a_loop_that_is_torn_down_at_random_moments_leaves_nothing(world: World)
     world.write("agent.py", "import time; time.sleep(60)")
 
     async def main(seconds: float) -> None:
-        async with Candidates(world.surroundings) as candidates, asyncio.TaskGroup() as group:
+        async with Candidates(world.context) as candidates, asyncio.TaskGroup() as group:
             for _ in range(3):
                 group.create_task(candidates.answer(python_agent(), ask(timeout=60)))
             await asyncio.sleep(seconds)
@@ -221,7 +221,7 @@ def test_a_loop_that_is_torn_down_at_random_moments_leaves_nothing(world: World)
     for step in range(8):
         with pytest.raises(BaseExceptionGroup):
             asyncio.run(main(step * 0.004))
-        assert no_survivors(world.surroundings.run)
+        assert no_survivors(world.context.run)
         assert world.leftovers() == []
 
 
@@ -229,7 +229,7 @@ def test_close_ends_what_nobody_cancelled(world: World) -> None:
     world.write("agent.py", SLOW)
 
     async def main() -> Answer | NoAnswer:
-        runtime = CommandRuntime(python_agent(), world.surroundings)
+        runtime = CommandRuntime(python_agent(), world.context)
         assert await runtime.prepare() is None
         trial = asyncio.create_task(runtime.answer(ask(timeout=60)))
         await _until(world.export / "up")
@@ -257,8 +257,8 @@ from gateval.candidates.team import Candidates
 async def main():
     world = World(Path({folder!r}))
     world.write("agent.py", {program!r})
-    async with Candidates(world.surroundings) as candidates:
-        print(world.surroundings.run, flush=True)
+    async with Candidates(world.context) as candidates:
+        print(world.context.run, flush=True)
         await asyncio.gather(*(candidates.answer(python_agent(), ask(timeout=60)) for _ in range(3)))
 
 asyncio.run(main())
@@ -303,7 +303,7 @@ def test_a_daemon_that_left_the_group_does_not_hold_up_the_trial(world: World) -
     )
 
     async def main() -> Answer | NoAnswer:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             return await candidates.answer(python_agent(), ask())
 
     began = time.monotonic()
@@ -314,14 +314,14 @@ def test_a_daemon_that_left_the_group_does_not_hold_up_the_trial(world: World) -
     assert world.leftovers() == []
     for daemon in world.survivors():
         os.kill(daemon, signal.SIGKILL)
-    assert no_survivors(world.surroundings.run)
+    assert no_survivors(world.context.run)
 
 
 def test_file_descriptors_are_given_back(world: World) -> None:
     world.write("agent.py", "print('ran')")
 
     async def main() -> None:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             await candidates.answer(python_agent(), ask())
             before = open_files()
             for _ in range(3):
@@ -343,7 +343,7 @@ def test_a_flood_of_one_trial_does_not_hold_up_another(world: World) -> None:
     )
 
     async def main() -> list[Answer | NoAnswer]:
-        async with Candidates(world.surroundings) as candidates:
+        async with Candidates(world.context) as candidates:
             return await asyncio.gather(
                 *(candidates.answer(python_agent(), ask(p)) for p in ("flood", "calm", "calm"))
             )

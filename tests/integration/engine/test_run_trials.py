@@ -10,18 +10,18 @@ import pytest
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.trial_log import TrialLogFile, read_trials
-from gateval.candidates.base import Surroundings
-from gateval.candidates.group import Groups
+from gateval.candidates.base import RuntimeContext
+from gateval.candidates.process.group import Groups
 from gateval.candidates.team import Candidates
-from gateval.domain.model_call import ModelReply, ModelRequest
-from gateval.domain.plan import Plan
-from gateval.domain.results import RunInfo
-from gateval.domain.trial import Cause, Outcome, Side, Trial
-from gateval.engine.run import Workshop, run_trials
+from gateval.domain.decision.report import make_report
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import RunInfo, results_of
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
+from gateval.engine.run import RunContext, run_trials
 from gateval.events import Event, TrialFinished, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.judging.judge import Judge
-from gateval.pipeline.run import report_on, results_of
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.ports.trial_log import TrialLog
 from tests.helpers.shop import AGENT, EVAL, PROMPT, build_shop, plan_of
@@ -70,13 +70,12 @@ def run(
     model: SlowModel,
     log: TrialLog,
     scratch: Path,
-    finished: tuple[Trial, ...] = (),
     *,
     at_once: int | None = None,
 ) -> tuple[tuple[Trial, ...], list[Event]]:
     """Run a plan and return its trials and what was told on the way."""
     events: list[Event] = []
-    surroundings = Surroundings(
+    runtime = RuntimeContext(
         run="test",
         calls=model,
         door=None,
@@ -90,9 +89,9 @@ def run(
     )
 
     async def go() -> tuple[Trial, ...]:
-        async with Candidates(surroundings) as candidates:
-            workshop = Workshop(candidates, Judge(model), log, events.append, at_once=at_once)
-            return await run_trials(plan, workshop, finished)
+        async with Candidates(runtime) as candidates:
+            context = RunContext(candidates, Judge(model), log, events.append, at_once=at_once)
+            return await run_trials(plan, context)
 
     return asyncio.run(go()), events
 
@@ -141,20 +140,11 @@ def test_each_trial_is_on_disk_before_anyone_hears_of_it(plan: Plan, tmp_path: P
     assert {trial.key for trial in read_trials(path)} == {trial.key for trial in trials}
 
 
-def test_a_run_goes_on_where_another_one_stopped(plan: Plan, tmp_path: Path) -> None:
-    with TrialLogFile(tmp_path / "one") as log:
-        trials, _ = run(plan, SlowModel(greet), log, tmp_path)
-    with TrialLogFile(tmp_path / "two") as log:
-        again, events = run(plan, SlowModel(greet), log, tmp_path, finished=trials[:20])
-    assert len(again) == 24
-    assert len([event for event in events if isinstance(event, TrialStarted)]) == 4
-
-
 def test_the_report_does_not_depend_on_the_order(plan: Plan, tmp_path: Path) -> None:
     with TrialLogFile(tmp_path / "log") as log:
         trials, _ = run(plan, SlowModel(greet), log, tmp_path)
-    forwards = report_on(results_of(plan, trials, RunInfo()))
-    backwards = report_on(results_of(plan, tuple(reversed(trials)), RunInfo()))
+    forwards = make_report(results_of(plan, trials, RunInfo()))
+    backwards = make_report(results_of(plan, tuple(reversed(trials)), RunInfo()))
     assert forwards == backwards
 
 
@@ -173,7 +163,7 @@ def test_an_outage_is_an_error_of_the_provider_on_its_trials_alone(
         assert trial.outcome in expected
         if trial.outcome is Outcome.ERROR:
             assert (trial.cause, trial.reason) == (Cause.PROVIDER, "openai is down")
-    decision = report_on(results_of(plan, trials, RunInfo())).decision
+    decision = make_report(results_of(plan, trials, RunInfo())).decision
     assert (decision.verdict, decision.exit_code) == ("inconclusive", 3)
 
 

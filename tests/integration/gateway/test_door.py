@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import pytest
 
 from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
-from gateval.domain.model_call import (
+from gateval.domain.trials.model_call import (
     Message,
     ModelReply,
     ModelRequest,
@@ -21,11 +21,11 @@ from gateval.domain.model_call import (
     ToolDefinition,
     Usage,
 )
-from gateval.domain.trial import Cause, Side
+from gateval.domain.trials.trial import Cause, Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.http_client import ANSWER_LIMIT, Timeouts
-from gateval.gateway.retry import RetryPolicy
-from gateval.gateway.upstream import read_upstreams
+from gateval.gateway.upstream.endpoints import read_upstreams
+from gateval.gateway.upstream.http_client import ANSWER_LIMIT, Timeouts
+from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
 from tests.servers.model_server import (
     Answer,

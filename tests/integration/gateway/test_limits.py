@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gateval.domain.trial import Side
-from gateval.gateway.limits import CallLimits, Pace
-from gateval.gateway.server import REFUSALS_PER_SECOND, GatewayServer
-from gateval.gateway.session import Session
+from gateval.domain.trials.trial import Side
+from gateval.gateway.local.limits import CallLimits, RateLimiter
+from gateval.gateway.local.server import REFUSALS_PER_SECOND, GatewayServer
+from gateval.gateway.local.session import Session
 from tests.helpers.gateway import (
     ASKED,
     CHAT,
@@ -134,7 +134,7 @@ def test_calls_that_come_too_fast_are_spread() -> None:
 
 
 def test_a_pace() -> None:
-    pace = Pace(per_second=1, burst=3)
+    pace = RateLimiter(per_second=1, burst=3)
     waits = [pace.wait() for _ in range(6)]
     assert waits[:3] == [0, 0, 0]
     assert waits[3:] == pytest.approx([1, 2, 3], abs=0.5)

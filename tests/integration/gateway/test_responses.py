@@ -10,10 +10,10 @@ import openai
 import pytest
 
 from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
-from gateval.domain.trace import Trace
-from gateval.domain.trial import Side
-from gateval.gateway.server import GatewayServer
-from gateval.gateway.session import Session
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Side
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.local.session import Session
 from tests.helpers.gateway import RESPONSES, address, begun, send, serve
 from tests.servers.model_server import Answer, Call, ModelServer, reply
 

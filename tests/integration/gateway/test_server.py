@@ -11,9 +11,9 @@ import anthropic
 import openai
 import pytest
 
-from gateval.domain.trace import Trace
-from gateval.domain.trial import Side
-from gateval.gateway.server import BODY_LIMIT, GatewayServer
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Side
+from gateval.gateway.local.server import BODY_LIMIT, GatewayServer
 from tests.helpers.gateway import (
     ASKED,
     CANARY,

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
-from gateval.domain.trace import StepKind, Trace
-from gateval.domain.trial import Side
+from gateval.domain.trials.trace import StepKind, Trace
+from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.server import GatewayServer
-from gateval.gateway.upstream import read_upstreams
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.upstream.endpoints import read_upstreams
 from tests.servers.model_server import Answer, Call, ModelServer, reply
 
 CANARY = "sk-canary-0123456789abcdef"

@@ -15,10 +15,10 @@ import openai
 import pytest
 
 from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
-from gateval.domain.trace import StepKind, Trace
-from gateval.domain.trial import Cause, Side
-from gateval.gateway.server import GatewayServer
-from gateval.gateway.session import Session
+from gateval.domain.trials.trace import StepKind, Trace
+from gateval.domain.trials.trial import Cause, Side
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.local.session import Session
 from tests.helpers.gateway import (
     ASKED,
     CANARY,

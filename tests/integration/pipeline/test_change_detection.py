@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.manifests.gate_config import policy_digest
-from gateval.domain.plan import ChangeKind, Plan
-from gateval.domain.planned_eval import Baseline
+from gateval.domain.plan.plan import ChangeKind, Plan
+from gateval.domain.plan.planned_eval import Baseline
 from gateval.errors import InvalidManifests
-from gateval.pipeline.library import Library
+from gateval.pipeline.manifest_cache import ManifestCache
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, SCRIPT, build_shop, plan_of
 
@@ -589,7 +589,7 @@ def test_a_link_to_a_manifest_of_another_name_is_not_passed_over(shop: Repo) -> 
 
 
 def test_an_eval_too_large_to_look_at_is_not_passed_over(shop: Repo) -> None:
-    shop.write("evals/support-eval.yaml", f"{EVAL}# {'x' * Library.FILE_LIMIT}\n")
+    shop.write("evals/support-eval.yaml", f"{EVAL}# {'x' * ManifestCache.FILE_LIMIT}\n")
     shop.commit()
     with pytest.raises(InvalidManifests) as caught:
         plan_of(shop)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.git import open_repository
-from gateval.domain.plan import Plan
+from gateval.domain.plan.plan import Plan
 from gateval.pipeline.exports import RevisionExports
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, FIXTURES, build_shop, plan_of

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.plan import Plan
-from gateval.domain.report import make_report
-from gateval.domain.results import Results
+from gateval.domain.decision.report import make_report
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import InvalidManifests, RepositoryError
-from gateval.pipeline.library import Library
+from gateval.pipeline.manifest_cache import ManifestCache
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, build_shop, plan_of
 
@@ -165,7 +165,7 @@ def test_a_link_is_no_gate_config(shop: Repo, side: str) -> None:
 
 def test_a_gate_config_too_large_to_read_is_no_absent_one(shop: Repo) -> None:
     shop.checkout("main")
-    shop.write(CONFIG, f"{RULES}# {'x' * Library.FILE_LIMIT}\n")
+    shop.write(CONFIG, f"{RULES}# {'x' * ManifestCache.FILE_LIMIT}\n")
     shop.commit()
     shop.checkout("rules")
     with pytest.raises(InvalidManifests):

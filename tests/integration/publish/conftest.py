@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gateval.adapters.github import GitHubAccess, GitHubForge, Patience
-from gateval.domain.announcement import Announcement
-from gateval.domain.check_run import Annotation, AnnotationLevel, Conclusion
-from gateval.domain.stamp import MARKER, Stamp
+from gateval.adapters.github import GitHubAccess, GitHubForge, RetryLimits
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.check_run import Annotation, AnnotationLevel, Conclusion
+from gateval.domain.forge.stamp import MARKER, Stamp
 from gateval.publish.target import CommentMode, Target
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.people import GITHUB_ACTIONS, User
@@ -35,17 +35,17 @@ class Shop:
     pull: Pull
     waits: list[float] = field(default_factory=list)
 
-    def forge(self, patience: Patience | None = None, **permissions: str) -> GitHubForge:
+    def forge(self, limits: RetryLimits | None = None, **permissions: str) -> GitHubForge:
         """The adapter with a GITHUB_TOKEN; without arguments one that a gate should have."""
         token = self.server.world.workflow_token(self.repo, **(permissions or GATE))
-        return self.forge_with(token, patience)
+        return self.forge_with(token, limits)
 
-    def forge_with(self, token: str, patience: Patience | None = None) -> GitHubForge:
+    def forge_with(self, token: str, limits: RetryLimits | None = None) -> GitHubForge:
         """The adapter with this token."""
         access = GitHubAccess(
             repository=self.repo.full_name, token=token, api_url=self.server.api_url
         )
-        return GitHubForge(access, patience or Patience(between_writes=0), sleep=self.waits.append)
+        return GitHubForge(access, limits or RetryLimits(between_writes=0), sleep=self.waits.append)
 
     def target(
         self,

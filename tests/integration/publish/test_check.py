@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.check_run import Conclusion
+from gateval.domain.forge.check_run import Conclusion
 from gateval.publish.github import abandon, complete_left_open, open_check, publish
 from gateval.publish.outcome import Sink, Status
 from tests.integration.publish.conftest import Shop, said

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from gateval.domain.check_run import Conclusion
-from gateval.domain.stamp import Marked, mark, read_mark
+from gateval.domain.forge.check_run import Conclusion
+from gateval.domain.forge.stamp import Marked, mark, read_mark
 from gateval.publish.github import publish
 from gateval.publish.outcome import Sink, Status
 from gateval.publish.target import CommentMode

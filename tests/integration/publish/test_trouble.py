@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gateval.adapters.github import Patience
+from gateval.adapters.github import RetryLimits
 from gateval.errors import ForgeRejected, ForgeUnavailable, NotOnForge, RateLimited
 from gateval.publish.github import open_check, publish
 from gateval.publish.outcome import Sink, Status
@@ -109,7 +109,7 @@ def test_a_longer_pause_than_there_is_patience_for_is_an_error_at_once(shop: Sho
 
 def test_all_waits_together_are_bounded(shop: Shop) -> None:
     shop.server.faults.secondary_limit("GET", "*", times=99)
-    forge = shop.forge(Patience(total_seconds=200, between_writes=0))
+    forge = shop.forge(RetryLimits(total_seconds=200, between_writes=0))
     for _ in range(3):
         with pytest.raises(RateLimited):
             forge.pull_request(1)
@@ -149,7 +149,7 @@ def test_broken_answers_are_asked_for_again(shop: Shop, how: str) -> None:
         faults.garbled("GET", "*/pulls/1")
     else:
         faults.plant("GET", "*/pulls/1", delay=1.5)
-    forge = shop.forge(Patience(timeout_seconds=1, between_writes=0))
+    forge = shop.forge(RetryLimits(timeout_seconds=1, between_writes=0))
 
     assert forge.pull_request(1).head.sha == shop.pull.head_sha
     assert shop.waits == [1]

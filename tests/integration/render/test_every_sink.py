@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gateval.domain.report import make_report
-from gateval.domain.results import Results
-from gateval.domain.verdict import Verdict
-from gateval.render.redaction import MARK, Redactor
+from gateval.domain.decision.report import make_report
+from gateval.domain.results.results import Results
+from gateval.domain.trials.judge_verdict import Verdict
+from gateval.safe.redaction import MARK, Redactor
 from tests.helpers import sample_reports
 from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results
 from tests.helpers.reports import edit, edit_fixture, make_results

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.report import Report, make_report
-from gateval.render.comment import render_comment
-from gateval.render.sanitize import block, code, inline
+from gateval.domain.decision.report import Report, make_report
+from gateval.render.comment.comment import render_comment
+from gateval.safe.sanitize import block, code, inline
 from tests.helpers import sample_reports
 from tests.helpers.github_markdown import read
 from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results

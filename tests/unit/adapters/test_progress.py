@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.progress import show_progress
-from gateval.domain.trial import Outcome, Side, Trial, TrialKey
+from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from gateval.events import (
     CandidatePreparing,
     CandidateWarned,

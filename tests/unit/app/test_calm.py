@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gateval.app.calm import NEW_OBJECTS, calm
+from gateval.app.run.gc_tuning import NEW_OBJECTS, calm
 
 
 def settings() -> tuple[float, tuple[int, int, int]]:

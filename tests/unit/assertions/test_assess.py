@@ -12,9 +12,9 @@ from gateval.assertions.assess import assess
 from gateval.assertions.contains import Contains
 from gateval.assertions.evidence import Evidence
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.model_call import Usage
-from gateval.domain.trace import STEPS_LIMIT, Step, StepKind, Trace
-from gateval.domain.trial import Answer, Assessment, Cause
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import STEPS_LIMIT, Step, StepKind, Trace
+from gateval.domain.trials.trial import Answer, Assessment, Cause
 from gateval.judging.judge import Judge
 from tests.helpers.scripted_calls import ScriptedCalls, outage, says
 from tests.helpers.trials import JUDGE, PLACE, assessed, called, fixture, said, trace

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.model_call import Usage
-from gateval.domain.trial import Answer
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trial import Answer
 from tests.helpers.trials import Source, assessed, trace
 
 

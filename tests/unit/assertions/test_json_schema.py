@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from gateval.assertions.json_schema import JsonSchema
-from gateval.assertions.schema_references import count_nodes
+from gateval.assertions.matching.schema_references import count_nodes
 from tests.helpers.trials import assessed, said
 
 ORDER = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.trial import Answer, Cause, Side
+from gateval.domain.trials.trial import Answer, Cause, Side
 from gateval.judging.judge import Judge
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import assessed, trace

@@ -10,7 +10,7 @@ import pytest
 import gateval.assertions
 from gateval.assertions.base import Assertion, JudgedAssertion
 from gateval.assertions.registry import ASSERTIONS, JUDGED
-from gateval.formats.kinds.fixture import COMMON_KEYS
+from gateval.formats.native.kinds.fixture import COMMON_KEYS
 
 
 def test_every_entry_is_found_under_its_own_name() -> None:
@@ -55,7 +55,7 @@ def test_reading_the_registry_is_cheap_and_using_it_brings_no_heavy_module() -> 
     code = """
 import sys
 from pydantic import BaseModel
-import gateval.domain.trial, gateval.domain.manifests.fixture
+import gateval.domain.trials.trial, gateval.domain.manifests.fixture
 from gateval.assertions.registry import ASSERTIONS, JUDGED
 assert "gateval.assertions.base" not in sys.modules
 list(ASSERTIONS.values())

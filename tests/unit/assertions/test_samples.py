@@ -15,9 +15,9 @@ from gateval.app.registries import registries
 from gateval.assertions.assess import assess
 from gateval.assertions.registry import ASSERTIONS
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.model_call import Usage
-from gateval.domain.trial import Answer, Assessment
-from gateval.formats.manifests import read_manifests
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trial import Answer, Assessment
+from gateval.formats.native.manifests import read_manifests
 from gateval.judging.judge import Judge
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, called, said, trace

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateval.assertions.bounded_schema import compiled, mismatches, text_limit
+from gateval.assertions.matching.bounded_schema import compiled, mismatches, text_limit
 from gateval.domain.base import JsonObject
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.trace import Step, StepKind, Trace
-from gateval.domain.trial import Answer
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.trial import Answer
 from tests.helpers.trials import assessed, trace
 
 

@@ -6,10 +6,9 @@ from gateval.candidates.allowlist import (
     MARKER,
     candidate_environment,
     instance_environment,
-    refusal,
-    refusals,
 )
-from gateval.gateway.providers import PROVIDERS
+from gateval.domain.manifests.variable_names import refusal, refusals
+from gateval.gateway.upstream.providers import PREFIXES, PROVIDERS
 
 RUNNER = {
     "PATH": "/bin",
@@ -77,7 +76,7 @@ def test_the_policy_may_name_more() -> None:
     ],
 )
 def test_what_would_leak_is_refused_even_when_named(name: str) -> None:
-    assert refusal(name)
+    assert refusal(name, PREFIXES)
     assert candidate_environment({name: "canary"}, [name]) == {}
 
 
@@ -87,11 +86,11 @@ def test_what_would_leak_is_refused_even_when_named(name: str) -> None:
      "GITHUB_SHA", "DATABASE_URL", "HFOO_TOKEN", "COMPANY_TOKEN"],
 )  # fmt: skip
 def test_what_belongs_to_the_agent_may_be_named(name: str) -> None:
-    assert refusal(name) is None
+    assert refusal(name, PREFIXES) is None
 
 
 def test_each_refused_name_gets_a_sentence_that_says_what_to_do() -> None:
-    told = refusals(["WEATHER_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN"])
+    told = refusals(["WEATHER_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN"], PREFIXES)
     assert [sentence.partition(" ")[0] for sentence in told] == ["OPENAI_API_KEY", "GITHUB_TOKEN"]
     assert all("remove the name" in sentence for sentence in told)
 

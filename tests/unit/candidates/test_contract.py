@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from gateval.candidates.claims import ClaimError
-from gateval.candidates.contract import read_answer, write_question
+from gateval.candidates.contract.claims import ClaimError
+from gateval.candidates.contract.question import read_answer, write_question
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.model_call import Usage
-from gateval.domain.trace import STEPS_LIMIT, StepKind, Trace
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import STEPS_LIMIT, StepKind, Trace
 
 
 def _trace(printed: bytes) -> Trace:

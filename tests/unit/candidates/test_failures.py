@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.failures import (
+from gateval.candidates.process.failures import (
     command_line,
     failure,
     from_the_export,
     no_start,
     server_line,
 )
-from gateval.candidates.program import MIB, End, Limits, Ran
-from gateval.domain.trial import DETAIL_LINES, Cause
+from gateval.candidates.process.program import MIB, End, Limits, Ran
+from gateval.domain.trials.trial import DETAIL_LINES, Cause
 
 LIMITS = Limits(seconds=1.5, grace_seconds=0)
 ARGV = ("node", "my agent.js")

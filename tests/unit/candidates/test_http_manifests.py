@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.app.registries import registries
-from gateval.formats.manifests import read_manifests
+from gateval.formats.native.manifests import read_manifests
 
 AGENT = """\
 apiVersion: gateval/v1

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from gateval.candidates.agent_loop.conversation import offered_tools
+from gateval.candidates.agent_loop.replay import SHADOW
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.conversation import offered_tools
 from gateval.candidates.model import TURN_LIMIT, ModelRuntime
-from gateval.candidates.replay import SHADOW
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
-from gateval.domain.model_call import ModelReply, StopReason, ToolCall, Usage
-from gateval.domain.place import Place
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.strict_json import DEPTH_LIMIT
-from gateval.domain.trace import StepKind, Trace
-from gateval.domain.trial import Answer, Cause, NoAnswer, Side
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.repository.place import Place
+from gateval.domain.text.strict_json import DEPTH_LIMIT
+from gateval.domain.trials.model_call import ModelReply, StopReason, ToolCall, Usage
+from gateval.domain.trials.trace import StepKind, Trace
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from tests.helpers.candidates import World, ask
 from tests.helpers.scripted_calls import ScriptedCalls, Turn, calls, outage, says
@@ -51,7 +51,7 @@ def converse(
 ) -> Answer | NoAnswer:
     script = turns if isinstance(turns, ScriptedCalls) else ScriptedCalls(turns)
     world = World(tmp_path, calls=script)
-    runtime = ModelRuntime(definition or agent(), world.surroundings)
+    runtime = ModelRuntime(definition or agent(), world.context)
 
     async def main() -> Answer | NoAnswer:
         failed = await runtime.prepare()

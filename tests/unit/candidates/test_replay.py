@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from gateval.candidates.replay import SHADOW, Replay, ToolAnswer
+from gateval.candidates.agent_loop.replay import SHADOW, Replay, ToolAnswer
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import ToolReplay
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.assembly import assemble
+from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
-from gateval.domain.plan import Plan
-from gateval.domain.report import make_report
-from gateval.domain.results import Results, RunInfo
-from gateval.domain.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.assembly import assemble
+from gateval.domain.results.results import Results, RunInfo
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 from gateval.errors import StageFileError
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL, build_shop, plan_of

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.audit import AuditEntry
-from gateval.domain.audit_chain import GENESIS, append, hash_of, read_log
+from gateval.domain.audit.chain import GENESIS, append, hash_of, read_log
+from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.base import ascii_json
 from gateval.errors import RecordsError
 from tests.helpers.audit_events import event, log

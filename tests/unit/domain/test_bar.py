@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.bar.planning import BarPlan
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.planning import Rules, plan_change
+from gateval.domain.planning.bar.planning import BarPlan
+from gateval.domain.planning.planner import Rules, plan_change
 from tests.helpers.bars import (
     EVAL,
     FILES,

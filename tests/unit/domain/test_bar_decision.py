@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from gateval.domain.decision.report import Report, make_report
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy
-from gateval.domain.place import Place
-from gateval.domain.plan import Plan
-from gateval.domain.planned_eval import Bar, Lowered
-from gateval.domain.report import Report, make_report
-from gateval.domain.results import Results
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import Bar, Lowered
+from gateval.domain.repository.place import Place
+from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import edit_plan, make_results
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.plan import Plan
-from gateval.domain.planning import Rules, plan_change
-from gateval.domain.report import make_report
-from gateval.domain.results import Results
-from gateval.domain.snapshot import Snapshot
+from gateval.domain.plan.plan import Plan
+from gateval.domain.planning.planner import Rules, plan_change
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.bars import (
     EVAL,

@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from gateval.domain.catalogue import Catalogue, select_fixtures
-from gateval.domain.catalogue_checks import check_catalogue, warnings_of
-from gateval.domain.tree import Entry, Tree
+from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
+from gateval.domain.manifests.checks.catalogue import check_catalogue, warnings_of
+from gateval.domain.repository.tree import Entry, Tree
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 FILE, LINK, MODULE = Entry("100644", "a" * 40), Entry("120000", "b" * 40), Entry("160000", "c" * 40)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.comparison import Change, FixtureComparison, compare
-from gateval.domain.place import Place
-from gateval.domain.planned_eval import Removed
-from gateval.domain.trial import Cause
+from gateval.domain.plan.planned_eval import Removed
+from gateval.domain.repository.place import Place
+from gateval.domain.results.comparison import FixtureChange, FixtureComparison, compare
+from gateval.domain.trials.trial import Cause
 from tests.helpers.reports import edit, make, make_results
 
 
@@ -18,32 +18,32 @@ def compared(row: str) -> FixtureComparison:
 @pytest.mark.parametrize(
     ("outcomes", "change"),
     [
-        ("base:pass head:pass", Change.UNCHANGED),
-        ("base:fail head:fail", Change.UNCHANGED),
-        ("base:pass,fail head:fail,pass", Change.UNCHANGED),
-        ("base:pass head:fail", Change.REGRESSED),
-        ("base:pass,pass head:fail,fail", Change.REGRESSED),
-        ("base:pass,pass head:pass,fail", Change.SUSPECT),
-        ("base:pass,fail head:fail,fail", Change.SUSPECT),
-        ("base:fail head:pass", Change.IMPROVED),
-        ("base:fail,pass head:pass,pass", Change.IMPROVED),
-        ("base:pass head:judge", Change.INCONCLUSIVE),
-        ("base:pass,pass head:fail,-", Change.INCONCLUSIVE),
-        ("base:judge,pass head:judge,pass", Change.INCONCLUSIVE),
-        ("base:pass,- head:pass,pass", Change.UNRELIABLE_BASELINE),
-        ("base:pass,judge head:fail,fail", Change.UNRELIABLE_BASELINE),
-        ("base:gate head:fail", Change.UNRELIABLE_BASELINE),
-        ("base:gate,fail head:pass,pass", Change.IMPROVED),
-        ("base:pass,fail,judge head:pass,pass,pass", Change.IMPROVED),
-        ("base:gate,gate head:pass,pass", Change.UNRELIABLE_BASELINE),
-        ("base:candidate head:pass", Change.UNRELIABLE_BASELINE),
-        ("base:new head:pass", Change.NEW),
-        ("base:new head:fail", Change.NEW),
-        ("base:same head:fail", Change.UNCHANGED),
-        ("base:none head:pass", Change.NOT_COMPARED),
+        ("base:pass head:pass", FixtureChange.UNCHANGED),
+        ("base:fail head:fail", FixtureChange.UNCHANGED),
+        ("base:pass,fail head:fail,pass", FixtureChange.UNCHANGED),
+        ("base:pass head:fail", FixtureChange.REGRESSED),
+        ("base:pass,pass head:fail,fail", FixtureChange.REGRESSED),
+        ("base:pass,pass head:pass,fail", FixtureChange.SUSPECT),
+        ("base:pass,fail head:fail,fail", FixtureChange.SUSPECT),
+        ("base:fail head:pass", FixtureChange.IMPROVED),
+        ("base:fail,pass head:pass,pass", FixtureChange.IMPROVED),
+        ("base:pass head:judge", FixtureChange.INCONCLUSIVE),
+        ("base:pass,pass head:fail,-", FixtureChange.INCONCLUSIVE),
+        ("base:judge,pass head:judge,pass", FixtureChange.INCONCLUSIVE),
+        ("base:pass,- head:pass,pass", FixtureChange.UNRELIABLE_BASELINE),
+        ("base:pass,judge head:fail,fail", FixtureChange.UNRELIABLE_BASELINE),
+        ("base:gate head:fail", FixtureChange.UNRELIABLE_BASELINE),
+        ("base:gate,fail head:pass,pass", FixtureChange.IMPROVED),
+        ("base:pass,fail,judge head:pass,pass,pass", FixtureChange.IMPROVED),
+        ("base:gate,gate head:pass,pass", FixtureChange.UNRELIABLE_BASELINE),
+        ("base:candidate head:pass", FixtureChange.UNRELIABLE_BASELINE),
+        ("base:new head:pass", FixtureChange.NEW),
+        ("base:new head:fail", FixtureChange.NEW),
+        ("base:same head:fail", FixtureChange.UNCHANGED),
+        ("base:none head:pass", FixtureChange.NOT_COMPARED),
     ],
 )
-def test_how_a_fixture_moved(outcomes: str, change: Change) -> None:
+def test_how_a_fixture_moved(outcomes: str, change: FixtureChange) -> None:
     found = compared(f"a-eval f {outcomes}")
 
     assert found.change is change
@@ -68,7 +68,7 @@ def test_silence_is_a_regression_only_where_base_was_measured(outcomes: str, sil
     found = compared(f"a-eval f {outcomes}")
 
     assert found.no_answer is silent
-    assert (found.change is Change.REGRESSED) is silent
+    assert (found.change is FixtureChange.REGRESSED) is silent
 
 
 def test_a_time_out_that_a_provider_caused_is_no_silence() -> None:
@@ -76,7 +76,7 @@ def test_a_time_out_that_a_provider_caused_is_no_silence() -> None:
         make_results("a-eval f base:pass head:skip"), "a-eval/f #1 on head", cause=Cause.PROVIDER
     )
 
-    assert compare(results).evals[0].fixtures[0].change is Change.INCONCLUSIVE
+    assert compare(results).evals[0].fixtures[0].change is FixtureChange.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(

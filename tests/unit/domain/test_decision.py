@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.figures import show_score, show_threshold
+from gateval.domain.decision.reasons import show_passes
+from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
-from gateval.domain.reasons import show_passes
-from gateval.domain.report import make_report
-from gateval.domain.results import Results
-from gateval.domain.scoring import FixtureScore
-from gateval.domain.trial import Cause, Outcome
+from gateval.domain.results.results import Results
+from gateval.domain.results.scoring import FixtureScore
+from gateval.domain.text.figures import show_score, show_threshold
+from gateval.domain.trials.trial import Cause, Outcome
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import edit, make, make_results, replace
 

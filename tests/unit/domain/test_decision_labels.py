@@ -6,11 +6,11 @@ from itertools import product
 
 import pytest
 
-from gateval.domain.check_conclusion import conclude
-from gateval.domain.check_run import Conclusion
-from gateval.domain.decision import with_labels
-from gateval.domain.report import make_report
-from gateval.domain.rulings.ruling import (
+from gateval.domain.decision.decision import with_labels
+from gateval.domain.decision.report import make_report
+from gateval.domain.forge.check_conclusion import conclude
+from gateval.domain.forge.check_run import Conclusion
+from gateval.domain.ruling import (
     AuditPerson,
     GateLabel,
     LabelUse,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.diagnosis import (
+from gateval.domain.setup.diagnosis import (
     Finding,
     Health,
     about_audit_branch,
@@ -14,7 +14,7 @@ from gateval.domain.diagnosis import (
     about_workflows,
     worst,
 )
-from gateval.domain.gate_job import NEEDED, GateJob, lacking
+from gateval.domain.setup.gate_job import NEEDED, GateJob, lacking
 
 GOOD = GateJob(
     path=".github/workflows/gate.yml",

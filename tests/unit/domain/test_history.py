@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.audit import AuditRun
+from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import ascii_json
-from gateval.domain.check_run import CheckRun
-from gateval.domain.history import (
+from gateval.domain.decision.report import make_report
+from gateval.domain.forge.check_run import CheckRun
+from gateval.domain.history.file import BYTES_KEPT, RECORDS_KEPT, add_record, find_record
+from gateval.domain.history.record import (
     LISTED,
     HistoryRecord,
     StoredReason,
@@ -20,10 +22,8 @@ from gateval.domain.history import (
     plan_digest,
     record_of,
 )
-from gateval.domain.history_file import BYTES_KEPT, RECORDS_KEPT, add_record, find_record
 from gateval.domain.manifests.gate_config import policy_digest
-from gateval.domain.report import make_report
-from gateval.domain.results import Results
+from gateval.domain.results.results import Results
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict
 from gateval.errors import RecordsError
 from tests.helpers.hostile import ATTACK, hostile_results

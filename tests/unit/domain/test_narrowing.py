@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from gateval.adapters.git import open_repository
 from gateval.app.registries import registries
-from gateval.domain.narrowing import EVERYTHING, Narrowing, narrow
-from gateval.domain.plan import Plan
-from gateval.domain.stamp import GATE_PATTERN
+from gateval.domain.forge.stamp import GATE_PATTERN
+from gateval.domain.plan.plan import Plan
+from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow
 from gateval.errors import UsageError
 from gateval.pipeline.plan import plan_a_change
 from gateval.pipeline.revisions import find_revisions

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.audit import AuditKind
-from gateval.domain.audit_chain import append, read_log
-from gateval.domain.forge import Comment
+from gateval.domain.audit.chain import append, read_log
+from gateval.domain.audit.entry import AuditKind
+from gateval.domain.forge.pull_request import Comment
+from gateval.domain.labels.facts import Account, LabelEvent, LabelFacts, Payload, Push
+from gateval.domain.labels.rules import rule_on
 from gateval.domain.manifests.gate_config import BypassPolicy
-from gateval.domain.rulings.facts import Account, LabelEvent, LabelFacts, Payload, Push
-from gateval.domain.rulings.rules import rule_on
-from gateval.domain.rulings.ruling import (
+from gateval.domain.ruling import (
     AuditPerson,
     GateLabel,
     LabelUse,

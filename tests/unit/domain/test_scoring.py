@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.severity import Severity
-from gateval.domain.place import Place
-from gateval.domain.results import group_trials
-from gateval.domain.scoring import TOLERANCE, EvalScore, Meets, score_eval, trial_score
-from gateval.domain.trial import Assessment, AssessmentStatus, Side
+from gateval.domain.repository.place import Place
+from gateval.domain.results.results import group_trials
+from gateval.domain.results.scoring import TOLERANCE, EvalScore, Meets, score_eval, trial_score
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
 from tests.helpers.reports import make_results
 
 PASSED, FAILED, ERROR = AssessmentStatus

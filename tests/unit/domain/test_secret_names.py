@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.secret_names import secret_values
+from gateval.domain.text.secret_names import secret_values
 
 
 @pytest.mark.parametrize(

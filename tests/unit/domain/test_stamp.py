@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.stamp import MARKER, Marked, Stamp, mark, read_mark
+from gateval.domain.forge.stamp import MARKER, Marked, Stamp, mark, read_mark
 
 NINE = "2026-11-20T09:00:00Z"
 TEN = "2026-11-20T10:00:00Z"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.catalogue import Catalogue
-from gateval.domain.starter import free_name, looks_like_a_prompt, sketch
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.setup.starter import free_name, looks_like_a_prompt, sketch
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.trace import STEP_LIMIT, StepKind, Trace
-from gateval.domain.transcript import final_step, numbered_steps
-from gateval.domain.trial import Answer
+from gateval.domain.trials.trace import STEP_LIMIT, StepKind, Trace
+from gateval.domain.trials.transcript import final_step, numbered_steps
+from gateval.domain.trials.trial import Answer
 from tests.helpers.trials import PROMPT, said, trace
 
 

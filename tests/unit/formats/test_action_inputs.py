@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from gateval.errors import UsageError
-from gateval.formats.action_inputs import NAMES, ActionInputs, CommentWish, Step, read_inputs
+from gateval.formats.github.action_inputs import (
+    NAMES,
+    ActionInputs,
+    ActionStep,
+    CommentWish,
+    read_inputs,
+)
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -40,7 +46,7 @@ def test_everything_given() -> None:
         comment=CommentWish.ON_FAILURE,
         max_parallel=3,
         results="out",
-        step=Step.RUN,
+        step=ActionStep.RUN,
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.formats.cron import check_cron
+from gateval.formats.native.cron import check_cron
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.trigger import (
+from gateval.domain.forge.trigger import (
     ClaimSubject,
     CommitSubject,
     EventName,
@@ -21,9 +21,9 @@ from gateval.domain.trigger import (
     Trust,
 )
 from gateval.errors import UsageError
-from gateval.formats.github_event import read_trigger
-from gateval.formats.github_reading import PAYLOAD_LIMIT
-from gateval.formats.github_subjects import PULL_REQUEST_TYPES
+from gateval.formats.github.event import read_trigger
+from gateval.formats.github.reading import PAYLOAD_LIMIT
+from gateval.formats.github.subjects import PULL_REQUEST_TYPES
 from tests.helpers import payloads
 from tests.helpers.payloads import BASE, HEAD, encode
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.formats.github_workflow import gate_jobs, is_workflow
+from gateval.formats.github.workflow import gate_jobs, is_workflow
 from tests.helpers.command import ROOT
 
 PATH = ".github/workflows/x.yml"

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from gateval.domain.place import Place, Problem
-from gateval.formats.manifests import Parsed
-from gateval.formats.validation import PROBLEM_LIMIT
+from gateval.domain.repository.place import Place, Problem
+from gateval.formats.native.manifests import Parsed
+from gateval.formats.problems.validation import PROBLEM_LIMIT
 from tests.helpers.manifests import parse, problems
 
 FIXTURE = """\

@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.catalogue import Catalogue
-from gateval.domain.catalogue_checks import check_catalogue
-from gateval.formats.gate_config import read_gate_config
-from gateval.formats.scripted import read_scripted
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.checks.catalogue import check_catalogue
+from gateval.formats.native.gate_config import read_gate_config
+from gateval.formats.native.scripted import read_scripted
 from tests.helpers.manifests import REGISTRIES, parse
 
 PAI = Path(__file__).parents[2] / "data" / "pai"

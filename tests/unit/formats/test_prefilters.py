@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent
-from gateval.formats.markers import looks_like_manifest, may_hold_agent
+from gateval.formats.native.markers import looks_like_manifest, may_hold_agent
 from gateval.formats.registry import SUFFIXES, format_of
 from tests.helpers.manifests import parse
 

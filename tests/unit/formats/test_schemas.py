@@ -11,7 +11,7 @@ import pytest
 
 from gateval.domain.base import JsonObject
 from gateval.formats.schemas import KINDS, manifest_schema
-from gateval.formats.yaml_reader import read_documents
+from gateval.formats.yaml.reader import read_documents
 from tests.helpers.manifests import REGISTRIES, parse
 
 PAI = Path(__file__).parents[2] / "data" / "pai"

@@ -11,8 +11,8 @@ from gateval.domain.manifests.gate_config import (
     RegressionPolicy,
     policy_digest,
 )
-from gateval.formats.gate_config import read_gate_config
-from gateval.formats.scripted import read_scripted
+from gateval.formats.native.gate_config import read_gate_config
+from gateval.formats.native.scripted import read_scripted
 
 
 def test_a_gate_config() -> None:

@@ -6,8 +6,14 @@ import asyncio
 
 import pytest
 
-from gateval.gateway.pulse import Pulse
-from gateval.gateway.retry import RetryPolicy, Transient, asked_wait, is_transient, retrying
+from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
+from gateval.gateway.upstream.retry import (
+    RetryPolicy,
+    Transient,
+    asked_wait,
+    is_transient,
+    retrying,
+)
 
 NOON = 1445412480.0
 """Wed, 21 Oct 2015 07:28:00 GMT."""
@@ -59,7 +65,7 @@ def waits(policy: RetryPolicy, *asked: float | None) -> list[float]:
             raise Transient("failed", asked=failures.pop(0))
 
     async def run() -> None:
-        again = retrying(policy, Pulse(policy.outage_seconds)).copy(sleep=sleep)
+        again = retrying(policy, CircuitBreaker(policy.outage_seconds)).copy(sleep=sleep)
         await again(fail)
 
     try:

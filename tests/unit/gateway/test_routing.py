@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.gateway.routing import route
+from gateval.gateway.local.routing import route
 
 MODELS = ("openrouter/anthropic/claude-4", "scripted/support", "vllm/org/llama")
 

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
-from gateval.domain.model_call import Message, ModelRequest, StopReason, ToolCall, ToolDefinition
+from gateval.domain.trials.model_call import (
+    Message,
+    ModelRequest,
+    StopReason,
+    ToolCall,
+    ToolDefinition,
+)
 from gateval.gateway.scripted import answer
 
 

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from gateval.gateway.scrub import MARK, Scrubber, scrubber_for
-from gateval.gateway.upstream import read_upstreams
+from gateval.gateway.upstream.endpoints import read_upstreams
+from gateval.gateway.upstream.scrub import MARK, Scrubber, scrubber_for
 
 KEY = "sk-canary/+0123456789"
 

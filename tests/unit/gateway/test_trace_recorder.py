@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
-from gateval.domain.trace import Trace
-from gateval.gateway.trace_recorder import TraceRecorder
+from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
+from gateval.domain.trials.trace import Trace
+from gateval.gateway.local.trace_recorder import TraceRecorder
 
 ROLES = {"u": "user", "s": "system", "a": "assistant"}
 

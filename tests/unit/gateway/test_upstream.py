@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from gateval.errors import UsageError
-from gateval.gateway.providers import PROVIDERS, home_provider
-from gateval.gateway.upstream import missing_keys, read_upstreams
+from gateval.gateway.upstream.endpoints import missing_keys, read_upstreams
+from gateval.gateway.upstream.providers import PROVIDERS, home_provider
 from gateval.wire.registry import WIRE_FORMATS
 
 CANARY = "sk-canary-0123456789"
@@ -122,6 +122,6 @@ def test_other_kinds_of_proxy_are_refused() -> None:
 
 
 def test_reading_the_environment_loads_no_http_library() -> None:
-    code = "import sys, gateval.gateway.upstream; print({'aiohttp', 'tenacity'} & set(sys.modules))"
+    code = "import sys, gateval.gateway.upstream.endpoints; print({'aiohttp', 'tenacity'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

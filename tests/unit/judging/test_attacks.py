@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.trace import Step, StepKind, Trace
-from gateval.domain.transcript import numbered_steps
-from gateval.domain.trial import Answer, Cause
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.transcript import numbered_steps
+from gateval.domain.trials.trial import Answer, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.neutral import is_angle, is_hidden

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.manifests.severity import Severity
-from gateval.domain.verdict import Verdict, Violation
+from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.judging.evidence import check_evidence, evidence_defects
 from tests.helpers.trials import trace
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.trace import StepKind, Trace, TraceBuilder
-from gateval.domain.transcript import numbered_steps
-from gateval.judging.exhibit import exhibit, fair_share
+from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
+from gateval.domain.trials.transcript import numbered_steps
+from gateval.judging.prompt_data import exhibit, fair_share
 from tests.helpers.trials import PROMPT, said, trace
 
 RUN = trace(

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.model_call import Message, ModelReply, StopReason, Usage
-from gateval.domain.trial import Cause
+from gateval.domain.trials.model_call import Message, ModelReply, StopReason, Usage
+from gateval.domain.trials.trial import Cause
 from gateval.judging.judge import Judge, JudgeError, JudgeResult
 from gateval.judging.limits import JudgeLimits
 from gateval.ports.model_calls import ModelCallError, ModelCallFault

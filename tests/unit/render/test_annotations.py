@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateval.domain.check_run import MESSAGE_LIMIT, TITLE_LIMIT, AnnotationLevel
-from gateval.render.annotations import MOST, annotate, left_out_note
+from gateval.domain.forge.check_run import MESSAGE_LIMIT, TITLE_LIMIT, AnnotationLevel
+from gateval.render.github.annotations import MOST, annotate, left_out_note
 from tests.helpers import sample_reports
 from tests.helpers.reports import make
 

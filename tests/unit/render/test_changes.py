@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.plan import AgentChange, ChangeKind
-from gateval.domain.planned_eval import Reason
-from gateval.domain.report import make_report
-from gateval.render.comment import render_comment
-from gateval.render.plan_table import render_plan
+from gateval.domain.decision.report import make_report
+from gateval.domain.plan.plan import AgentChange, ChangeKind
+from gateval.domain.plan.planned_eval import Reason
+from gateval.render.comment.comment import render_comment
+from gateval.render.terminal.plan_table import render_plan
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit_plan
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gateval.domain.place import Place
-from gateval.domain.planned_eval import Removed
-from gateval.domain.report import Report, make_report
-from gateval.domain.results import RunInfo
-from gateval.render.comment import LIMIT, render_comment
-from gateval.render.fitting import size
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.plan.planned_eval import Removed
+from gateval.domain.repository.place import Place
+from gateval.domain.results.results import RunInfo
+from gateval.render.comment.comment import LIMIT, render_comment
+from gateval.render.comment.fitting import size
 from tests.helpers import sample_reports
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit_plan, make, make_results

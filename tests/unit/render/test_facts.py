@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.report import make_report
-from gateval.domain.trial import Cause, Side
-from gateval.render.facts import Standing, gather, silent_agents, standing
-from gateval.render.gaps import find_gaps
+from gateval.domain.decision.report import make_report
+from gateval.domain.trials.trial import Cause, Side
+from gateval.render.report.facts import Standing, gather, silent_agents, standing
+from gateval.render.report.gaps import find_gaps
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make, make_results
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gateval.render.hardening import HIDDEN, harden
+from gateval.safe.hardening import HIDDEN, harden
 
 
 @pytest.mark.parametrize(

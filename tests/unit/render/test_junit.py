@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gateval.domain.report import Report
-from gateval.render.junit import render_junit
+from gateval.domain.decision.report import Report
+from gateval.render.files.junit import render_junit
 from tests.helpers import sample_reports
 from tests.helpers.reports import make
 from tests.unit.render.conftest import Golden

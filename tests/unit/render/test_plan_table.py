@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gateval.domain.report import Report
-from gateval.render.plan_table import render_plan
+from gateval.domain.decision.report import Report
+from gateval.render.terminal.plan_table import render_plan
 from tests.helpers import sample_reports
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import make
@@ -49,8 +49,8 @@ def test_nothing_to_evaluate_is_said_once() -> None:
 def test_nothing_to_evaluate_loads_no_layout_library() -> None:
     code = """
 import sys
-from gateval.domain.plan import Plan, Revision
-from gateval.render.plan_table import render_plan
+from gateval.domain.plan.plan import Plan, Revision
+from gateval.render.terminal.plan_table import render_plan
 render_plan(Plan(head=Revision(name="HEAD", commit=None, tree="1" * 40), nothing="Nothing."))
 print(sorted({name.split(".")[0] for name in sys.modules} & {"rich", "jinja2", "junitparser"}))
 """

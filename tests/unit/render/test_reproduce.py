@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from gateval.domain.plan import Plan, Revision
-from gateval.render.reproduce import reproduce_command
+from gateval.domain.plan.plan import Plan, Revision
+from gateval.render.report.reproduce import reproduce_command
 from tests.helpers.reports import BASE, HEAD, make_results
 
 WORKTREE = HEAD.model_copy(update={"commit": None, "worktree": True})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.render.runner import (
+from gateval.safe.workflow_commands import (
     error_command,
     file_entry,
     mask_commands,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gateval.render
-from gateval.render.sanitize import Safe, block, code, inline, plain, plain_line, xml_text
+import gateval
+from gateval.safe.sanitize import Safe, block, code, inline, plain, plain_line, xml_text
 from tests.helpers.hostile import ATTACK
 
 
@@ -112,7 +112,7 @@ def test_operations_on_safe_text_give_unsafe_text() -> None:
 
 
 def test_only_the_sanitiser_makes_safe_text() -> None:
-    room = Path(gateval.render.__file__).parent
+    room = Path(gateval.__file__).parent
     makers = {
         path.name
         for path in room.rglob("*.py")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from gateval.domain.model_call import Usage
-from gateval.domain.planned_eval import Bar
-from gateval.domain.report import Report, make_report
-from gateval.render.terminal import render_summary
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.plan.planned_eval import Bar
+from gateval.domain.trials.model_call import Usage
+from gateval.render.terminal.summary import render_summary
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, edit_plan, make, make_results
 from tests.unit.render.conftest import Golden

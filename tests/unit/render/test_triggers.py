@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateval.render.triggers import BREAK, defuse, defuse_log
+from gateval.safe.triggers import BREAK, defuse, defuse_log
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.model_call import Usage
-from gateval.domain.report import make_report
-from gateval.domain.trace import Trace
-from gateval.render.plan_wording import judge_questions, models_needed
-from gateval.render.usage import count_tokens, models_used, scripted_models, usage_by_agent
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import Trace
+from gateval.render.report.plan_wording import judge_questions, models_needed
+from gateval.render.report.usage import count_tokens, models_used, scripted_models, usage_by_agent
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make_results
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.model_call import (
+from gateval.domain.trials.model_call import (
     Message,
     ModelReply,
     ModelRequest,

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from gateval.domain.strict_json import DEPTH_LIMIT
+from gateval.domain.text.strict_json import DEPTH_LIMIT
 from gateval.wire.fields import tool_call
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.model_call import Message, StopReason, ToolCall, Usage
+from gateval.domain.trials.model_call import Message, StopReason, ToolCall, Usage
 from gateval.wire import openai_responses as wire
 from gateval.wire.base import WireError
 

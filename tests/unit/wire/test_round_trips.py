@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.base import JsonObject
-from gateval.domain.model_call import (
+from gateval.domain.trials.model_call import (
     Message,
     ModelReply,
     ModelRequest,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.git.run import TIMEOUT_SECONDS, Git
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
 
 OLDEST_GIT = "2.31"

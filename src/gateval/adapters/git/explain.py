@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
 
 LINE_LIMIT = 300

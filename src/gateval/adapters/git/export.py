@@ -15,9 +15,9 @@ from pathlib import Path
 from gateval.adapters.git.objects import Batch, batch
 from gateval.adapters.git.run import Git
 from gateval.adapters.git.tree_writer import TreeWriter
-from gateval.domain.links import TEXT_LIMIT, check_links
-from gateval.domain.paths import show_path
-from gateval.domain.tree import Entry
+from gateval.domain.repository.links import TEXT_LIMIT, check_links
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.tree import Entry
 from gateval.errors import RepositoryError
 
 EXPORT_LIMIT = 8 * 1024**3

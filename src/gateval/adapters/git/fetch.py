@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from gateval.adapters.git.explain import FULL_HISTORY, summary
 from gateval.adapters.git.remote import Remote
 from gateval.adapters.git.run import Git
-from gateval.domain.paths import show_path
+from gateval.domain.base import is_sha
+from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
 
 FIRST_DEPTH = 50
@@ -22,7 +23,6 @@ FIRST_DEPTH = 50
 STEPS = (200, 1_000, 5_000)
 """Commits by which history is deepened, step by step, before all of it is fetched."""
 
-_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _DENIED = re.compile(
     r"could not read (?:Username|Password)|Authentication failed|returned error: 40[13]"
     r"|[Rr]epository not found|repository '.*' not found"
@@ -55,7 +55,7 @@ class Fetcher:
         told = os.fsdecode(self._ask("ls-remote", "--", self._remote.url, ref))
         for line in told.splitlines():
             oid, _, name = line.partition("\t")
-            if name == ref and _OID.fullmatch(oid):
+            if name == ref and is_sha(oid):
                 return oid
         raise RepositoryError(
             f"The branch {show_path(branch)} is not on the server any more.",

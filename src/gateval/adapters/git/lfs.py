@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from gateval.adapters.git.objects import read_blobs, sizes
 from gateval.adapters.git.run import Git
-from gateval.domain.lfs import POINTER_LIMIT, is_lfs_pointer
-from gateval.domain.tree import Entry
+from gateval.domain.repository.lfs import POINTER_LIMIT, is_lfs_pointer
+from gateval.domain.repository.tree import Entry
 
 
 def pointers(git: Git, entries: Mapping[str, Entry], paths: Iterable[str]) -> tuple[str, ...]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from gateval.adapters.git import export, lfs, objects, revisions, snapshot, trees
 from gateval.adapters.git.run import Git
-from gateval.domain.tree import Entry
+from gateval.domain.repository.tree import Entry
 
 if TYPE_CHECKING:
     from gateval.adapters.git.facts import CloneFacts
     from gateval.adapters.git.fetch import Fetcher
-    from gateval.adapters.git.records import GitRecords
+    from gateval.adapters.git.records.records import GitRecords
     from gateval.adapters.git.remote import Remote
-    from gateval.domain.merge_group import Landed
-    from gateval.domain.plan import Revision
+    from gateval.domain.forge.merge_group import Landed
+    from gateval.domain.plan.plan import Revision
     from gateval.ports.records import RecordFile, Stored
 
 
@@ -107,7 +107,7 @@ class GitRepository:
         self, environ: Mapping[str, str], *, remote: str = "origin", token: str = ""
     ) -> GitRecords:
         """The records of a remote, as `open_records` has them."""
-        from gateval.adapters.git.record_remotes import open_records
+        from gateval.adapters.git.records.remotes import open_records
 
         return open_records(self._git, environ, remote=remote, token=token)
 
@@ -116,7 +116,7 @@ class GitRepository:
 
         Raises `RecordsError` for a file that is too large or none.
         """
-        from gateval.adapters.git.stored import stored_at
+        from gateval.adapters.git.records.stored import stored_at
 
         revisions.check_name(ref)
         return stored_at(self._git, ref, file)

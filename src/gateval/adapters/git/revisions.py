@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from gateval.adapters.git.explain import FULL_CONTENT, FULL_HISTORY
 from gateval.adapters.git.run import Git
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import GatevalError, RepositoryError, UsageError
 
 if TYPE_CHECKING:
-    from gateval.domain.merge_group import Landed
-    from gateval.domain.plan import Revision
+    from gateval.domain.forge.merge_group import Landed
+    from gateval.domain.plan.plan import Revision
 
 _FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -36,7 +36,7 @@ def resolve(git: Git, name: str) -> Revision:
     lines = _split(answer.out)
     commit, tree = map(_FOUND.fullmatch, lines[:2])
     if commit and tree:
-        from gateval.domain.plan import Revision  # pydantic: while git works
+        from gateval.domain.plan.plan import Revision  # pydantic: while git works
 
         return Revision(name=name, commit=commit["oid"], tree=tree["oid"])
     raise _unresolved(git, name, lines)
@@ -70,7 +70,7 @@ def merge_bases(git: Git, one: str, other: str) -> tuple[str, ...]:
 
 def landed(git: Git, old: str, new: str) -> tuple[Landed, ...]:
     """Return the newest hundred commits of `old..new` along first parents."""
-    from gateval.domain.merge_group import Landed
+    from gateval.domain.forge.merge_group import Landed
 
     check_name(old)
     check_name(new)

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from gateval.adapters.git.environment import clean_environment, global_options
 from gateval.adapters.git.explain import explain
 from gateval.adapters.git.process import GitProcess
-from gateval.domain.paths import show_path
+from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
 
 TIMEOUT_SECONDS = 300.0
@@ -22,7 +22,7 @@ OUTPUT_LIMIT = 128 * 1024 * 1024
 """Bytes read of one answer. A forged tree can list billions of files in a few objects."""
 
 
-class Answer(NamedTuple):
+class GitResult(NamedTuple):
     """What a git process gave: exit code, standard output, standard error."""
 
     code: int
@@ -63,14 +63,14 @@ class Git:
         accept: tuple[int, ...] = (0,),
         env: Mapping[str, str] | None = None,
         config: tuple[str, ...] = (),
-    ) -> Answer:
+    ) -> GitResult:
         """Run `git command` to its end. Exit codes other than those in `accept` are an error."""
         with self.start(command, *arguments, stdin=stdin, env=env, config=config) as process:
             out = process.read(OUTPUT_LIMIT)
             code, err = process.finish()
         if code not in accept:
             raise explain(command, err)
-        return Answer(code, out, err)
+        return GitResult(code, out, err)
 
     @contextmanager
     def start(

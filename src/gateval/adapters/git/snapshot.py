@@ -13,7 +13,7 @@ from gateval.adapters.git.run import Git
 from gateval.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from gateval.domain.plan import Revision
+    from gateval.domain.plan.plan import Revision
 
 WORKTREE = "WORKTREE"
 """What a snapshot of the working tree is called instead of a revision's name."""
@@ -66,7 +66,7 @@ def take(git: Git, git_folder: Path) -> Revision:
             raise explain("add", added.err)
         # Objects may be absent from a partial clone, and nothing here needs to open them.
         written = git.run("write-tree", "--missing-ok", env=env, config=_CONFIG)
-    from gateval.domain.plan import Revision  # pydantic: while git works
+    from gateval.domain.plan.plan import Revision  # pydantic: while git works
 
     return Revision(name=WORKTREE, commit=None, tree=written.out.decode().strip(), worktree=True)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gateval.adapters.git.run import Git
-from gateval.domain.tree import Entry
+from gateval.domain.repository.tree import Entry
 from gateval.errors import RepositoryError
 
 _CHANGE = re.compile(r":[0-7]{6} ([0-7]{6}) [0-9a-f]{40,64} ([0-9a-f]{40,64}) ([A-Z])\0([^\0]*)\0")

@@ -6,6 +6,6 @@ but that of the API's base URL. PyGithub is imported with the first request, not
 
 from gateval.adapters.github.access import GitHubAccess
 from gateval.adapters.github.forge import GitHubForge
-from gateval.adapters.github.waiting import Patience
+from gateval.adapters.github.waiting import RetryLimits
 
-__all__ = ["GitHubAccess", "GitHubForge", "Patience"]
+__all__ = ["GitHubAccess", "GitHubForge", "RetryLimits"]

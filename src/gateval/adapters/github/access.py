@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, model_validator
 
 from gateval.domain.base import Value
-from gateval.domain.forge import REPOSITORY_PATTERN
+from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 
 PUBLIC_API = "https://api.github.com"
 

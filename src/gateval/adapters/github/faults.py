@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gateval.adapters.github.answer import Answer
+from gateval.adapters.github.response import ApiResponse
 from gateval.adapters.github.waiting import Trouble, is_limited
 from gateval.errors import (
     ForgeError,
@@ -18,7 +18,7 @@ from gateval.errors import (
 _NOT_ALLOWED = re.compile(r"not accessible by|must have (?:admin|write|push)|permission", re.I)
 
 
-def refusal(answer: Answer, what: str, permission: str) -> ForgeError:
+def refusal(answer: ApiResponse, what: str, permission: str) -> ForgeError:
     """Return the error for an answer that no retry mends.
 
     `what` completes "GitHub did not ..."; `permission` is what the request needs, as a workflow
@@ -51,20 +51,20 @@ def refusal(answer: Answer, what: str, permission: str) -> ForgeError:
 
 def outage(trouble: Trouble, what: str, *, detail: str, waited: float) -> ForgeError:
     """Return the error for a request that was repeated in vain."""
-    patience = f" The gate waited {waited:.0f} s." if waited else ""
+    waiting = f" The gate waited {waited:.0f} s." if waited else ""
     if trouble is Trouble.LIMIT:
         return RateLimited(
             f"GitHub asks for {detail} before it will {what}, because there were too many "
-            f"requests.{patience}",
+            f"requests.{waiting}",
             hint="Run the job again later.",
         )
     return ForgeUnavailable(
-        f"GitHub did not {what}: {detail}.{patience}",
+        f"GitHub did not {what}: {detail}.{waiting}",
         hint="See https://www.githubstatus.com, and run the job again later.",
     )
 
 
-def _missing(answer: Answer, what: str, permission: str) -> MissingPermission:
+def _missing(answer: ApiResponse, what: str, permission: str) -> MissingPermission:
     return MissingPermission(
         f"The token may not {what}: it lacks the permission `{permission}` ({answer.said}).",
         permission=permission,
@@ -72,7 +72,7 @@ def _missing(answer: Answer, what: str, permission: str) -> MissingPermission:
     )
 
 
-def _wanted(answer: Answer, usual: str) -> str:
+def _wanted(answer: ApiResponse, usual: str) -> str:
     """Return the permission to name: the usual one, unless GitHub's own header differs.
 
     The header lists sets that would do, separated by semicolons: `issues=write; a=read,b=write`.

@@ -10,11 +10,11 @@ from urllib.parse import quote
 from gateval.adapters.github import shapes
 from gateval.adapters.github.access import GitHubAccess
 from gateval.adapters.github.shapes import understood
-from gateval.adapters.github.transport import Request, Transport
-from gateval.adapters.github.waiting import Patience
-from gateval.domain.check_run import CheckReport, CheckRun
-from gateval.domain.forge import Comment, PullRequest
-from gateval.domain.rulings.facts import LabelEvent, Push
+from gateval.adapters.github.transport import ApiRequest, Transport
+from gateval.adapters.github.waiting import RetryLimits
+from gateval.domain.forge.check_run import CheckReport, CheckRun
+from gateval.domain.forge.pull_request import Comment, PullRequest
+from gateval.domain.labels.facts import LabelEvent, Push
 
 _READ_PULLS = "pull-requests: read"
 _WRITE_PULLS = "pull-requests: write"
@@ -27,18 +27,18 @@ class GitHubForge:
     def __init__(
         self,
         access: GitHubAccess,
-        patience: Patience | None = None,
+        limits: RetryLimits | None = None,
         *,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._api = Transport(access, patience or Patience(), sleep=sleep, now=now)
+        self._api = Transport(access, limits or RetryLimits(), sleep=sleep, now=now)
         self._viewer = ""
 
     def pull_request(self, number: int) -> PullRequest:
         """The pull request as it is now."""
         what = f"show pull request {number}"
-        content = self._api.ask(Request("GET", f"/pulls/{number}", what, _READ_PULLS))
+        content = self._api.ask(ApiRequest("GET", f"/pulls/{number}", what, _READ_PULLS))
         with understood(what):
             return shapes.pull_request(content)
 
@@ -51,7 +51,7 @@ class GitHubForge:
         if not self._viewer:
             what = "say whose token this is"
             body = {"query": "query { viewer { login } }"}
-            content = self._api.ask(Request("POST", "/graphql", what, "metadata: read", body))
+            content = self._api.ask(ApiRequest("POST", "/graphql", what, "metadata: read", body))
             with understood(what):
                 self._viewer = str(content["data"]["viewer"]["login"])
         return self._viewer
@@ -63,7 +63,7 @@ class GitHubForge:
         with understood(what):
             return tuple(
                 shapes.comment(one)
-                for page in self._api.pages(Request("GET", path, what, _READ_PULLS))
+                for page in self._api.pages(ApiRequest("GET", path, what, _READ_PULLS))
                 for one in page
             )
 
@@ -79,7 +79,9 @@ class GitHubForge:
     def delete_comment(self, comment: int) -> None:
         """Delete a comment; nothing happens when it is gone."""
         path = f"/issues/comments/{comment}"
-        self._api.ask(Request("DELETE", path, "delete our comment", _WRITE_PULLS, missing_ok=True))
+        self._api.ask(
+            ApiRequest("DELETE", path, "delete our comment", _WRITE_PULLS, missing_ok=True)
+        )
 
     def label_events(self, pull_request: int) -> tuple[LabelEvent, ...]:
         """Every time a label was put on a pull request or taken off, oldest first."""
@@ -88,7 +90,7 @@ class GitHubForge:
         with understood(what):
             found = [
                 event
-                for page in self._api.pages(Request("GET", path, what, _READ_PULLS))
+                for page in self._api.pages(ApiRequest("GET", path, what, _READ_PULLS))
                 for one in page
                 if (event := shapes.label_event(one)) is not None
             ]
@@ -98,7 +100,7 @@ class GitHubForge:
         """The person's role in the repository; empty for somebody unknown."""
         what = f"say which role {login} has"
         path = f"/collaborators/{quote(login, safe='')}/permission"
-        asked = Request("GET", path, what, "metadata: read", missing_ok=True)
+        asked = ApiRequest("GET", path, what, "metadata: read", missing_ok=True)
         content = self._api.ask(asked)
         return str(content.get("role_name") or "") if isinstance(content, dict) else ""
 
@@ -106,7 +108,7 @@ class GitHubForge:
         """The newest push to a branch by the activity of its repository; None if it has none."""
         what = f"list the pushes to {branch}"
         query = {"ref": f"refs/heads/{branch}", "per_page": "1"}
-        asked = Request("GET", "/activity", what, "contents: read", query=query)
+        asked = ApiRequest("GET", "/activity", what, "contents: read", query=query)
         content = self._api.ask(asked._replace(repository=repository))
         with understood(what):
             return shapes.push(content[0]) if content else None
@@ -115,13 +117,13 @@ class GitHubForge:
         """Take a label off; nothing happens when it is gone."""
         path = f"/issues/{pull_request}/labels/{quote(label, safe='')}"
         what = f"take the label {label} off pull request {pull_request}"
-        self._api.ask(Request("DELETE", path, what, _WRITE_PULLS, missing_ok=True))
+        self._api.ask(ApiRequest("DELETE", path, what, _WRITE_PULLS, missing_ok=True))
 
     def check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
         """All check runs of this name on a commit, of whatever App, newest first."""
         what = f"list the check runs of {sha[:7]}"
         query = {"check_name": name, "filter": "all"}
-        request = Request("GET", f"/commits/{sha}/check-runs", what, "checks: read", query=query)
+        request = ApiRequest("GET", f"/commits/{sha}/check-runs", what, "checks: read", query=query)
         with understood(what):
             found = [
                 shapes.check_run(one)
@@ -141,12 +143,12 @@ class GitHubForge:
         return self._check_run("PATCH", path, "change our check run", shapes.check_body(report))
 
     def _comment(self, verb: str, path: str, what: str, body: str) -> Comment:
-        content = self._api.ask(Request(verb, path, what, _WRITE_PULLS, {"body": body}))
+        content = self._api.ask(ApiRequest(verb, path, what, _WRITE_PULLS, {"body": body}))
         with understood(what):
             return shapes.comment(content)
 
     def _check_run(self, verb: str, path: str, what: str, body: dict[str, Any]) -> CheckRun:
-        content = self._api.ask(Request(verb, path, what, _WRITE_CHECKS, body))
+        content = self._api.ask(ApiRequest(verb, path, what, _WRITE_CHECKS, body))
         with understood(what):
             run = shapes.check_run(content)
         self._viewer = self._viewer or (f"{run.app}[bot]" if run.app else "")

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from gateval.adapters.github.access import GitHubAccess
 from gateval.adapters.github.shapes import understood
-from gateval.adapters.github.transport import Request, Transport
-from gateval.adapters.github.waiting import Patience
+from gateval.adapters.github.transport import ApiRequest, Transport
+from gateval.adapters.github.waiting import RetryLimits
 
 _REQUIRED = "required_status_checks"
 
@@ -21,16 +21,16 @@ class GitHubGuards:
     def __init__(
         self,
         access: GitHubAccess,
-        patience: Patience | None = None,
+        limits: RetryLimits | None = None,
         *,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._api = Transport(access, patience or Patience(), sleep=sleep)
+        self._api = Transport(access, limits or RetryLimits(), sleep=sleep)
 
     def default_branch(self) -> str:
         """The name of the default branch."""
         what = "describe the repository"
-        content = self._api.ask(Request("GET", "", what, "metadata: read"))
+        content = self._api.ask(ApiRequest("GET", "", what, "metadata: read"))
         with understood(what):
             return str(content["default_branch"])
 
@@ -41,8 +41,10 @@ class GitHubGuards:
         """
         what = f"list the rules of {branch}"
         path = quote(branch, safe="")
-        one = self._api.ask(Request("GET", f"/branches/{path}", what, "contents: read"))
-        rules = self._api.pages(Request("GET", f"/rules/branches/{path}", what, "metadata: read"))
+        one = self._api.ask(ApiRequest("GET", f"/branches/{path}", what, "contents: read"))
+        rules = self._api.pages(
+            ApiRequest("GET", f"/rules/branches/{path}", what, "metadata: read")
+        )
         with understood(what):
             found = {rule for page in rules for rule in _ruled(page)}
             return frozenset(found | set(_protected(one)))
@@ -52,20 +54,20 @@ class GitHubGuards:
         what = f"list the rules of {branch}"
         path = f"/rules/branches/{quote(branch, safe='')}"
         with understood(what):
-            pages = self._api.pages(Request("GET", path, what, "metadata: read"))
+            pages = self._api.pages(ApiRequest("GET", path, what, "metadata: read"))
             return frozenset(str(rule["type"]) for page in pages for rule in page)
 
     def read_pull_requests(self) -> None:
         """Read one page of pull requests, to see whether this token may."""
         query = {"per_page": "1"}
         what = "list pull requests"
-        self._api.ask(Request("GET", "/pulls", what, "pull-requests: read", query=query))
+        self._api.ask(ApiRequest("GET", "/pulls", what, "pull-requests: read", query=query))
 
     def read_check_runs(self, ref: str) -> None:
         """Read one page of a commit's check runs, to see whether this token may."""
         path = f"/commits/{quote(ref, safe='')}/check-runs"
         query = {"per_page": "1"}
-        self._api.ask(Request("GET", path, "list check runs", "checks: read", query=query))
+        self._api.ask(ApiRequest("GET", path, "list check runs", "checks: read", query=query))
 
 
 def _ruled(rules: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from gateval.domain.check_run import CheckReport, CheckRun
-from gateval.domain.forge import Branch, Comment, PullRequest
-from gateval.domain.rulings.facts import Account, LabelEvent, Push
+from gateval.domain.forge.check_run import CheckReport, CheckRun
+from gateval.domain.forge.pull_request import Branch, Comment, PullRequest
+from gateval.domain.labels.facts import Account, LabelEvent, Push
 from gateval.errors import ForgeUnavailable
 
 _GHOST = "ghost"

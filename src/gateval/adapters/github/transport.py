@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateval.adapters.github.access import GitHubAccess
-from gateval.adapters.github.answer import Answer
 from gateval.adapters.github.faults import outage, refusal
-from gateval.adapters.github.waiting import Patience, Trouble, pause_after
+from gateval.adapters.github.response import ApiResponse
+from gateval.adapters.github.waiting import RetryLimits, Trouble, pause_after
 from gateval.errors import ForgeRejected
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _PAGES_LIMIT = 100
 pages is refused as a whole: whoever floods a list could hide its newest entries."""
 
 
-class Request(NamedTuple):
+class ApiRequest(NamedTuple):
     """One request. `what` completes "GitHub did not ..."; `permission` is what it needs.
 
     `path` is relative to the API, below `/repos/OWNER/NAME`; `/graphql` stands for that endpoint.
@@ -46,24 +46,24 @@ class Transport:
     def __init__(
         self,
         access: GitHubAccess,
-        patience: Patience,
+        limits: RetryLimits,
         *,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._access = access
-        self._patience = patience
+        self._limits = limits
         self._sleep = sleep
         self._now = now
         self._waited = 0.0
         self._writes = 0
         self._made: Requester | None = None
 
-    def ask(self, request: Request) -> Any:
+    def ask(self, request: ApiRequest) -> Any:
         """Send a request and return the JSON of its answer. Raises `ForgeError`."""
         return self._ask(request)[1]
 
-    def pages(self, request: Request) -> Iterator[Any]:
+    def pages(self, request: ApiRequest) -> Iterator[Any]:
         """Send a request for every page of a list. Addresses in the answers are never followed."""
         query = {**(request.query or {}), "per_page": str(PER_PAGE)}
         for page in range(1, _PAGES_LIMIT + 1):
@@ -77,26 +77,26 @@ class Transport:
             f"{request.what}, would have to leave some out.",
         )
 
-    def _ask(self, request: Request) -> tuple[Answer, Any]:
+    def _ask(self, request: ApiRequest) -> tuple[ApiResponse, Any]:
         attempt = 0
         while True:
             attempt += 1
             answer, content, detail = self._attempt(request)
             if answer is not None and (answer.ok or (request.missing_ok and answer.status == 404)):
                 return answer, content
-            pause = pause_after(answer, attempt, self._patience, now=self._now())
+            pause = pause_after(answer, attempt, self._limits, now=self._now())
             if pause is None and answer is not None:
                 raise refusal(answer, request.what, request.permission)
             assert pause is not None  # noqa: S101 - without an answer there is always one
-            left = self._patience.total_seconds - self._waited
-            if attempt >= self._patience.attempts or pause.seconds > left:
+            left = self._limits.total_seconds - self._waited
+            if attempt >= self._limits.attempts or pause.seconds > left:
                 if pause.trouble is Trouble.LIMIT:
                     detail = f"a pause of {pause.seconds:,.0f} s"
                 raise outage(pause.trouble, request.what, detail=detail, waited=self._waited)
             self._waited += pause.seconds
             self._sleep(pause.seconds)
 
-    def _attempt(self, request: Request) -> tuple[Answer | None, Any, str]:
+    def _attempt(self, request: ApiRequest) -> tuple[ApiResponse | None, Any, str]:
         """Send once. Return the answer, None if there is none; its content; what went wrong."""
         try:
             answer = self._send(request)
@@ -109,15 +109,15 @@ class Transport:
         except ValueError:
             return None, None, "its answer was garbled"
 
-    def _pace(self, request: Request) -> None:
+    def _pace(self, request: ApiRequest) -> None:
         """Pause before a write when there were some already."""
         if request.verb == "GET" or request.path == "/graphql":
             return
         self._writes += 1
-        if self._writes > self._patience.quick_writes and self._patience.between_writes:
-            self._sleep(self._patience.between_writes)
+        if self._writes > self._limits.quick_writes and self._limits.between_writes:
+            self._sleep(self._limits.between_writes)
 
-    def _send(self, request: Request) -> Answer:
+    def _send(self, request: ApiRequest) -> ApiResponse:
         self._pace(request)
         url = f"/repos/{request.repository or self._access.repository}{request.path}"
         requester = self._requester()
@@ -132,18 +132,18 @@ class Transport:
                 f"GitHub sent the gate to another host and did not {request.what}.",
                 hint="Check GITHUB_API_URL; the token is sent to no other host.",
             ) from error
-        return Answer(status, {str(k): str(v) for k, v in headers.items()}, str(text))
+        return ApiResponse(status, {str(k): str(v) for k, v in headers.items()}, str(text))
 
     def _requester(self) -> Requester:
         """Make the requester at its first use: importing PyGithub takes more than 100 ms."""
         if self._made is None:
             import github
 
-            patience = self._patience
+            limits = self._limits
             made = github.Github(
                 auth=github.Auth.Token(self._access.token.get_secret_value()),
                 base_url=self._access.api_url.rstrip("/"),
-                timeout=patience.timeout_seconds,
+                timeout=limits.timeout_seconds,
                 user_agent="gateval",
                 per_page=PER_PAGE,
                 retry=None,  # retries are ours: PyGithub's know no total and sleep on their own

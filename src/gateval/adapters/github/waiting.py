@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from gateval.adapters.github.answer import Answer
+from gateval.adapters.github.response import ApiResponse
 from gateval.domain.base import Value
 
 _LIMIT_WORDS = re.compile(r"rate limit|abuse detection|retry your request again later", re.I)
 
 
-class Patience(Value):
+class RetryLimits(Value):
     """How long the gate waits for GitHub, in seconds.
 
     `total_seconds` bounds all waits of one forge together. `attempts` counts the first one.
@@ -52,7 +52,7 @@ class Pause(NamedTuple):
     seconds: float
 
 
-def is_limited(answer: Answer) -> bool:
+def is_limited(answer: ApiResponse) -> bool:
     """Whether this answer means that there were too many requests."""
     if answer.status == 429:
         return True
@@ -64,7 +64,7 @@ def is_limited(answer: Answer) -> bool:
 
 
 def pause_after(
-    answer: Answer | None, attempt: int, patience: Patience, *, now: float
+    answer: ApiResponse | None, attempt: int, limits: RetryLimits, *, now: float
 ) -> Pause | None:
     """Return the pause before the next attempt, or None when none would help.
 
@@ -72,7 +72,7 @@ def pause_after(
     time.
     """
     if answer is None or answer.status >= 500 or answer.status == 408:
-        return Pause(Trouble.OUTAGE, patience.first_wait * 2 ** (attempt - 1))
+        return Pause(Trouble.OUTAGE, limits.first_wait * 2 ** (attempt - 1))
     if not is_limited(answer):
         return None
     asked = _number(answer, "retry-after")
@@ -80,11 +80,11 @@ def pause_after(
         reset = _number(answer, "x-ratelimit-reset")
         asked = None if reset is None else max(reset - now, 0) + 1
     if asked is None:
-        asked = patience.limit_wait * 2 ** (attempt - 1)
+        asked = limits.limit_wait * 2 ** (attempt - 1)
     return Pause(Trouble.LIMIT, asked)
 
 
-def _number(answer: Answer, header: str) -> float | None:
+def _number(answer: ApiResponse, header: str) -> float | None:
     try:
         number = float(answer.headers.get(header, ""))
     except ValueError:

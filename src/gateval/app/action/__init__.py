@@ -1,4 +1,4 @@
 """The GitHub Action: `gateval action`, in a runner's container or on the runner itself.
 
-`story.py` is the way through, readable top to bottom; `scene.py` builds the real world for it.
+`story.py` is the way through, readable top to bottom; `context.py` builds the real world for it.
 """

@@ -9,17 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateval import __version__
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.parts import read_parts
-from gateval.app.action.scene import Scene
-from gateval.app.names import TRIGGER_FILE
-from gateval.domain.assembly import assemble
-from gateval.domain.plan import Plan
-from gateval.domain.results import Results, RunInfo
-from gateval.domain.trigger import ClaimSubject, PullRequestSubject, Trigger
+from gateval.app.action.context import ActionContext
+from gateval.app.names import RESULTS_FILE, TRIGGER_FILE
+from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.assembly import assemble
+from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import StageFileError, UsageError
-from gateval.publish.local import RESULTS_FILE
-from gateval.render.stage import TRIGGER_LIMIT, load_results, load_trigger
+from gateval.render.files.stage import TRIGGER_LIMIT, load_results, load_trigger
 
 CLAIM_LIMIT = 64 * 1024 * 1024
 """Bytes of results that a job without our trust may have written."""
@@ -27,16 +25,16 @@ CLAIM_LIMIT = 64 * 1024 * 1024
 _HINT = "They were changed, or belong to another run. A maintainer's run gives the verdict."
 
 
-def confirmed_trigger(scene: Scene) -> Trigger:
-    """Return the trigger to publish for: the scene's own, or that of the run which it follows.
+def confirmed_trigger(context: ActionContext) -> Trigger:
+    """Return the trigger to publish for: the context's own, or that of the run which it follows.
 
     Raises `StageFileError` when the data says something else than GitHub, `UsageError` when the
     pull request has moved on or is closed.
     """
-    trigger, subject = scene.trigger, scene.trigger.subject
+    trigger, subject = context.trigger, context.trigger.subject
     if not isinstance(subject, ClaimSubject):
         return trigger
-    said = load_trigger(read_parts(_folder(scene), TRIGGER_FILE, limit=TRIGGER_LIMIT)[0])
+    said = load_trigger(read_parts(_folder(context), TRIGGER_FILE, limit=TRIGGER_LIMIT)[0])
     about = said.subject
     if not isinstance(about, PullRequestSubject) or said.repository != trigger.repository:
         raise StageFileError("The results are not about a pull request here.", hint=_HINT)
@@ -44,7 +42,7 @@ def confirmed_trigger(scene: Scene) -> Trigger:
         raise StageFileError(
             "The results are about another commit than the run that made them.", hint=_HINT
         )
-    live = scene.forge.pull_request(about.number)
+    live = context.forge.pull_request(about.number)
     if (live.head.repository or "").lower() != (subject.head_repository or "").lower():
         raise StageFileError(
             f"Pull request #{about.number} is not the one that the results come from.", hint=_HINT
@@ -60,22 +58,22 @@ def confirmed_trigger(scene: Scene) -> Trigger:
     return trigger.model_copy(update={"subject": confirmed})
 
 
-def stored_results(scene: Scene, plan: Plan, run: str) -> Results:
+def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
     """Return the trials that other jobs measured, as results of this plan. `run` is our run's id.
 
     Raises `StageFileError` for results of something else, of another shape, or too large.
     """
-    info = RunInfo(run=run, started_at=SystemClock().utc_now(), gateval=__version__)
+    info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
     if plan.nothing:
         return Results(plan=plan, info=info)
-    contents = read_parts(_folder(scene), RESULTS_FILE, limit=CLAIM_LIMIT)
+    contents = read_parts(_folder(context), RESULTS_FILE, limit=CLAIM_LIMIT)
     return assemble(plan, [load_results(content) for content in contents], info)
 
 
-def _folder(scene: Scene) -> Path:
-    if not scene.inputs.results:
+def _folder(context: ActionContext) -> Path:
+    if not context.inputs.results:
         raise UsageError(
             "The step publish needs the input results.",
             hint="Name the folder into which the results of the run step were downloaded.",
         )
-    return scene.repository.root / scene.inputs.results
+    return context.repository.root / context.inputs.results

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import FrameType
 
-from gateval.app.action.ending import Ending
-from gateval.app.action.scene import build_forge, build_scene, secrets_of
-from gateval.app.action.voice import Voice
+from gateval.app.action.context import build_context, build_forge, secrets_of
+from gateval.app.action.result import ActionResult
+from gateval.app.action.runner_output import RunnerOutput
 from gateval.app.guard import tell
 from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS, GatevalError
 
@@ -22,37 +22,38 @@ STATE_DONE = "done"
 
 def run_action(environ: Mapping[str, str]) -> int:
     """Run the gate as the runner's environment says; return the exit status."""
-    voice = Voice(environ)
-    with voice.guarded(secrets_of(environ)):
-        ending = _ending(environ, voice)
-        sys.stdout.write(ending.text)
-        if ending.error is not None:
-            tell(ending.error)
-    voice.end(ending)
-    voice.keep(STATE_DONE, "true")
-    return ending.exit_code
+    output = RunnerOutput(environ)
+    with output.guarded(secrets_of(environ)):
+        result = _result(environ, output)
+        sys.stdout.write(result.text)
+        if result.error is not None:
+            tell(result.error)
+    output.finish(result)
+    output.keep(STATE_DONE, "true")
+    return result.exit_code
 
 
-def _ending(environ: Mapping[str, str], voice: Voice) -> Ending:
-    from gateval.app.action.story import Story
-    from gateval.render.trouble import announce_trouble
+def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
+    from gateval.app.action.gate import run_gate
+    from gateval.app.action.progress import Progress
+    from gateval.render.github.trouble import announce_trouble
 
     try:
-        scene = build_scene(environ)
+        context = build_context(environ)
     except GatevalError as error:
         summary = announce_trouble(error).job_summary
-        return Ending(error.exit_code, summary=summary, error=error)
-    story = Story(scene, lambda target: voice.keep(STATE_TARGET, target.model_dump_json()))
+        return ActionResult(error.exit_code, summary=summary, error=error)
+    progress = Progress(context, lambda target: output.keep(STATE_TARGET, target.model_dump_json()))
     try:
         with _ended_by_signals():
-            return story.tell()
+            return run_gate(context, progress)
     except GatevalError as error:
-        return story.trouble(error)
+        return progress.report_error(error)
     except KeyboardInterrupt:
-        story.cancel()
-        return Ending(EXIT_INTERRUPTED, text="gateval: interrupted.\n")
+        progress.cancel()
+        return ActionResult(EXIT_INTERRUPTED, text="gateval: interrupted.\n")
     except Exception:
-        story.break_off()
+        progress.break_off()
         raise
 
 
@@ -89,5 +90,7 @@ def close_action(environ: Mapping[str, str]) -> int:
     token = environ.get("INPUT_TOKEN", "")
     forge = build_forge(environ, token, environ.get("GITHUB_REPOSITORY", ""))
     note = complete_left_open(forge, target)
-    Voice(environ).end(Ending(EXIT_PASS, warnings=Publication(notes=(note,)).warnings))
+    RunnerOutput(environ).finish(
+        ActionResult(EXIT_PASS, warnings=Publication(notes=(note,)).warnings)
+    )
     return EXIT_PASS

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping
 
 from gateval.adapters.runner_files import RunnerFiles
-from gateval.domain.audit import AuditEvent
+from gateval.domain.audit.entry import AuditEvent
 from gateval.domain.manifests.gate_config import AuditSinkName
 from gateval.errors import RecordsError
 from gateval.publish.audit import AuditSink
-from gateval.render.audit import log_line, summary_section
+from gateval.render.github.audit import log_line, summary_section
 
 
 def audit_sinks(environ: Mapping[str, str]) -> tuple[AuditSink, ...]:

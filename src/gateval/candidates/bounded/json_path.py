@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
 
-from gateval.domain.strict_json import DEPTH_LIMIT
+from gateval.domain.text.strict_json import DEPTH_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from gateval.domain.place import nearest
+from gateval.domain.repository.place import nearest
 
 if TYPE_CHECKING:
     from jinja2 import nodes

@@ -8,9 +8,9 @@ import signal
 import socket
 from typing import IO, Any
 
-from gateval.candidates.program import End, NotStarted
-from gateval.candidates.started import Started
-from gateval.domain.trial import Cause
+from gateval.candidates.process.program import End, NotStarted
+from gateval.candidates.process.started import Started
+from gateval.domain.trials.trial import Cause
 
 START_SECONDS = 60.0
 """How long a start may take; lending a large export to a set-up is part of it."""

@@ -14,14 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from gateval.candidates.group import not_started
 from gateval.candidates.isolation.confined import Confined, first_word
 from gateval.candidates.isolation.supervisor.census import kill_descendants
 from gateval.candidates.isolation.supervisor.leftovers import remove_tree
 from gateval.candidates.isolation.supervisor.orders import House, Order, pack
-from gateval.candidates.program import NotStarted, Program
-from gateval.candidates.started import Started, Starter
-from gateval.domain.trial import Cause
+from gateval.candidates.process.group import not_started
+from gateval.candidates.process.program import NotStarted, Program
+from gateval.candidates.process.started import Started, Starter
+from gateval.domain.trials.trial import Cause
 
 CLOSE_SECONDS = 60.0
 ORPHANS_SECONDS = 5.0

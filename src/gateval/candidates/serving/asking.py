@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.bounded.template_parts import TemplateError
-from gateval.candidates.capture import last_lines
-from gateval.candidates.claims import ClaimError
-from gateval.candidates.contract import Said
-from gateval.candidates.failures import out_of_reach, server_line
+from gateval.candidates.contract.claims import ClaimError
+from gateval.candidates.contract.question import Said
+from gateval.candidates.process.capture import last_lines
+from gateval.candidates.process.failures import out_of_reach, server_line
 from gateval.candidates.serving.exchange import read_reply, write_request
 from gateval.candidates.serving.instance import Instance
-from gateval.domain.quoting import quote
-from gateval.domain.trace import Trace
-from gateval.domain.trial import DETAIL_LINES, Answer, Cause, NoAnswer
+from gateval.domain.text.quoting import quote
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 ANSWER_LIMIT = 1024 * 1024
@@ -28,7 +28,7 @@ READ_ASIDE = 64 * 1024
 """Bytes from which on an answer is read in a thread, so that other trials go on meanwhile."""
 
 
-class Heard(NamedTuple):
+class Asked(NamedTuple):
     """What came of a trial. `whole`: the exchange ended in order, so the server can be asked again.
 
     `dead`: its process ended while it was asked; `given` does not tell how yet.
@@ -48,9 +48,9 @@ class _Failed(Exception):
         self.late = late
 
 
-async def ask(instance: Instance, request: TrialRequest) -> Heard:
+async def ask(instance: Instance, request: TrialRequest) -> Asked:
     """Ask once. When the awaiting task is cancelled, the trial is over for the gateway too."""
-    clock, session = instance.blueprint.surroundings.clock, instance.session
+    clock, session = instance.blueprint.context.clock, instance.session
     before = (instance.running.stdout.total, instance.running.stderr.total)
     failed: _Failed | None = None
     said: Said | None = None
@@ -69,7 +69,7 @@ async def ask(instance: Instance, request: TrialRequest) -> Heard:
             recorded = session.end()
     if failed is None and said is not None:
         given = out_of_reach(_answer(said, recorded, seconds), trouble, recorded)
-        return Heard(given, whole=True, dead=instance.dead)
+        return Asked(given, whole=True, dead=instance.dead)
     assert failed is not None  # noqa: S101 - one of the two there is
     silence = NoAnswer(
         cause=Cause.CANDIDATE,
@@ -80,7 +80,7 @@ async def ask(instance: Instance, request: TrialRequest) -> Heard:
         seconds=seconds,
     )
     given = out_of_reach(silence, trouble, recorded)
-    return Heard(given, whole=failed.whole, dead=instance.dead)
+    return Asked(given, whole=failed.whole, dead=instance.dead)
 
 
 async def _said(instance: Instance, request: TrialRequest) -> Said:
@@ -110,7 +110,7 @@ async def _said(instance: Instance, request: TrialRequest) -> Said:
 
 async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> LocalReply:
     """Wait for the answer, or for the end of the process, whichever comes first."""
-    http = instance.blueprint.surroundings.local_http
+    http = instance.blueprint.context.local_http
     call = asyncio.ensure_future(
         http.ask(instance.host, instance.port, written, seconds=seconds, limit=ANSWER_LIMIT)
     )

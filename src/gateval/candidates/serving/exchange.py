@@ -12,15 +12,15 @@ from pydantic import JsonValue
 
 from gateval.candidates.bounded import json_path, template
 from gateval.candidates.bounded.template_parts import TemplateError
-from gateval.candidates.claims import ClaimError, read_steps, read_usage
-from gateval.candidates.contract import Said, question, read_answer, said_output
+from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
+from gateval.candidates.contract.question import Said, question, read_answer, said_output
 from gateval.candidates.serving.options import Request, Response
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.model_call import Usage
-from gateval.domain.quoting import quote
-from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.domain.trace import Trace
+from gateval.domain.text.quoting import quote
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import Trace
 from gateval.ports.local_http import LocalReply, LocalRequest
 from gateval.wire.json_text import write_json
 

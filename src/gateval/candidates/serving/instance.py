@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateval.candidates.allowlist import instance_environment
-from gateval.candidates.base import ModelSession, Surroundings
-from gateval.candidates.failures import how_it_ended, no_start, server_line, told
-from gateval.candidates.private import private_folders
-from gateval.candidates.processes import Programs
-from gateval.candidates.program import KIB, MIB, Limits, NotStarted, Program, Ran
-from gateval.candidates.running import Running
+from gateval.candidates.base import ModelSession, RuntimeContext
+from gateval.candidates.process.failures import how_it_ended, no_start, server_line, told
+from gateval.candidates.process.private import private_folders
+from gateval.candidates.process.processes import Programs
+from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program, Ran
+from gateval.candidates.process.running import Running
 from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.serving.readiness import NotReady, free_port, is_taken, wait_until_ready
-from gateval.domain.plan import AgentDefinition
-from gateval.domain.trial import NoAnswer
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import NoAnswer
 
 PORT_ATTEMPTS = 3
 """Ports tried when another program was faster at taking one."""
@@ -31,7 +31,7 @@ class Blueprint:
 
     agent: AgentDefinition
     options: HttpOptions
-    surroundings: Surroundings
+    context: RuntimeContext
     programs: Programs
     folder: Path
     name: str
@@ -46,7 +46,7 @@ class Blueprint:
         """What a server may print. It is whoever asks that has a limit of time."""
         return Limits(
             seconds=float("inf"),
-            grace_seconds=self.surroundings.patience.grace_seconds,
+            grace_seconds=self.context.timeouts.grace_seconds,
             stdout_kept=64 * KIB,
             stdout_bytes=PRINTED_LIMIT,
             stderr_bytes=PRINTED_LIMIT,
@@ -108,8 +108,8 @@ async def _start_at(blueprint: Blueprint, port: int) -> Instance | NoAnswer:
             instance.running,
             port,
             blueprint.options.ready,
-            blueprint.surroundings.local_http,
-            blueprint.surroundings.clock,
+            blueprint.context.local_http,
+            blueprint.context.clock,
         )
     except NotReady as error:
         ran = await instance.stop()
@@ -125,7 +125,7 @@ async def _start_at(blueprint: Blueprint, port: int) -> Instance | NoAnswer:
 
 async def _launch(blueprint: Blueprint, port: int) -> Instance:
     """Start the process with all that it needs. Raises `NotStarted`."""
-    around, agent = blueprint.surroundings, blueprint.agent
+    around, agent = blueprint.context, blueprint.agent
     async with contextlib.AsyncExitStack() as stack:
         private = await stack.enter_async_context(private_folders(around.scratch))
         session = around.door.open(agent.side, agent.models) if around.door else None

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.serving.asking import Heard, ask
+from gateval.candidates.serving.asking import Asked, ask
 from gateval.candidates.serving.instance import Blueprint, Instance, start_instance
-from gateval.domain.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 LOSSES_LIMIT = 5
 """Losses in a row, without an answer between them, after which nothing more is started."""
@@ -107,7 +107,7 @@ class Pool:
             self._all.discard(instance)
         return instance.how_it_ended(ran)
 
-    def _reckon(self, heard: Heard, how: str) -> Answer | NoAnswer:
+    def _reckon(self, heard: Asked, how: str) -> Answer | NoAnswer:
         """Return what came of a trial whose instance is gone, and count the loss if it is one."""
         given = heard.given
         if heard.dead:

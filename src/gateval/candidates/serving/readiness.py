@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 
-from gateval.candidates.running import Running
+from gateval.candidates.process.running import Running
 from gateval.candidates.serving.listeners import users_listening_on
 from gateval.candidates.serving.options import Ready
 from gateval.ports.clock import Clock

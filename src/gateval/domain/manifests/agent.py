@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from gateval.domain.base import JsonObject, Name, Spec, Value
-from gateval.domain.place import Place
+from gateval.domain.repository.place import Place
 
 MODEL_RUNTIME = "model"
 

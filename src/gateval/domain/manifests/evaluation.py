@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateval.domain.base import ModelName, Name, Spec, Value
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity, Weight
-from gateval.domain.place import Place
+from gateval.domain.repository.place import Place
 
 
 class FixtureSelector(Spec):

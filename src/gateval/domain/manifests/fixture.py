@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
 from gateval.domain.manifests.severity import Severity, Weight
-from gateval.domain.place import Place
+from gateval.domain.repository.place import Place
 
 
 class FixtureKind(StrEnum):

@@ -11,7 +11,7 @@ import pytest
 from gateval.adapters.git import GitRepository
 from gateval.adapters.git.export import write_tree
 from gateval.adapters.git.run import Git
-from gateval.domain.links import check_links
+from gateval.domain.repository.links import check_links
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.listing import listing

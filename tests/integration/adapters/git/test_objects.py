@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from gateval.adapters.git import GitRepository
-from gateval.domain.plan import Revision
-from gateval.domain.tree import Entry
+from gateval.domain.plan.plan import Revision
+from gateval.domain.repository.tree import Entry
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.repo import Repo

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.git import open_repository
-from gateval.adapters.git.records import GitRecords
-from gateval.domain.audit_chain import append
+from gateval.adapters.git.records.records import GitRecords
+from gateval.domain.audit.chain import append
 from gateval.errors import RecordsError
 from gateval.ports.records import Edit, RecordFile, Stored
 from tests.helpers.audit_events import event, reasons

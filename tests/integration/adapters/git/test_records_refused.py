@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git.record_remotes import open_records
-from gateval.adapters.git.records import GitRecords, Patience
+from gateval.adapters.git.records.records import GitRecords, PushRetries
+from gateval.adapters.git.records.remotes import open_records
 from gateval.adapters.git.run import Git
 from gateval.errors import RecordsError, UsageError
 from gateval.ports.records import Edit, RecordFile
@@ -22,7 +22,7 @@ from tests.helpers.repo import Repo
 from tests.servers.git_http import GitServer
 
 LOG = RecordFile("refs/heads/gateval-audit", "audit.jsonl", 1_000_000, keeps_history=True)
-HASTY = Patience(seconds=20, race_wait=0.001, outage_wait=0.01)
+HASTY = PushRetries(seconds=20, race_wait=0.001, outage_wait=0.01)
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
 
 
@@ -39,7 +39,7 @@ def server(tmp_path: Path) -> Iterator[GitServer]:
 
 def records(repo: Repo, remote: str = "origin", token: str = "") -> GitRecords:
     near = Git(repo.path, repo.env)
-    return open_records(near, repo.env, remote=remote, token=token, patience=HASTY)
+    return open_records(near, repo.env, remote=remote, token=token, retries=HASTY)
 
 
 def refused(found: GitRecords) -> RecordsError:
@@ -128,7 +128,7 @@ def test_a_branch_that_keeps_moving(clone: tuple[Repo, Repo]) -> None:
 
     short = HASTY._replace(attempts=3)
     with (
-        open_records(Git(repo.path, repo.env), repo.env, patience=short) as found,
+        open_records(Git(repo.path, repo.env), repo.env, retries=short) as found,
         pytest.raises(RecordsError, match="others kept writing at the same time"),
     ):
         found.change(LOG, edit)

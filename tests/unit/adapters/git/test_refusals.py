@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.adapters.git.refusals import Kind, refusal
+from gateval.adapters.git.records.refusals import RefusalKind, refusal
 
 GITHUB_403 = (
     "remote: Permission to acme/shop.git denied to github-actions[bot].\n"
@@ -15,50 +15,58 @@ GITHUB_403 = (
 @pytest.mark.parametrize(
     ("said", "kind", "told"),
     [
-        ("!\trefs/x:refs/heads/y\t[rejected] (fetch first)", Kind.RACE, "others kept writing"),
-        ("!\tabc:refs/heads/y\t[rejected] (non-fast-forward)", Kind.RACE, "others kept writing"),
-        ("!\tabc:refs/gateval/history\t[rejected] (stale info)", Kind.RACE, "(stale info)"),
+        (
+            "!\trefs/x:refs/heads/y\t[rejected] (fetch first)",
+            RefusalKind.RACE,
+            "others kept writing",
+        ),
+        (
+            "!\tabc:refs/heads/y\t[rejected] (non-fast-forward)",
+            RefusalKind.RACE,
+            "others kept writing",
+        ),
+        ("!\tabc:refs/gateval/history\t[rejected] (stale info)", RefusalKind.RACE, "(stale info)"),
         (
             (
                 "!\tabc:refs/heads/y\t[remote rejected] (cannot lock ref 'refs/heads/y': is at 1 but "
                 "expected 2)"
             ),
-            Kind.RACE,
+            RefusalKind.RACE,
             "others kept writing",
         ),
         (
             GITHUB_403,
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "`contents: write` is missing (Permission to acme/shop.git denied",
         ),
         (
             "remote: Write access to repository not granted.\nfatal: unable to access",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "`contents: write` is missing",
         ),
         (
             "remote: You are not allowed to push code to this project.",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "`contents: write` is missing",
         ),
         (
             "ERROR: The key you are authenticating with has been marked as read only.",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "`contents: write` is missing",
         ),
         (
             "git@github.com: Permission denied (publickey).\nfatal: Could not read from remote",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "no valid token or key",
         ),
         (
             "remote: Invalid username or password.\nfatal: Authentication failed for 'https://x/'",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "no valid token or key (Invalid username or password)",
         ),
         (
             "fatal: could not read Username for 'https://x': terminal prompts disabled",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "no valid token or key",
         ),
         (
@@ -66,7 +74,7 @@ GITHUB_403 = (
                 "remote: error: GH006: Protected branch update failed for refs/heads/gateval-audit.\n"
                 "!\tabc:refs/heads/y\t[remote rejected] (protected branch hook declined)"
             ),
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "a rule protects it from this push (GH006: Protected branch update failed",
         ),
         (
@@ -74,42 +82,46 @@ GITHUB_403 = (
                 "remote: - Changes must be made through a pull request.\n"
                 "!\tabc:refs/heads/y\t[remote rejected] (push declined due to repository rule violations)"
             ),
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "a rule protects it from this push",
         ),
         (
             "!\tabc:refs/heads/y\t[remote rejected] (pre-receive hook declined)",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "a hook of the remote refused it (pre-receive hook declined)",
         ),
         (
             "remote: Repository not found.\nfatal: repository 'https://x/' not found",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "no such repository",
         ),
-        ("fatal: 'x' does not appear to be a git repository", Kind.FINAL, "no such repository"),
-        ("fatal: transport 'ext' not allowed", Kind.FINAL, "its protocol is not one"),
+        (
+            "fatal: 'x' does not appear to be a git repository",
+            RefusalKind.FINAL,
+            "no such repository",
+        ),
+        ("fatal: transport 'ext' not allowed", RefusalKind.FINAL, "its protocol is not one"),
         (
             "fatal: unable to access 'https://x/': Could not resolve host: x",
-            Kind.OUTAGE,
+            RefusalKind.OUTAGE,
             "was not reached",
         ),
         (
             "fatal: unable to access 'https://x/': The requested URL returned error: 502",
-            Kind.OUTAGE,
+            RefusalKind.OUTAGE,
             "was not reached",
         ),
-        ("`git push` did not end within 60 seconds.", Kind.OUTAGE, "was not reached"),
+        ("`git push` did not end within 60 seconds.", RefusalKind.OUTAGE, "was not reached"),
         (
             "error: file write error: No space left on device\nfatal: unpack failed",
-            Kind.FINAL,
+            RefusalKind.FINAL,
             "a disk is full",
         ),
-        ("fatal: something new", Kind.FINAL, "at https://x: something new."),
-        ("", Kind.FINAL, "it gave no reason"),
+        ("fatal: something new", RefusalKind.FINAL, "at https://x: something new."),
+        ("", RefusalKind.FINAL, "it gave no reason"),
     ],
 )
-def test_what_is_said_of_it(said: str, kind: Kind, told: str) -> None:
+def test_what_is_said_of_it(said: str, kind: RefusalKind, told: str) -> None:
     found = refusal("write", "refs/heads/gateval-audit", "https://x", said)
     assert found.kind is kind
     assert told in found.error.message

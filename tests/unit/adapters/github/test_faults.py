@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from gateval.adapters.github.answer import Answer
 from gateval.adapters.github.faults import refusal
+from gateval.adapters.github.response import ApiResponse
 from gateval.errors import (
     ForgeError,
     ForgeRejected,
@@ -23,7 +23,7 @@ def refused(
     status: int, said: str = "", permission: str = "checks: write", **headers: str
 ) -> ForgeError:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    answer = Answer(status, names, json.dumps({"message": said}))
+    answer = ApiResponse(status, names, json.dumps({"message": said}))
     return refusal(answer, "take a check run", permission)
 
 
@@ -83,4 +83,4 @@ def test_kinds(status: int, said: str, kind: type[ForgeError], words: str) -> No
     ],
 )
 def test_what_github_said(body: str, said: str) -> None:
-    assert Answer(422, {}, body).said == said
+    assert ApiResponse(422, {}, body).said == said

@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from gateval.adapters.github.answer import Answer
-from gateval.adapters.github.waiting import Patience, Pause, Trouble, pause_after
+from gateval.adapters.github.response import ApiResponse
+from gateval.adapters.github.waiting import Pause, RetryLimits, Trouble, pause_after
 
 NOW = 1_800_000_000.0
 LIMIT, OUTAGE = Trouble.LIMIT, Trouble.OUTAGE
 
 
-def answer(status: int, said: str = "", **headers: str) -> Answer:
+def answer(status: int, said: str = "", **headers: str) -> ApiResponse:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Answer(status, names, json.dumps({"message": said}))
+    return ApiResponse(status, names, json.dumps({"message": said}))
 
 
 SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes."
@@ -68,5 +68,5 @@ SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes
         (answer(307), 1, None),
     ],
 )
-def test_pauses(got: Answer | None, attempt: int, pause: Pause | None) -> None:
-    assert pause_after(got, attempt, Patience(), now=NOW) == pause
+def test_pauses(got: ApiResponse | None, attempt: int, pause: Pause | None) -> None:
+    assert pause_after(got, attempt, RetryLimits(), now=NOW) == pause

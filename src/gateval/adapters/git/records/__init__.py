@@ -1,0 +1,1 @@
+"""Records kept in git: the audit branch and the refs of the gate, read and appended."""

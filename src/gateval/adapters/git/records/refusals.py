@@ -1,0 +1,158 @@
+"""Why a remote did not do what records need, from what git printed (in the C locale)."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from gateval.adapters.git.explain import summary
+from gateval.errors import RecordsError
+
+WRITE_PERMISSION = "contents: write"
+READ_PERMISSION = "contents: read"
+
+
+class RefusalKind(StrEnum):
+    """What can be done about it."""
+
+    RACE = "race"
+    """Somebody else wrote first: read again, and write again."""
+    OUTAGE = "outage"
+    """It may pass."""
+    FINAL = "final"
+    """Repeating it would not help."""
+
+
+class Refusal(NamedTuple):
+    """What stands in the way of `action` (`read` or `write`), as an error for a person."""
+
+    kind: RefusalKind
+    error: RecordsError
+
+
+class _Rule(NamedTuple):
+    pattern: str
+    kind: RefusalKind
+    what: str
+    """Goes on after "Gateval cannot write REF at REMOTE: "."""
+    hint: str
+    needs_permission: bool = False
+
+
+_TOKEN = "Give the job the permission `{permission}` (`permissions:` in the workflow)."  # noqa: S105 - a sentence
+_RULES = (
+    _Rule(
+        r"^!\t\S+\t\[rejected\]|cannot lock ref|failed to update ref|failed to lock"
+        r"|incorrect old value|reference already exists|fetch first|stale info",
+        RefusalKind.RACE,
+        "others kept writing at the same time",
+        "Run it again when less is going on.",
+    ),
+    _Rule(
+        r"GH006|GH013|[Pp]rotected branch|rule violations|protected branch hook",
+        RefusalKind.FINAL,
+        "a rule protects it from this push",
+        "Forbid force pushes and deletions only, or let this token pass the rule; the guide on the "
+        "audit log shows such a ruleset.",
+    ),
+    _Rule(
+        r"No space left on device|[Qq]uota exceeded|out of disk",
+        RefusalKind.FINAL,
+        "a disk is full, here or there",
+        "Make room, then run it again.",
+    ),
+    _Rule(
+        r"shallow update not allowed|hook declined|aborted by hook",
+        RefusalKind.FINAL,
+        "a hook of the remote refused it",
+        "Ask who runs the remote what its hook wants.",
+    ),
+    _Rule(
+        r"returned error: 403|[Pp]ermission to \S+ denied|[Ww]rite access to repository not granted"
+        r"|not allowed to (?:push|upload)|marked as read only|not accessible by integration"
+        r"|insufficient permission|[Pp]ermission denied(?! \()|unable to create temporary object"
+        r"|Read-only file system|service not enabled",
+        RefusalKind.FINAL,
+        "the permission is missing",
+        _TOKEN,
+        needs_permission=True,
+    ),
+    _Rule(
+        r"Authentication failed|could not read (?:Username|Password)|returned error: 401"
+        r"|Permission denied \(|Host key verification failed|terminal prompts disabled",
+        RefusalKind.FINAL,
+        "the remote wants to know who asks, and there is no valid token or key",
+        "Give the gate a token for it, or set up git so that `git push` works without questions.",
+        needs_permission=True,
+    ),
+    _Rule(
+        r"detected dubious ownership|owned by (?:someone|another)",
+        RefusalKind.FINAL,
+        "git does not trust the remote's folder, because it belongs to another user",
+        "If you trust it, add it to safe.directory in your git configuration.",
+    ),
+    _Rule(
+        r"[Rr]epository (?:'.*' )?not found|returned error: 404|not appear to be a git repository"
+        r"|not a git repository|No such file or directory|does not exist",
+        RefusalKind.FINAL,
+        "there is no such repository, or the token may not know of it",
+        "Check the remote's URL and what the token may see.",
+    ),
+    _Rule(
+        r"transport '.*' not allowed|protocol '.*' is not supported|remote-\w+' is not a git",
+        RefusalKind.FINAL,
+        "its protocol is not one that Gateval uses",
+        "Use an https or ssh URL, or a path.",
+    ),
+    _Rule(
+        r"redirect",
+        RefusalKind.FINAL,
+        "it has moved, and tokens follow no redirect",
+        "Use the URL where it is now.",
+    ),
+    _Rule(
+        r"[Cc]ould not resolve|[Cc]onnection (?:refused|reset|timed out|closed)|early EOF|SSL|TLS"
+        r"|[Ff]ailed to connect|unable to connect|[Tt]imed? ?out|Network is unreachable"
+        r"|No route to host|hung up|returned error: (?:5\d\d|429)|RPC failed|[Ee]mpty reply"
+        r"|did not end within",
+        RefusalKind.OUTAGE,
+        "the remote was not reached, or broke off",
+        "Check the network and the remote's state, then run it again.",
+    ),
+)
+
+
+def refusal(action: str, ref: str, remote: str, said: str) -> Refusal:
+    """Return what `said` means: git's output with secrets taken out already."""
+    for rule in _RULES:
+        if re.search(rule.pattern, said, re.MULTILINE):
+            return Refusal(rule.kind, _error(rule, action, ref, remote, said))
+    message = f"Gateval cannot {action} {ref} at {remote}: {_told(said)}."
+    return Refusal(RefusalKind.FINAL, RecordsError(message))
+
+
+def _error(rule: _Rule, action: str, ref: str, remote: str, said: str) -> RecordsError:
+    permission = WRITE_PERMISSION if action == "write" else READ_PERMISSION
+    what = rule.what.replace("the permission", f"the permission `{permission}`")
+    return RecordsError(
+        f"Gateval cannot {action} {ref} at {remote}: {what} ({_told(said)}).",
+        hint=rule.hint.format(permission=permission),
+        permission=permission if rule.needs_permission else "",
+    )
+
+
+def _told(said: str) -> str:
+    """Return the line that tells most: the remote's own words before git's summary of them."""
+    remote = [
+        line.removeprefix("remote: ").removeprefix("error: ").strip()
+        for line in said.splitlines()
+        if line.startswith("remote: ")
+    ]
+    refused = re.findall(r"^!\t\S+\t\[[a-z ]+\] (\(.*\))$", said, re.MULTILINE)
+    words = [line for line in remote if line.strip("- ")]
+    if words:
+        return summary(words[0])
+    if refused:
+        return summary(refused[0].strip("()"))
+    return summary(said)

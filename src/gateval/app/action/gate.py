@@ -1,0 +1,117 @@
+"""One run of the action, top to bottom: event, read, plan, measure, decide, views, publish."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gateval.app.action.claims import confirmed_trigger
+from gateval.app.action.context import ActionContext
+from gateval.app.action.decide import decide
+from gateval.app.action.event import ActionEvent
+from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
+from gateval.app.action.progress import Progress
+from gateval.app.action.publish import publish_report
+from gateval.app.action.restate import restate
+from gateval.app.action.result import ActionResult, publication_outputs
+from gateval.app.action.stored_verdicts import StoredVerdicts, same_inputs, same_plan
+from gateval.app.registries import registries
+from gateval.domain.decision.report import make_report
+from gateval.domain.decision.trust import unverified
+from gateval.domain.forge.trigger import Trigger
+from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
+from gateval.domain.plan.plan import Plan
+from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
+from gateval.formats.github.action_inputs import ActionStep
+from gateval.pipeline.plan import plan_a_change
+from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
+from gateval.pipeline.rules import read_rules
+from gateval.publish.github import publish
+from gateval.publish.outcome import Publication
+from gateval.publish.target import Target
+
+
+def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
+    """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
+    published = context.inputs.step is ActionStep.PUBLISH
+    trigger = confirmed_trigger(context) if published else context.trigger
+    stored_verdicts = StoredVerdicts(context, trigger)
+    resolved = resolve_event(trigger, context.repository, context.server, context.forge)
+    target = progress.about(_target(context, trigger, resolved))
+    event = ActionEvent(context, trigger, resolved, target, stored_verdicts.audit())
+    if event.closed:
+        return ActionResult(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
+    stored = stored_verdicts.find(event)
+    if stored and stored.record and not resolved.draft:
+        base_tip = resolved.revisions.base_tip
+        rules, _ = read_rules(context.repository, base_tip, context.inputs.config)
+        if same_inputs(stored, event, rules.policy):
+            return restate(event, rules.policy, stored.record, stored.check)
+
+    plan = _plan(event)
+    event = replace(event, target=progress.about(_target(context, trigger, resolved, plan)))
+    if context.inputs.step is ActionStep.PLAN:
+        return store_plan_only(event, plan)
+    if resolved.draft and plan.evals and plan.policy.drafts is DraftPolicy.WAIT:
+        return _wait(event)
+    stored = same_plan(stored, plan)
+    if stored and stored.record:
+        return restate(event, plan.policy, stored.record, stored.check)
+    return _measure_decide_publish(event, plan, progress, stored.why_not if stored else "")
+
+
+def _measure_decide_publish(
+    event: ActionEvent, plan: Plan, progress: Progress, why_not_stored: str
+) -> ActionResult:
+    from gateval.app.run.views import write_views
+
+    measured = measure_plan(event, plan, progress)
+    if measured.interrupted:
+        write_views(make_report(measured.results), measured.folder)
+        progress.cancel()
+        return ActionResult(
+            EXIT_INTERRUPTED, {"results": shown_folder(event.context, measured.folder)}
+        )
+    decided = decide(event, measured.results)
+    views = write_views(decided.report, measured.folder)
+    note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
+    result = publish_report(event, decided, note + views["summary"])
+    folder = shown_folder(event.context, measured.folder)
+    return replace(result, outputs={**result.outputs, "results": folder})
+
+
+def _plan(event: ActionEvent) -> Plan:
+    context = event.context
+    return plan_a_change(
+        context.repository,
+        registries(),
+        event.resolved.revisions,
+        config_path=context.inputs.config,
+        narrowing=context.narrowing,
+        bar=None if event.trigger.trust.verified else BarPolicy.BASE,
+    )
+
+
+def _target(
+    context: ActionContext, trigger: Trigger, resolved: ResolvedEvent, plan: Plan | None = None
+) -> Target:
+    head = resolved.revisions.head.commit or ""
+    claimed = bool(unverified(trigger.trust, plan, resolved.number))
+    return context.target(head, resolved.number, claimed=claimed, branch=resolved.base_ref)
+
+
+def _wait(event: ActionEvent) -> ActionResult:
+    """Say that a draft is not measured."""
+    from gateval.render.github.trouble import announce_draft
+
+    context = event.context
+    announcement = announce_draft(context.run_url)
+    publication = Publication()
+    if context.inputs.step is not ActionStep.RUN:
+        publication = publish(context.forge, event.target, announcement)
+    return ActionResult(
+        EXIT_NOT_EVALUATED,
+        publication_outputs(publication),
+        announcement.job_summary,
+        text=f"{announcement.title}.\n",
+        warnings=publication.warnings,
+    )

@@ -1,0 +1,172 @@
+"""Reviews the gate's labels in one run: reads what bears on them, rules, and records.
+
+Labels are read after the evals, right before the decision: what was put on or taken off meanwhile
+counts as it is then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gateval.app.action.event import ActionEvent
+from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
+from gateval.domain.forge.pull_request import PullRequest
+from gateval.domain.labels.rules import rule_on
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.ruling import GateLabel, Ruling, Rulings, RulingStatus
+from gateval.domain.verdicts import GateVerdict
+from gateval.errors import ForgeError, GatevalError
+from gateval.pipeline.labels import (
+    PullFacts,
+    entries_in,
+    labels_of,
+    read_label,
+    read_pull,
+    read_recorded,
+)
+from gateval.ports.record_files import AUDIT_LOG
+from gateval.publish.labels import settle
+from gateval.publish.ledger import Ledger
+
+if TYPE_CHECKING:
+    from gateval.safe.redaction import Redactor
+
+
+@dataclass
+class LabelReview:
+    """The labels of the pull requests that a run is about: one, or those of a merge group."""
+
+    event: ActionEvent
+    policy: Policy
+    pulls: tuple[PullRequest, ...]
+    warnings: list[str] = field(default_factory=list)
+    _found: list[Ruling] = field(default_factory=list)
+    _recorded: tuple[AuditEntry, ...] | None = None
+    _unreadable: str = ""
+    _pulls: dict[int, PullFacts] = field(default_factory=dict)
+
+    @property
+    def rulings(self) -> Rulings:
+        """What was ruled so far."""
+        return Rulings(found=tuple(self._found))
+
+    def on(self, label: GateLabel) -> bool:
+        """Whether any of the pull requests has the label."""
+        return any(label in labels_of(pull) for pull in self.pulls)
+
+    def rule(self, label: GateLabel, about: AuditEvent, *, matters: bool) -> None:
+        """Rule on a label and carry that out. `about` is what the evals say.
+
+        One that does not matter is looked at, too: a push may have ended it, and then it goes.
+        """
+        ruled = [self._rule(pull, label) for pull in self.pulls if label in labels_of(pull)]
+        resolved = self.event.resolved
+        group = bool(resolved.group)
+        if len(ruled) < len(self.pulls) or (group and not resolved.group_known):
+            ruled = [_denied(one) if one.granted else one for one in ruled]
+        for ruling in ruled:
+            if matters or ruling.status is RulingStatus.ENDED:
+                settled = settle(
+                    ruling, self.ledger(about), self.event.context.forge, carried=group
+                )
+                self._found.append(settled.ruling)
+                self.warnings += settled.warnings
+
+    def ledger(self, about: AuditEvent) -> Ledger:
+        """Return the audit log for what happens to this verdict."""
+        context = self.event.context
+        return Ledger(
+            policy=self.policy.audit,
+            about=about,
+            open_records=context.open_records,
+            others=context.sinks,
+            now=context.clock.utc_now,
+            clean=self._redactor().value,
+            recorded=self._recorded or (),
+        )
+
+    def _rule(self, pull: PullRequest, label: GateLabel) -> Ruling:
+        facts = read_label(
+            self.event.context.forge,
+            pull,
+            label,
+            self.event.trigger,
+            self._entries(),
+            self._known(pull),
+            attempt=self.event.context.run.attempt,
+        )
+        if self._unreadable:
+            facts = facts.model_copy(update={"unknown": self._unreadable})
+        return self._redactor().value(rule_on(facts, self.policy.bypass))
+
+    def _known(self, pull: PullRequest) -> PullFacts:
+        """Ask GitHub once for all labels of a pull request."""
+        if pull.number not in self._pulls:
+            self._pulls[pull.number] = read_pull(self.event.context.forge, pull)
+        return self._pulls[pull.number]
+
+    def _redactor(self) -> Redactor:
+        from gateval.safe.redaction import Redactor
+
+        return Redactor(self.event.context.secrets)
+
+    def _entries(self) -> tuple[AuditEntry, ...]:
+        if self._recorded is None:
+            try:
+                self._recorded = (
+                    entries_in(self.event.audit)
+                    if self.event.audit is not None
+                    else read_recorded(self.event.context.open_records, AUDIT_LOG)
+                )
+            except (GatevalError, OSError) as error:
+                self._recorded, self._unreadable = (), _sentence(error)
+        return self._recorded
+
+
+def review_of(event: ActionEvent, policy: Policy, verdict: GateVerdict) -> LabelReview:
+    """Read the pull requests as they are now, where a label can matter.
+
+    GitHub is asked only when the evals do not pass, or one of the gate's labels was there when the
+    run began. Pull requests that have moved on from the measured head have no say; nor has one that
+    the token may not read, which is a warning.
+    """
+    resolved, pulls, warnings = event.resolved, [], []
+    numbers: tuple[int, ...] = ()
+    if event.binds and (event.labels or verdict is not GateVerdict.PASS):
+        seen = resolved.pull_request
+        numbers = resolved.group or ((seen.number,) if seen is not None else ())
+    for number in numbers:
+        try:
+            pulls.append(event.context.forge.pull_request(number))
+        except ForgeError as error:
+            warnings.append(f"Labels do not count in this run. {error.sentence}")
+    moved = not resolved.group and any(pull.head.sha != event.target.head for pull in pulls)
+    return LabelReview(event, policy, () if warnings or moved else tuple(pulls), warnings)
+
+
+def note_verdict(review: LabelReview, about: AuditEvent, kind: AuditKind) -> AuditEntry | None:
+    """Record a verdict that no label changed; return its entry, None if git has none."""
+    ledger = review.ledger(about)
+    receipt = ledger.write(kind)
+    named = set(review.policy.audit.sinks)
+    review.warnings += [
+        f"The audit log is not complete. {one.problem} {one.hint}".strip()
+        for one in receipt.deliveries
+        if one.problem and one.sink in named
+    ]
+    return receipt.entry
+
+
+def _denied(ruling: Ruling) -> Ruling:
+    why = (
+        "The merge group holds other pull requests, or may hold some, that nobody has let through. "
+        "Queue this one by itself, or put the label on each of them."
+    )
+    return ruling.model_copy(update={"status": RulingStatus.DENIED, "why": why})
+
+
+def _sentence(error: GatevalError | OSError) -> str:
+    if isinstance(error, GatevalError):
+        return error.sentence
+    return f"The audit log cannot be read: {error.strerror}."

@@ -1,0 +1,94 @@
+"""Measures the plan of a run of the action, or takes what other jobs measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateval.adapters.ownership import hand_over
+from gateval.adapters.results_folder import ResultsFolder, create_results_folder
+from gateval.app.action.claims import stored_results
+from gateval.app.action.context import ActionContext
+from gateval.app.action.event import ActionEvent
+from gateval.app.action.progress import Progress
+from gateval.app.action.result import ActionResult
+from gateval.app.names import PLAN_FILE, TRIGGER_FILE
+from gateval.app.run.keys import part_with_keys, refuse_missing_keys
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import Results, RunInfo
+from gateval.errors import EXIT_PASS
+from gateval.formats.github.action_inputs import ActionStep
+from gateval.render.files.stage import dump
+
+
+@dataclass(frozen=True)
+class ActionMeasurement:
+    """Results, the folder of their run, and whether a signal ended it early."""
+
+    results: Results
+    folder: ResultsFolder
+    interrupted: bool = False
+
+
+def measure_plan(event: ActionEvent, plan: Plan, progress: Progress) -> ActionMeasurement:
+    """Run what can be run: all of it in a trusted run, in others what needs no key.
+
+    The step `publish` runs nothing and takes the results of other jobs.
+    """
+    context = event.context
+    if context.inputs.step is ActionStep.PUBLISH:
+        folder = _folder(context, "")
+        return ActionMeasurement(stored_results(context, plan, folder.run), folder)
+    folder = _folder(context, context.inputs.results)
+    folder.write(TRIGGER_FILE, dump(event.trigger).encode())
+    part: Plan | None = plan
+    if event.trigger.trust.verified:
+        refuse_missing_keys(plan, context.settings)
+    else:
+        part = part_with_keys(plan, context.settings)
+    from gateval.app.run.measure import measure, store_plan
+    from gateval.safe.redaction import Redactor
+
+    if not plan.evals or part is None:
+        shown = Redactor(context.settings.secrets).value(plan)
+        store_plan(shown, folder)
+        return ActionMeasurement(Results(plan=shown, info=RunInfo(run=folder.run)), folder)
+    if context.inputs.step is ActionStep.ALL:
+        progress.open_check(event.target)
+    evaluation = measure(
+        plan,
+        context.repository,
+        context.settings,
+        folder,
+        part=part,
+        at_once=context.inputs.max_parallel,
+    )
+    return ActionMeasurement(evaluation.results, folder, evaluation.interrupted)
+
+
+def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:
+    """Leave the plan where the next job finds it; nothing is decided and nothing said."""
+    from gateval.render.terminal.plan_table import render_plan
+
+    context = event.context
+    folder = _folder(context, context.inputs.results)
+    folder.write(TRIGGER_FILE, dump(event.trigger).encode())
+    folder.write(PLAN_FILE, dump(plan, indent=None).encode())
+    text = f"{plan.nothing}\n" if plan.nothing else render_plan(plan, width=100, color=False)
+    return ActionResult(EXIT_PASS, {"results": shown_folder(context, folder)}, text=text)
+
+
+def shown_folder(context: ActionContext, folder: ResultsFolder) -> str:
+    """Hand the folder over, and name it as later steps find it.
+
+    The workspace has another path, and belongs to another user, in a container.
+    """
+    root = context.repository.root
+    hand_over(folder.path, root)
+    inside = folder.path.is_relative_to(root)
+    return str(folder.path.relative_to(root) if inside else folder.path)
+
+
+def _folder(context: ActionContext, chosen: str) -> ResultsFolder:
+    root = context.repository.root
+    path = root / chosen if chosen else None
+    return create_results_folder(root, context.clock, chosen=path)

@@ -1,0 +1,78 @@
+"""How far a run of the action got, so that no check run stays in progress when it breaks off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gateval.app.action.context import ActionContext
+from gateval.app.action.result import ActionResult, publication_outputs
+from gateval.domain.forge.trigger import PullRequestSubject
+from gateval.errors import GatevalError
+from gateval.formats.github.action_inputs import ActionStep
+from gateval.publish.github import abandon, open_check, publish
+from gateval.publish.outcome import Publication
+from gateval.publish.target import Target
+
+
+class Progress:
+    """What is reported on, as far as is known, and whether a check run is in progress there.
+
+    `remember` is told of the target before the check run is left in progress on it.
+    """
+
+    def __init__(self, context: ActionContext, remember: Callable[[Target], None]) -> None:
+        self._context = context
+        self._remember = remember
+        self._target = _first_target(context)
+        self._opened = False
+
+    def about(self, target: Target) -> Target:
+        """Take note of what is reported on; return it."""
+        self._target = target
+        return target
+
+    def open_check(self, target: Target) -> None:
+        """Show a check run in progress."""
+        self._opened = True
+        self._remember(target)
+        open_check(self._context.forge, target)
+
+    def report_error(self, error: GatevalError) -> ActionResult:
+        """End with an error, and say so on GitHub if it is known what it is about."""
+        from gateval.render.github.trouble import announce_trouble
+
+        context = self._context
+        announcement = announce_trouble(error, context.run_url)
+        publication = Publication()
+        publishes = context.inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
+        if self._target is not None and publishes:
+            publication = publish(context.forge, self._target, announcement)
+        return ActionResult(
+            exit_code=error.exit_code,
+            outputs=publication_outputs(publication),
+            summary=announcement.job_summary,
+            warnings=publication.warnings,
+            error=error,
+        )
+
+    def cancel(self) -> None:
+        """Complete what is in progress, because somebody ends the run."""
+        self._abandon(cancelled=True, why="The run was cancelled, or its machine was stopped.")
+
+    def break_off(self) -> None:
+        """Complete what is in progress, because of a fault of our own."""
+        self._abandon(cancelled=False, why="This is a fault in Gateval itself; the log says more.")
+
+    def _abandon(self, *, cancelled: bool, why: str) -> None:
+        if self._opened and self._target is not None:
+            abandon(self._context.forge, self._target, cancelled=cancelled, why=why)
+
+
+def _first_target(context: ActionContext) -> Target | None:
+    """What the run is about by the event alone, for errors that come before anything was asked."""
+    subject, trust = context.trigger.subject, context.trigger.trust
+    if subject.head_sha is None:
+        return None
+    number = subject.number if isinstance(subject, PullRequestSubject) else None
+    branch = getattr(subject, "base_ref", None) or ""
+    return context.target(subject.head_sha, number, claimed=not trust.verified, branch=branch)

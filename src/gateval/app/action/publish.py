@@ -1,0 +1,118 @@
+"""Says on GitHub what was decided: one way for fresh results, stored verdicts and troubles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from gateval.app.action.decide import Decided
+from gateval.app.action.event import ActionEvent
+from gateval.app.action.result import ActionResult, publication_outputs
+from gateval.app.action.stored_verdicts import keep_verdict
+from gateval.domain.audit.entry import AuditEntry
+from gateval.domain.decision.report import Report
+from gateval.domain.decision.trust import exit_code, unverified
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.ruling import GateLabel
+from gateval.publish.github import publish
+from gateval.publish.outcome import Publication
+from gateval.render.report.frame import Frame
+
+
+class Statement(NamedTuple):
+    """What the gate says in one case: to GitHub, to the runner, and as exit status."""
+
+    announcement: Announcement
+    exit_code: int
+    outputs: Mapping[str, str]
+
+
+def publish_statement(
+    event: ActionEvent,
+    said: Statement,
+    without_labels: Statement | None = None,
+    labels: Collection[GateLabel] = (),
+    *,
+    text: str = "",
+    warnings: tuple[str, ...] = (),
+) -> tuple[ActionResult, bool]:
+    """Say it on GitHub, unless this is only the step that runs.
+
+    `without_labels` is said instead if head has moved, or one of `labels` was taken off meanwhile.
+    Return the result, and whether that was so. `text` is for the log.
+    """
+    publication = Publication()
+    if event.publishes:
+        instead = without_labels.announcement if without_labels else None
+        publication = publish(
+            event.context.forge, event.target, said.announcement, instead, list(labels)
+        )
+    dropped = publication.without_labels and without_labels is not None
+    final = without_labels if dropped and without_labels is not None else said
+    result = ActionResult(
+        exit_code=final.exit_code,
+        outputs={**final.outputs, **publication_outputs(publication)},
+        summary=final.announcement.job_summary,
+        text=text,
+        warnings=(*warnings, *publication.warnings),
+    )
+    return result, dropped
+
+
+def publish_report(event: ActionEvent, decided: Decided, summary: str) -> ActionResult:
+    """Say what was found, and keep it for the next label event. `summary` is for the log."""
+    report = decided.report
+    plan = report.results.plan
+    claim = unverified(event.trigger.trust, plan, event.resolved.number)
+    frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
+    labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
+    plain = decided.without_labels
+    result, dropped = publish_statement(
+        event,
+        _statement(event, report, frame),
+        _statement(event, plain, frame) if labels else None,
+        labels,
+        warnings=(*filter(None, (event.resolved.warning,)), *decided.warnings),
+    )
+    note = keep_verdict(event, plain if dropped else report)
+    text = summary + (f"\nUnverified. {claim}\n" if claim else "") + note
+    return result.with_text(text)
+
+
+def frame_of(
+    event: ActionEvent, policy: Policy, *, entry: AuditEntry | None = None, unverified: str = ""
+) -> Frame:
+    """Return what is said around a report on this event."""
+    pull = event.resolved.number is not None and event.binds
+    return Frame(
+        unverified=unverified,
+        run_url=event.context.run_url,
+        may_bypass=policy.bypass.roles if pull else (),
+        anchor=(entry.number, entry.hash) if entry else None,
+    )
+
+
+def _statement(event: ActionEvent, report: Report, frame: Frame) -> Statement:
+    from gateval.render.github.announcement import announce
+    from gateval.render.github.outputs import report_outputs
+
+    claimed = bool(frame.unverified)
+    return Statement(
+        _in_group(announce(report, frame), event.resolved.group),
+        exit_code(report.decision, claimed=claimed),
+        report_outputs(report, claimed=claimed),
+    )
+
+
+def _in_group(announcement: Announcement, group: tuple[int, ...]) -> Announcement:
+    """Return the announcement with the pull requests of a merge group named in it."""
+    if not group:
+        return announcement
+    named = f"Merge group of {', '.join(f'#{number}' for number in group)}.\n\n"
+    return announcement.model_copy(
+        update={
+            "check_summary": named + announcement.check_summary,
+            "job_summary": named + announcement.job_summary,
+        }
+    )

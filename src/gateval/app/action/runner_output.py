@@ -1,0 +1,77 @@
+"""What the runner gets from a run of the action: commands, outputs, state and summary.
+
+Between `stop-commands` and its token nothing that is printed is a command, whatever else failed to
+keep a candidate's words out of the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import sys
+from collections.abc import Iterator, Mapping
+
+from gateval.adapters.runner_files import RunnerFiles
+from gateval.app.action.result import ActionResult
+from gateval.safe.workflow_commands import (
+    error_command,
+    mask_commands,
+    resume_commands,
+    stop_commands,
+    warning_command,
+)
+
+ON_RUNNER = "GITHUB_ACTIONS"
+
+
+class RunnerOutput:
+    """Writes commands and files for the runner; elsewhere, there is only the log."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._files = RunnerFiles(environ)
+        self._on_runner = environ.get(ON_RUNNER) == "true"
+
+    @contextlib.contextmanager
+    def guarded(self, secret: tuple[str, ...]) -> Iterator[None]:
+        """Have these secrets hidden, and no commands obeyed, until the block ends."""
+        token = secrets.token_hex(16)
+        self._command(*mask_commands(secret), stop_commands(token))
+        try:
+            yield
+        finally:
+            self._command(resume_commands(token))
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a value for the entry that runs after the job, if the runner can."""
+        with contextlib.suppress(OSError):
+            self._files.state(name, value)
+
+    def finish(self, result: ActionResult) -> None:
+        """Say how the run ended. A summary that is too large or cannot be written is a warning."""
+        warnings = list(result.warnings)
+        try:
+            for name, value in result.outputs.items():
+                self._files.output(name, value)
+            if result.summary and not self._files.summary(result.summary):
+                warnings.append("The job summary was too large to be written.")
+        except OSError as error:
+            warnings.append(f"A file of the runner could not be written: {error.strerror}.")
+        for warning in warnings:
+            self._say(warning_command(warning), f"Warning: {warning}")
+        if result.error is not None:
+            self._command(error_command(result.error.sentence))
+
+    def _say(self, command: str, otherwise: str) -> None:
+        if self._on_runner:
+            self._command(command)
+        else:
+            from gateval.safe.sanitize import plain_line
+
+            print(plain_line(otherwise, 1_000), file=sys.stderr)
+
+    def _command(self, *commands: str) -> None:
+        if self._on_runner:
+            sys.stdout.flush()
+            for command in commands:
+                print(command)
+            sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""What `doctor` does: it looks at the repository, the machine and GitHub."""

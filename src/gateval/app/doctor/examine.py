@@ -1,0 +1,166 @@
+"""What `doctor` does: look at all that can be seen from here, and print one line for each."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from textwrap import wrap
+
+from gateval import __version__
+from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.screen import screen_of
+from gateval.app.registries import registries
+from gateval.candidates.isolation.walls import build_walls, look_around
+from gateval.candidates.isolation.wishes import read_wishes
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Problem
+from gateval.domain.setup.diagnosis import (
+    Finding,
+    Health,
+    about_history,
+    about_inputs,
+    about_isolation,
+    about_keys,
+    about_unreadable,
+    about_workflows,
+    counted,
+    worst,
+)
+from gateval.domain.setup.gate_job import GateJob
+from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
+from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
+from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
+from gateval.gateway.upstream.endpoints import missing_keys, read_upstreams
+from gateval.gateway.upstream.providers import PROVIDERS
+from gateval.pipeline.read import survey
+from gateval.render.report.counts import count
+from gateval.safe.sanitize import plain_line
+
+WORKFLOW_LIMIT = 1_000_000
+"""Bytes of a workflow that is looked at."""
+
+
+def examine(environ: Mapping[str, str], *, repository: str | None) -> int:
+    """Print all findings; return 1 if one is a problem, else 0."""
+    findings = list(_findings(environ, repository))
+    width = max(len(finding.topic) for finding in findings)
+    columns = screen_of(sys.stdout, environ).width if sys.stdout.isatty() else None
+    for finding in findings:
+        print(_line(finding, width, columns))
+    counts = counted(findings)
+    print(", ".join(f"{number} {health}" for health, number in counts.items() if number) + ".")
+    return EXIT_FAILED if worst(findings) is Health.PROBLEM else EXIT_PASS
+
+
+def _line(finding: Finding, width: int, columns: int | None) -> str:
+    """Return a finding on one or two lines, or for a terminal in paragraphs of `columns`."""
+    head = f"{finding.health:<8} {finding.topic:<{width}}  "
+    said = [plain_line(finding.seen, 1_000)]
+    said += [plain_line(finding.todo, 500)] if finding.todo else []
+    if columns:
+        said = [line for text in said for line in wrap(text, columns - len(head))]
+    return head + f"\n{' ' * len(head)}".join(said)
+
+
+def _findings(environ: Mapping[str, str], name: str | None) -> Iterator[Finding]:
+    python = platform.python_version()
+    yield Finding(Health.OK, "gateval", f"{__version__}, on Python {python}.")
+    opened, problem = _tried("repository", lambda: open_repository(Path.cwd(), environ))
+    if opened is None:
+        yield from problem
+        return
+    facts = opened.facts()
+    yield Finding(Health.OK, "git", f"{facts.version}, in {show_path(str(opened.root))}.")
+    yield _isolation(environ)
+    runner = environ.get("GITHUB_ACTIONS") == "true"
+    yield from _history(opened, shallow=facts.shallow, runner=runner)
+    snapshot = survey(opened, registries(), opened.worktree())
+    yield _manifests(snapshot)
+    jobs, unread = read_workflows(opened, snapshot)
+    yield from map(about_unreadable, unread)
+    yield from about_workflows(jobs)
+    yield from about_inputs(jobs, (*NAMES, *map(str.lower, OF_THE_RUNNER)))
+    yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
+    from gateval.app.doctor.github import github_findings
+
+    yield from github_findings(environ, name, facts.origin, jobs)
+
+
+def _tried(
+    topic: str, action: Callable[[], GitRepository]
+) -> tuple[GitRepository | None, list[Finding]]:
+    try:
+        return action(), []
+    except GatevalError as error:
+        return None, [Finding(Health.PROBLEM, topic, error.message, error.hint)]
+
+
+def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Iterator[Finding]:
+    try:
+        repository.resolve("HEAD")
+        branch = repository.default_branch()
+        joined = branch is not None and bool(repository.merge_bases("HEAD", branch))
+    except GatevalError as error:
+        yield Finding(Health.PROBLEM, "history", error.message, error.hint)
+        return
+    shown = branch.removeprefix("refs/remotes/").removeprefix("refs/heads/") if branch else None
+    yield about_history(shown, shallow=shallow, joined=joined, runner=runner)
+
+
+def _manifests(snapshot: Snapshot) -> Finding:
+    catalogue = snapshot.catalogue
+    parts = (
+        ("Agent", catalogue.agents),
+        ("Eval", catalogue.evals),
+        ("fixture", catalogue.fixtures),
+    )
+    seen = ", ".join(count(len(found), noun) for noun, found in parts)
+    if snapshot.problems:
+        seen += f", {count(len(snapshot.problems), 'problem')}."
+        return Finding(Health.PROBLEM, "manifests", seen, "See them all: gateval validate")
+    if not catalogue.evals:
+        todo = "Write the first with `gateval init`."
+        return Finding(Health.PROBLEM, "manifests", f"{seen}: nothing to evaluate.", todo)
+    return Finding(Health.OK, "manifests", f"{seen}, all valid.")
+
+
+def read_workflows(
+    repository: GitRepository, snapshot: Snapshot
+) -> tuple[tuple[GateJob, ...], tuple[Problem, ...]]:
+    """Return the jobs of this revision's workflows that use the gate, and why others are unread."""
+    flows = {path: entry.oid for path, entry in snapshot.tree.items() if is_workflow(path)}
+    blobs = repository.blobs(flows.values(), limit=WORKFLOW_LIMIT)
+    contents = {path: blobs[oid] or b"" for path, oid in flows.items()}
+    jobs = (job for path, data in contents.items() for job in gate_jobs(path, data))
+    unread = (unreadable(path, data) for path, data in contents.items())
+    return tuple(jobs), tuple(problem for problem in unread if problem)
+
+
+def _isolation(environ: Mapping[str, str]) -> Finding:
+    try:
+        walls = build_walls(look_around(), read_wishes(environ))
+    except GatevalError as error:
+        return Finding(Health.PROBLEM, "isolation", error.message, error.hint)
+    return about_isolation(walls.text, walls.not_promised)
+
+
+def _keys(
+    environ: Mapping[str, str],
+    catalogue: Catalogue,
+    jobs: tuple[GateJob, ...],
+    *,
+    runner: bool,
+) -> list[Finding]:
+    models = {model for agent in catalogue.agents for model in agent.spec.models}
+    models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
+    needed = sorted({one.key_variable for one in providers if one and not one.key_optional})
+    try:
+        complaints = missing_keys(sorted(models), read_upstreams(environ))
+    except GatevalError as error:
+        return [Finding(Health.PROBLEM, "keys here", error.message, error.hint)]
+    return about_keys(complaints, needed, jobs, runner=runner)

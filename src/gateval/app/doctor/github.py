@@ -1,0 +1,113 @@
+"""The part of `doctor` that asks GitHub: what the token may read, and which checks are required."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gateval.domain.audit.entry import AUDIT_BRANCH
+from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
+from gateval.domain.setup.diagnosis import Finding, Health, about_audit_branch, about_required_check
+from gateval.domain.setup.gate_job import GateJob
+from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnForge
+
+if TYPE_CHECKING:
+    from gateval.ports.branch_guards import BranchGuards
+
+TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
+_NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"
+_NAME_IT = "Write it as OWNER/NAME: gateval doctor --repository OWNER/NAME."
+
+
+def github_findings(
+    environ: Mapping[str, str],
+    name: str | None,
+    origin: tuple[str, str] | None,
+    jobs: Sequence[GateJob],
+) -> Iterator[Finding]:
+    """Ask GitHub about one repository; without its name or a token, say what cannot be seen."""
+    chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
+    if not chosen:
+        yield Finding(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
+        return
+    if not re.fullmatch(REPOSITORY_PATTERN, chosen):
+        seen = f'"{chosen}" is no repository on GitHub.'
+        yield Finding(Health.PROBLEM, "GitHub", seen, _NAME_IT)
+        return
+    token = next((environ[one] for one in TOKENS if environ.get(one)), "")
+    if not token:
+        todo = "Set GITHUB_TOKEN or GH_TOKEN, e.g. GH_TOKEN=$(gh auth token) gateval doctor."
+        yield Finding(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
+        return
+    guards = _guards(chosen, token, environ)
+    if isinstance(guards, Finding):
+        yield guards
+        return
+    yield from _token(guards, chosen)
+    yield from _required(guards, jobs)
+    yield from _audit_branch(guards)
+
+
+def _guards(name: str, token: str, environ: Mapping[str, str]) -> BranchGuards | Finding:
+    from pydantic import SecretStr, ValidationError
+
+    from gateval.adapters.github import GitHubAccess
+    from gateval.adapters.github.access import PUBLIC_API
+    from gateval.adapters.github.guards import GitHubGuards
+    from gateval.adapters.github.waiting import RetryLimits
+
+    url = environ.get("GITHUB_API_URL") or PUBLIC_API
+    try:
+        access = GitHubAccess(repository=name, token=SecretStr(token), api_url=url)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)[0]["msg"]
+        return Finding(Health.PROBLEM, "GitHub", f"{name} cannot be asked about: {wrong}.")
+    return GitHubGuards(access, RetryLimits(total_seconds=20, attempts=2, limit_wait=10))
+
+
+def _token(guards: BranchGuards, name: str) -> Iterator[Finding]:
+    asked: dict[str, Callable[[], object]] = {
+        "contents": guards.default_branch,
+        "pull-requests": guards.read_pull_requests,
+        "checks": lambda: guards.read_check_runs(guards.default_branch()),
+    }
+    denied = [finding for topic, ask in asked.items() if (finding := _denied(topic, ask))]
+    yield from denied
+    if not denied:
+        seen = f"The token reads {name}, its pull requests and its check runs."
+        yield Finding(Health.OK, "token", seen)
+    seen = "Whether the token may write comments and check runs shows only when it does."
+    yield Finding(
+        Health.UNKNOWN, "token", seen, "The line on permissions says what the job asks for."
+    )
+
+
+def _denied(topic: str, ask: Callable[[], object]) -> Finding | None:
+    try:
+        ask()
+    except MissingPermission as error:
+        return Finding(Health.PROBLEM, "token", error.message, error.hint)
+    except NotOnForge as error:
+        return Finding(Health.PROBLEM, "token", error.message, error.hint or _NAME_IT)
+    except GatevalError as error:
+        seen = f"{topic}: {error.message}"
+        return Finding(Health.UNKNOWN, "token", seen, error.hint)
+    return None
+
+
+def _required(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[Finding]:
+    try:
+        branch = guards.default_branch()
+        yield about_required_check(branch, guards.required_checks(branch), jobs)
+    except ForgeError as error:
+        seen = f"Not seen which checks are required. {error.message}"
+        yield Finding(Health.UNKNOWN, "required", seen, error.hint)
+
+
+def _audit_branch(guards: BranchGuards) -> Iterator[Finding]:
+    try:
+        yield about_audit_branch(AUDIT_BRANCH, guards.rules(AUDIT_BRANCH))
+    except ForgeError as error:
+        seen = f"Not seen what protects {AUDIT_BRANCH}. {error.message}"
+        yield Finding(Health.UNKNOWN, "audit log", seen, error.hint)

@@ -1,0 +1,1 @@
+"""Runs a plan in the real world: isolation, candidates, gateway, signals, files."""

@@ -1,0 +1,180 @@
+"""Runs a plan in the real world: candidates, gateway, judge, files, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateval import __version__
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.git import GitRepository
+from gateval.adapters.results_folder import ResultsFolder
+from gateval.adapters.trial_log import TrialLogFile, read_trials
+from gateval.app.names import TRIALS_FILE
+from gateval.app.run.interrupts import interrupted
+from gateval.app.run.isolate import isolation, scratch_folder, walls_of
+from gateval.app.run.keys import refuse_missing_keys
+from gateval.candidates.allowlist import candidate_environment
+from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.process.group import Groups
+from gateval.candidates.process.started import Starter
+from gateval.candidates.team import Candidates
+from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import Results, RunInfo, results_of
+from gateval.domain.trials.trial import Trial
+from gateval.engine.run import RunContext, run_trials
+from gateval.events import Listener, RunWarned
+from gateval.gateway.door import Gateway
+from gateval.gateway.loopback_client import LoopbackClient
+from gateval.gateway.upstream.retry import RetryPolicy
+from gateval.judging.judge import Judge
+from gateval.pipeline.exports import RevisionExports
+from gateval.safe.redaction import Redactor
+from gateval.settings import Settings
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of a run. `interrupted` says that a signal ended it early.
+
+    Secrets are out of what the trials hold, but not yet out of the plan and the names in it.
+    """
+
+    results: Results
+    interrupted: bool
+
+
+def evaluate(
+    plan: Plan,
+    repository: GitRepository,
+    settings: Settings,
+    folder: ResultsFolder,
+    listen: Listener,
+    *,
+    at_once: int | None = None,
+) -> Evaluation:
+    """Run a plan to its end or to the first SIGINT, SIGTERM or SIGHUP.
+
+    At most `at_once` trials run side by side; without it, as many as the Evals say.
+    Raises `MissingKey` before anything runs when a model of the plan has no key.
+    """
+    refuse_missing_keys(plan, settings)
+    clock = SystemClock()
+    started, begin = clock.utc_now(), clock.monotonic()
+    trials_file = folder.path / TRIALS_FILE
+    trials: tuple[Trial, ...] = ()
+    interrupted = False
+    walls = _walls(plan, settings, listen)
+    with TrialLogFile(trials_file) as log:
+        run = _Run(folder.run, plan, repository, settings, log, listen, walls, folder.path, at_once)
+        try:
+            trials = asyncio.run(_until_signalled(run))
+        except asyncio.CancelledError:
+            interrupted = True
+    if interrupted:
+        trials = read_trials(trials_file)
+    info = RunInfo(
+        run=folder.run,
+        started_at=started,
+        seconds=round(clock.monotonic() - begin, 3),
+        gateval=__version__,
+        isolation=walls.text if walls else "",
+    )
+    return Evaluation(results_of(plan, trials, info), interrupted)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What the parts of one run share. `walls` is None when no process is started."""
+
+    name: str
+    plan: Plan
+    repository: GitRepository
+    settings: Settings
+    log: TrialLogFile
+    listen: Listener
+    walls: Walls | None
+    results: Path
+    at_once: int | None
+
+
+def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
+    """Return what will hold the candidates, and tell where that is less than it could be."""
+    if all(agent.runtime.type == MODEL_RUNTIME for agent in plan.agents):
+        return None
+    walls = walls_of(settings)
+    if walls.not_promised:
+        listen(RunWarned(message=walls.not_promised))
+    return walls
+
+
+async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
+    """Run the plan; the first signal that asks to end cancels it, so everything is torn down.
+
+    A signal that whoever started us has us ignore (`nohup`, a job in the background) stays so.
+    """
+    task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    if task is not None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            loop.add_signal_handler(number, task.cancel)
+        if interrupted():
+            task.cancel()
+    async with _run_context(run) as context:
+        return await run_trials(run.plan, context) if run.plan.evals else ()
+
+
+def _redacting(run: _Run) -> Callable[[Trial], Trial]:
+    """Return what takes secrets out of a trial; its key, by which it is found, stays."""
+    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
+    return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
+
+
+@contextlib.asynccontextmanager
+async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
+    plan, settings = run.plan, run.settings
+    scripts = {one.side: {script.name: script for script in one.models} for one in plan.scripts}
+    async with contextlib.AsyncExitStack() as stack:
+        scratch = stack.enter_context(scratch_folder(run.walls))
+        starter: Starter = Groups()
+        if run.walls:
+            own = (run.repository.root, run.repository.git_folder, run.results)
+            starter = stack.enter_context(isolation(run.walls, settings, scratch, own))
+        local_http = await stack.enter_async_context(LoopbackClient())
+        policy = RetryPolicy(outage_seconds=settings.outage_seconds)
+        opened = Gateway(settings.upstreams, scripts, policy=policy)
+        gateway = await stack.enter_async_context(opened)
+        door: ModelDoor | None = None
+        if run.walls:
+            from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
+
+            door = await stack.enter_async_context(GatewayServer(gateway))
+        context = RuntimeContext(
+            run=run.name,
+            calls=gateway,
+            door=door,
+            exports=RevisionExports(run.repository, plan, scratch),
+            environ=candidate_environment(settings.environ, plan.policy.candidate_env),
+            clock=SystemClock(),
+            local_http=local_http,
+            scratch=scratch,
+            starter=starter,
+            on_event=run.listen,
+        )
+        candidates = await stack.enter_async_context(Candidates(context))
+        yield RunContext(
+            candidates=candidates,
+            judge=Judge(gateway),
+            log=run.log,
+            tell=run.listen,
+            redact=_redacting(run),
+            at_once=run.at_once,
+        )

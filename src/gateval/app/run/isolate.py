@@ -1,0 +1,93 @@
+"""Sets isolation up for one run: the walls of this system, and the process that keeps them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from gateval.candidates.isolation.keeper import Keeper
+from gateval.candidates.isolation.places import (
+    SHARED,
+    USABLE,
+    hidden_places,
+    passable,
+    shared_places,
+    tool_folders,
+    visible_places,
+)
+from gateval.candidates.isolation.supervisor.orders import Caps, House
+from gateval.candidates.isolation.walls import Walls, build_walls, look_around
+from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.process.group import Groups
+from gateval.candidates.process.program import MIB
+from gateval.candidates.process.started import Starter
+from gateval.settings import Settings
+
+
+def walls_of(settings: Settings) -> Walls:
+    """Return what will hold candidates here.
+
+    This process can be looked into no more, and becomes the parent of what a killed supervisor
+    leaves behind.
+    """
+    walls = build_walls(look_around(), settings.wishes)
+    if walls.supervised:
+        from gateval.candidates.isolation.supervisor import kernel
+
+        kernel.become_undumpable()
+        kernel.become_subreaper()
+    return walls
+
+
+@contextlib.contextmanager
+def scratch_folder(walls: Walls | None) -> Iterator[Path]:
+    """Give a fresh private folder for one run, where the users of its candidates can go."""
+    parent = tempfile.gettempdir()
+    if walls and walls.users:
+        parent = next((path for path in (parent, *SHARED) if passable(path)), parent)
+    with tempfile.TemporaryDirectory(
+        prefix="gateval-", dir=parent, ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def isolation(
+    walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path]
+) -> Iterator[Starter]:
+    """Give what starts candidates behind these walls.
+
+    `scratch` is the run's folder, gone at the end; `own` are folders that candidates must not see.
+    """
+    if not walls.supervised:
+        yield Groups()
+        return
+    scratch.chmod(0o711)  # their users have to pass through it to what is theirs
+    with Keeper(_house(walls, settings, scratch, own)) as keeper:
+        yield keeper
+
+
+def _house(walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path]) -> House:
+    hidden = hidden_places(settings.environ, [*own, scratch])
+    tools = tool_folders(settings.environ, (sys.prefix, sys.base_prefix))
+    return House(
+        folder=str(scratch),
+        users=walls.users,
+        landlock=walls.landlock,
+        caps=_caps(settings.wishes),
+        visible=visible_places(hidden, tools) if walls.landlock else [],
+        usable=list(USABLE),
+        shared=shared_places(hidden, scratch, own_users=walls.users is not None),
+    )
+
+
+def _caps(wishes: Wishes) -> Caps:
+    return Caps(
+        memory=wishes.memory_mib * MIB,
+        disk=wishes.disk_mib * MIB,
+        files=wishes.files,
+        processes=wishes.processes,
+    )

@@ -1,0 +1,45 @@
+"""Which models of a plan can be asked with the keys that are here."""
+
+from __future__ import annotations
+
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.errors import MissingKey
+from gateval.gateway.upstream.endpoints import missing_keys
+from gateval.settings import Settings
+
+
+def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
+    """Raise `MissingKey`, naming every model of the plan that cannot be asked."""
+    models = {model for planned in plan.evals for model in _models(plan, planned)}
+    missing = missing_keys(sorted(models), settings.upstreams)
+    if missing:
+        raise MissingKey(
+            " ".join(missing),
+            hint="Keys belong in the environment of gateval; candidates never see them.",
+        )
+
+
+def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:
+    """Return the plan without the Evals that need a key which is not here; None if none is left."""
+    kept = tuple(
+        planned
+        for planned in plan.evals
+        if not missing_keys(_models(plan, planned), settings.upstreams)
+    )
+    if not kept:
+        return None
+    names = {planned.agent for planned in kept}
+    agents = tuple(agent for agent in plan.agents if agent.name in names)
+    return plan.model_copy(update={"evals": kept, "agents": agents})
+
+
+def _models(plan: Plan, planned: PlannedEval) -> set[str]:
+    """The models of an Eval: its Agent's on both sides, and its judge's if one is needed."""
+    models = {
+        model for agent in plan.agents if agent.name == planned.agent for model in agent.models
+    }
+    judged = any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
+    if judged and planned.judge.model:
+        models.add(planned.judge.model)
+    return models

@@ -1,0 +1,84 @@
+"""Runs a plan and leaves all about it in a results folder; `check` and the action share it."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from threading import Event
+from typing import TYPE_CHECKING
+
+from gateval.adapters.git import GitRepository
+from gateval.adapters.progress import show_progress
+from gateval.adapters.results_folder import ResultsFolder
+from gateval.app.names import PLAN_FILE
+from gateval.app.run.gc_tuning import calm
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import Results
+from gateval.render.files.stage import dump
+from gateval.settings import Settings
+
+if TYPE_CHECKING:
+    from gateval.app.run.evaluate import Evaluation
+    from gateval.safe.redaction import Redactor
+
+FIRST_WAVE_SECONDS = 0.15
+"""So long after its plan is stored, a run's first trials have the machine to themselves."""
+
+
+def measure(
+    plan: Plan,
+    repository: GitRepository,
+    settings: Settings,
+    folder: ResultsFolder,
+    *,
+    part: Plan | None = None,
+    at_once: int | None = None,
+) -> Evaluation:
+    """Run a plan, or the part of it that can be run, and write plan and trials.
+
+    The results are those of the whole plan: what is not in `part` did not run. Secrets are out of
+    all they hold. At most `at_once` trials run side by side, over all Evals. Raises `MissingKey`
+    when a model of the part has no key.
+    """
+    from gateval.app.run.evaluate import Evaluation, evaluate
+    from gateval.safe.redaction import Redactor
+
+    redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
+    with calm(), ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
+        over = Event()
+        safe = aside.submit(redactor.value, plan)
+        storing = aside.submit(lambda: store_plan(safe.result(), folder))
+        aside.submit(over.wait, FIRST_WAVE_SECONDS)
+        loading = aside.submit(lambda: import_module("gateval.app.run.views").warm_up())
+        try:
+            with show_progress(sys.stderr, plain=settings.plain) as listen:
+                evaluation = evaluate(
+                    part or plan, repository, settings, folder, listen, at_once=at_once
+                )
+        finally:
+            over.set()
+        storing.result()
+        loading.result()
+    results = _whole(evaluation.results, safe.result(), redactor)
+    return Evaluation(results, evaluation.interrupted)
+
+
+def _whole(results: Results, plan: Plan, redactor: Redactor) -> Results:
+    """Return the results of the whole plan, out of which secrets were taken.
+
+    Trials are redacted as they finish, all but the names by which they are found in the plan.
+    """
+    trials = tuple(
+        trial.model_copy(update={"key": redactor.value(trial.key)}) for trial in results.trials
+    )
+    info = redactor.value(results.info)
+    return results.model_copy(update={"plan": plan, "trials": trials, "info": info})
+
+
+def store_plan(plan: Plan, folder: ResultsFolder) -> None:
+    """Write the plan for a report on a run that crashes.
+
+    Secrets have to be out of it before, as they are of results.
+    """
+    folder.write(PLAN_FILE, dump(plan, indent=None).encode())

@@ -1,0 +1,70 @@
+"""Every view of a report, by the name that `gateval report --format` gives it. One registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from gateval.app.names import RESULTS_FILE
+
+if TYPE_CHECKING:
+    from gateval.adapters.results_folder import ResultsFolder
+    from gateval.adapters.screen import Screen
+    from gateval.domain.decision.report import Report
+
+
+class View(NamedTuple):
+    """The file of a view, and the function that renders it, as `module:name`."""
+
+    file: str
+    renderer: str
+
+    def render(self, report: Report) -> str:
+        """Return the text of the view."""
+        module, name = self.renderer.split(":")
+        renderer = getattr(import_module(f"gateval.render.{module}"), name)
+        return cast("Callable[[Report], str]", renderer)(report)
+
+
+VIEWS: Mapping[str, View] = {
+    "summary": View("summary.txt", "terminal.summary:render_summary"),
+    "comment": View("comment.md", "comment.comment:render_comment"),
+    "junit": View("junit.xml", "files.junit:render_junit"),
+    "decision": View("decision.v1.json", "files.stage:dump_decision"),
+    "results": View(RESULTS_FILE, "files.stage:dump_results"),
+}
+
+SEAL = "decision"
+"""The view that is written last: where it stands, all others do."""
+
+
+def all_views(report: Report) -> dict[str, str]:
+    """Return the text of every view, in the order of writing."""
+    texts = {name: view.render(report) for name, view in VIEWS.items()}
+    return {**{name: text for name, text in texts.items() if name != SEAL}, SEAL: texts[SEAL]}
+
+
+def write_views(report: Report, folder: ResultsFolder) -> dict[str, str]:
+    """Write every view into the folder of a run; return their texts by name."""
+    views = all_views(report)
+    for name, text in views.items():
+        folder.write(VIEWS[name].file, text.encode())
+    return views
+
+
+def summary_for(report: Report, screen: Screen) -> str:
+    """Return the summary laid out for a screen."""
+    from gateval.render.terminal.summary import render_summary
+
+    return render_summary(report, width=screen.width, color=screen.color)
+
+
+def warm_up() -> None:
+    """Do the slow part of a first view beforehand: import libraries, compile templates."""
+    from gateval.domain.decision.report import make_report
+    from gateval.domain.plan.plan import Plan, Revision
+    from gateval.domain.results.results import Results
+
+    head = Revision(name="", commit=None, tree="0" * 40)
+    all_views(make_report(Results(plan=Plan(head=head, nothing="Nothing to evaluate."))))

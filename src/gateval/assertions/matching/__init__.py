@@ -1,0 +1,1 @@
+"""How outputs, arguments and tool calls are compared, shared by assertions."""

@@ -1,0 +1,1 @@
+"""The built-in agent loop: model, system prompt and tools, run by the gate itself."""

@@ -1,0 +1,141 @@
+"""One conversation of the built-in agent: its messages, its tools, and the trace of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from gateval.candidates.agent_loop.replay import Replay, ToolAnswer
+from gateval.candidates.base import TrialRequest
+from gateval.domain.base import JsonObject
+from gateval.domain.manifests.agent import AgentTool
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.text.strict_json import DEPTH_LIMIT
+from gateval.domain.trials.model_call import (
+    Message,
+    ModelReply,
+    ModelRequest,
+    StopReason,
+    ToolCall,
+    ToolDefinition,
+    Usage,
+)
+from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
+
+
+class Conversation:
+    """Grows turn by turn. Does no I/O.
+
+    `asked_at` is when the call under way began (seconds of the clock), None between calls.
+    """
+
+    def __init__(self, agent: AgentDefinition, request: TrialRequest) -> None:
+        self.asked_at: float | None = None
+        self._tools = offered_tools(agent.tools)
+        self._replay = Replay(request.tool_replay, request.shadow_tools)
+        self._builder = TraceBuilder()
+        self._usages: list[Usage] = []
+        self._models: dict[str, None] = {}
+        prompt = request.input.prompt
+        self._messages = [Message(role="user", text=prompt)]
+        if agent.system:
+            self._messages.insert(0, Message(role="system", text=agent.system))
+        self._builder.add(StepKind.USER, prompt)
+
+    def request(self, model: str) -> ModelRequest:
+        """The next request, to `model` (`provider/model-id`)."""
+        return ModelRequest(
+            model=model.partition("/")[2],
+            messages=tuple(self._messages),
+            tools=self._tools,
+        )
+
+    def hear(self, model: str, reply: ModelReply) -> bool:
+        """Take a reply of `model`, answer its tool calls, and say whether it made any."""
+        self._usages.append(reply.usage)
+        self._models[model] = None
+        cost = CallCost(reply.seconds, reply.retries)
+        if reply.text:
+            self._builder.add(StepKind.ASSISTANT, reply.text, cost=cost)
+        if reply.stop is StopReason.LENGTH:
+            self.note(f"{model} stopped at its token limit.")
+        self._messages.append(
+            Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
+        )
+        calls = [(call, *_usable(call)) for call in reply.tool_calls]
+        for call, arguments, raw in calls:
+            self._builder.add(
+                StepKind.TOOL_CALL,
+                raw,
+                tool=call.name,
+                arguments=arguments,
+                call_id=call.id,
+                cost=cost,
+            )
+        for call, arguments, raw in calls:
+            self._give(call, self._result(call.name, arguments, raw))
+        return bool(calls)
+
+    def note(self, text: str, cost: CallCost = NO_CALL) -> None:
+        """Record something that went wrong on the way as an error step."""
+        self._builder.add(StepKind.ERROR, text, cost=cost)
+
+    def trace(self) -> Trace:
+        """The trace so far."""
+        return Trace(
+            steps=self._builder.steps(),
+            usage=add_usage(self._usages),
+            model_calls=len(self._usages),
+            models=tuple(self._models),
+        )
+
+    def _give(self, call: ToolCall, answer: ToolAnswer) -> None:
+        self._builder.add(StepKind.TOOL_RESULT, answer.text, tool=call.name, call_id=call.id)
+        self._messages.append(
+            Message(role="tool", text=answer.text, tool_call_id=call.id, is_error=answer.is_error)
+        )
+
+    def _result(self, tool: str, arguments: JsonObject, raw: str) -> ToolAnswer:
+        names = [definition.name for definition in self._tools]
+        if tool not in names:
+            offered = ", ".join(names) or "none"
+            return ToolAnswer(f"There is no tool {tool!r}. Tools: {offered}.", is_error=True)
+        if raw:
+            return ToolAnswer("The arguments are no usable JSON object.", is_error=True)
+        return self._replay.answer(tool, arguments)
+
+
+def offered_tools(tools: tuple[AgentTool, ...]) -> tuple[ToolDefinition, ...]:
+    """Return the agent's enabled tools as a model is offered them, each name once."""
+    definitions: dict[str, ToolDefinition] = {}
+    for tool in tools:
+        if tool.enabled and tool.tool_name and tool.tool_name not in definitions:
+            definition = ToolDefinition(name=tool.tool_name, description=tool.description)
+            if tool.input_schema is not None:
+                definition = definition.model_copy(update={"input_schema": tool.input_schema})
+            definitions[tool.tool_name] = definition
+    return tuple(definitions.values())
+
+
+def _usable(call: ToolCall) -> tuple[JsonObject, str]:
+    """Return the arguments, and the raw text where there are none that can be used."""
+    if call.raw is not None:
+        return {}, call.raw or "(nothing)"
+    if _too_deep(call.arguments):
+        return {}, f"(nested more than {DEPTH_LIMIT} levels deep)"
+    return call.arguments, ""
+
+
+def _too_deep(value: JsonValue) -> bool:
+    """Whether a results file with this in it could not be read back."""
+    layer: list[JsonValue] = [value]
+    for _ in range(DEPTH_LIMIT):
+        layer = [inner for item in layer for inner in _inside(item)]
+    return any(isinstance(item, dict | list) for item in layer)
+
+
+def _inside(value: JsonValue) -> Iterable[JsonValue]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

@@ -1,0 +1,107 @@
+"""The candidate contract: what a candidate is asked, and how its answer is read. Pure.
+
+Asked: `{"version": 1, "input": {"type", "payload"}, "prompt"}`, and nothing that would tell which
+fixture it is or what is expected.
+
+Answered: if all that was printed is one JSON object that has the key `output`, it is read as
+`{output, trace?, usage?, version?}`; any other key in it is an error, and so is what JSON readers
+would read differently (a repeated key, for one). Everything else is plain text, and the whole text,
+without white space at both ends, is the output.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import cast
+
+from pydantic import JsonValue
+
+from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
+from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import Trace
+from gateval.wire.json_text import write_json
+
+CONTRACT_VERSION = 1
+
+KEYS = ("output", "trace", "usage", "version")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a candidate said: its output, never blank, and what it claims about the way there."""
+
+    output: str
+    trace: Trace | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+def question(asked: FixtureInput) -> JsonObject:
+    """Return what a candidate is told of a fixture."""
+    return {
+        "version": CONTRACT_VERSION,
+        "input": {"type": asked.type.value, "payload": asked.payload},
+        "prompt": asked.prompt,
+    }
+
+
+def write_question(asked: FixtureInput) -> bytes:
+    """Return the question as one line of UTF-8 JSON."""
+    return write_json(question(asked)) + b"\n"
+
+
+def read_answer(printed: bytes) -> Said:
+    """Read what a candidate printed; bytes that are no UTF-8 become U+FFFD. Raises `ClaimError`."""
+    text = printed.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    if not text:
+        raise ClaimError("it is empty")
+    document = _object_with_output(text)
+    return Said(output=text) if document is None else _read_document(document)
+
+
+def _object_with_output(text: str) -> JsonObject | None:
+    if not text.startswith("{"):
+        return None
+    try:
+        loose = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(loose, dict) or "output" not in loose:
+        return None
+    try:
+        strict = read_json(text)
+    except NotStrictJson as error:
+        raise ClaimError(f"it is ambiguous JSON: {error}")
+    return cast("JsonObject", strict)
+
+
+def _read_document(document: JsonObject) -> Said:
+    for key in document:
+        if key not in KEYS:
+            known = ", ".join(KEYS)
+            raise ClaimError(f"it has the unknown key `{key[:80]}`; known are {known}")
+    if document.get("version", CONTRACT_VERSION) != CONTRACT_VERSION:
+        raise ClaimError(f"`version` is not {CONTRACT_VERSION}")
+    trace, usage = document.get("trace"), document.get("usage")
+    claimed = Usage() if usage is None else read_usage(usage)
+    return Said(
+        output=said_output(document["output"], "`output`"),
+        trace=None
+        if trace is None
+        else Trace(steps=read_steps(trace).steps(), source="candidate", usage=claimed),
+        usage=claimed,
+    )
+
+
+def said_output(output: JsonValue, what: str) -> str:
+    """Return a claimed output as text; what is no text becomes canonical JSON.
+
+    `what` names it in a sentence. Raises `ClaimError` for one that is blank.
+    """
+    text = output if isinstance(output, str) else canonical_json(output)
+    if output is None or not text.strip():
+        raise ClaimError(f"{what} is empty")
+    return text

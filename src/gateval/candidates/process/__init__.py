@@ -1,0 +1,1 @@
+"""Programs of candidates: started, fed, watched, ended, and what to say when they fail."""

@@ -1,0 +1,125 @@
+"""Why a program gave no answer, in sentences, with what it printed last."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+from pathlib import Path
+
+from gateval.candidates.process.capture import LINE_WIDTH, last_lines
+from gateval.candidates.process.program import KIB, MIB, End, Limits, Ran
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
+from gateval.ports.model_calls import ModelTrouble
+
+_USED_UP = {
+    End.MEMORY_OVER: "used more memory than it may (GATEVAL_CANDIDATE_MEMORY_MIB)",
+    End.DISK_OVER: "wrote more to disk than it may (GATEVAL_CANDIDATE_DISK_MIB)",
+    End.PROCESSES_OVER: "had more processes than it may (GATEVAL_CANDIDATE_PROCESSES)",
+}
+
+
+def no_start(reason: str, command: str, cause: Cause = Cause.CANDIDATE) -> NoAnswer:
+    """The answer of a candidate whose program could not be started; `command` is its line."""
+    return NoAnswer(cause=cause, reason=reason, detail=(command,))
+
+
+def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAnswer | None:
+    """Return why a program that has ended counts as failed, or None if it does not.
+
+    `what` is the subject of the sentence, such as `The candidate`.
+    """
+    if ran.end is End.EXITED and ran.code == 0:
+        return None
+    if ran.end is End.TIMED_OUT:
+        said = f"{what} was not done within {limits.seconds:g} s and was ended."
+        return told(said, ran, command_line(argv))
+    return told(f"{what} {how_it_ended(ran, limits)}.", ran, command_line(argv))
+
+
+def how_it_ended(ran: Ran, limits: Limits) -> str:
+    """Return how a program ended that nobody stopped for its time, as the end of a sentence."""
+    if ran.end in _USED_UP:
+        return f"{_USED_UP[ran.end]} and was ended"
+    if ran.end in {End.STDOUT_OVER, End.STDERR_OVER}:
+        most = limits.stdout_bytes if ran.end is End.STDOUT_OVER else limits.stderr_bytes
+        return f"printed more than {_size(most)} on {ran.end} and was ended"
+    if ran.code < 0:
+        return f"was ended by {_signal_name(-ran.code)}"
+    return f"ended with exit code {ran.code}"
+
+
+def told(reason: str, ran: Ran, command: str, *, polls: str = "") -> NoAnswer:
+    """The answer of a candidate at fault: the reason, the command's line, what was printed last.
+
+    `polls` is how a server's log names requests of our own that are left out of it.
+    """
+    errors = last_lines(ran.stderr, DETAIL_LINES, polls=polls)
+    prints = last_lines(ran.stdout, DETAIL_LINES - len(errors), polls=polls)
+    return NoAnswer(
+        cause=Cause.CANDIDATE,
+        reason=reason,
+        detail=(command, *errors, *prints),
+        seconds=ran.seconds,
+    )
+
+
+def out_of_reach(
+    given: Answer | NoAnswer, trouble: ModelTrouble | None, trace: Trace | None
+) -> Answer | NoAnswer:
+    """Return what a candidate gave, unless its models were out of reach in the end.
+
+    Then the trial says nothing of the candidate, whether it gave up or made an excuse.
+    """
+    if trouble is None:
+        return given
+    if isinstance(given, Answer):
+        return NoAnswer(
+            cause=trouble.cause, reason=trouble.reason, trace=trace, seconds=given.seconds
+        )
+    reason = f"{trouble.reason} {given.reason}"
+    return given.model_copy(update={"cause": trouble.cause, "reason": reason})
+
+
+def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:
+    """Return it with paths as seen from the export, or from whatever else lies in `scratch`.
+
+    Where that is on this machine differs from run to run, and is nobody's business in a report.
+    """
+    roots = "|".join(re.escape(str(path)) for path in {scratch, scratch.resolve()})
+    own = re.compile(rf"(?:{roots})/[\w.-]+(/?)")
+
+    def shortened(text: str) -> str:
+        return own.sub(lambda found: "" if found[1] else ".", text)
+
+    detail = tuple(shortened(line) for line in silence.detail)
+    return silence.model_copy(update={"reason": shortened(silence.reason), "detail": detail})
+
+
+def command_line(argv: tuple[str, ...]) -> str:
+    """Return the command as a person would type it, cut to a line."""
+    return f"$ {shlex.join(argv)}"[:LINE_WIDTH]
+
+
+def server_line(argv: tuple[str, ...]) -> str:
+    """Return the command of a server for a shell; its port is in its environment as well."""
+    return f"$ {' '.join(map(_with_port, argv))}"[:LINE_WIDTH]
+
+
+def _with_port(word: str) -> str:
+    if "{port}" not in word:
+        return shlex.quote(word)
+    return "$PORT".join(shlex.quote(part) if part else "" for part in word.split("{port}"))
+
+
+def _size(count: int) -> str:
+    return f"{count // MIB} MiB" if count >= MIB else f"{count // KIB} KiB"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+    return f"{name}, perhaps for lack of memory" if name == "SIGKILL" else name

@@ -1,0 +1,74 @@
+"""A program to run, its limits, and how it ended: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from gateval.domain.trials.trial import Cause
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to start. `argv` is as written, never for a shell; `env` is all it will see.
+
+    Of files it may write those below its HOME and TMPDIR, which `private.py` made, and `writes`.
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    stdin: bytes = b""
+    writes: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a program may run and how much it may print; more than that ends it.
+
+    Of each stream the last `..._kept` bytes are kept.
+    """
+
+    seconds: float
+    grace_seconds: float
+    stdout_kept: int = MIB
+    stdout_bytes: int = MIB
+    stderr_kept: int = 64 * KIB
+    stderr_bytes: int = 64 * MIB
+
+
+class End(StrEnum):
+    """How a program ended: by itself, or stopped for its time, for what it printed or used."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed out"
+    STDOUT_OVER = "standard output"
+    STDERR_OVER = "standard error"
+    MEMORY_OVER = "memory"
+    DISK_OVER = "disk"
+    PROCESSES_OVER = "processes"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A program that has ended. `code` is its exit code, negative for a signal."""
+
+    end: End
+    code: int
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+
+
+class NotStarted(Exception):
+    """A program could not be started: a sentence, and whose fault it is."""
+
+    def __init__(self, reason: str, cause: Cause) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.cause = cause

@@ -1,0 +1,1 @@
+"""What GitHub tells the gate and what the gate tells GitHub, as values."""

@@ -1,0 +1,96 @@
+"""A check run: what GitHub shows beside a commit, and what branch protection asks for.
+
+https://docs.github.com/en/rest/checks/runs
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from gateval.domain.base import SHA_PATTERN, Value
+
+ANNOTATIONS_AT_ONCE = 50
+"""GitHub takes no more annotations in one request; those of an update are added to the others."""
+
+TITLE_LIMIT = 255
+"""Characters of a title."""
+
+SUMMARY_LIMIT = 65_535
+"""Characters of a check run's summary."""
+
+MESSAGE_LIMIT = 64 * 1024
+"""Bytes of an annotation's message."""
+
+
+class CheckStatus(StrEnum):
+    """How far a check run is. Others exist, which only GitHub Actions sets."""
+
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+
+
+class Conclusion(StrEnum):
+    """How a completed check run ended. GitHub lets `success`, `neutral` and `skipped` merge."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    NEUTRAL = "neutral"
+    ACTION_REQUIRED = "action_required"
+    CANCELLED = "cancelled"
+
+
+class AnnotationLevel(StrEnum):
+    """How an annotation looks."""
+
+    WARNING = "warning"
+    FAILURE = "failure"
+
+
+class Annotation(Value):
+    """A note on a line of a file. `path` is relative to the repository root, lines from 1."""
+
+    path: str
+    line: int = Field(ge=1)
+    level: AnnotationLevel
+    title: str
+    message: str
+
+
+class CheckReport(Value):
+    """What is written into a check run. `conclusion` is set exactly when it is completed.
+
+    `external_id` is ours to choose. `details_url` leads to the log; empty for none. `summary` is
+    markdown of at most `SUMMARY_LIMIT` characters; at most `ANNOTATIONS_AT_ONCE` annotations.
+    """
+
+    name: str
+    external_id: str
+    details_url: str = ""
+    started_at: str
+    conclusion: Conclusion | None = None
+    title: str
+    summary: str
+    annotations: tuple[Annotation, ...] = ()
+
+    @property
+    def status(self) -> CheckStatus:
+        """In progress until there is a conclusion."""
+        return CheckStatus.COMPLETED if self.conclusion else CheckStatus.IN_PROGRESS
+
+
+class CheckRun(Value):
+    """A check run as the forge has it. `app` is the slug of the App that made it.
+
+    `completed` is false in every state before; `conclusion` is GitHub's word, empty until then.
+    """
+
+    number: int = Field(ge=1)
+    name: str
+    head_sha: str = Field(pattern=SHA_PATTERN)
+    external_id: str = ""
+    app: str = ""
+    completed: bool
+    conclusion: str = ""
+    url: str = ""

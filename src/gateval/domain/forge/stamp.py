@@ -1,0 +1,87 @@
+"""Which run of which gate wrote something on GitHub, so that an older run overwrites no newer one.
+
+A stamp stands in the external id of a check run and in the hidden first line of the comment. It is
+ours only together with its writer's identity: anybody can write the same text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+
+from pydantic import Field
+
+from gateval.domain.base import SHA_PATTERN, Value
+
+MARKER = "<!-- gateval:comment v1 -->"
+"""The first line of a rendered comment; publishing replaces it by one with a stamp."""
+
+BORDER = "<!-- gateval:evals -->"
+"""The line of a comment below which stands what the evals found, and nothing about labels."""
+
+GATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"
+
+_ID = re.compile(
+    r"gateval/(?P<gate>[\w.-]{1,60})/(?P<started>[0-9TZ:-]{20})/(?P<run>\d{1,18})\.(?P<attempt>\d{1,6})"
+)
+_MARKED = re.compile(rf"<!-- gateval:comment v1 (?P<id>{_ID.pattern}) head=(?P<head>[0-9a-f]+) -->")
+
+
+class Stamp(Value):
+    """One attempt of one workflow run, for one gate.
+
+    `gate` tells several gates of a repository apart. `started` is when the attempt began, in UTC as
+    ISO 8601 to the second: a run that began later has seen the newer state of the world, also when
+    it is the second attempt of a run with a lower id.
+    """
+
+    gate: str = Field(default="gateval", pattern=GATE_PATTERN)
+    started: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+    run: int = Field(ge=0)
+    attempt: int = Field(ge=0)
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read what `str` gives; None for anything else."""
+        found = _ID.fullmatch(text)
+        try:
+            return cls.model_validate(found.groupdict()) if found else None
+        except ValueError:
+            return None
+
+    def __str__(self) -> str:
+        return f"gateval/{self.gate}/{self.started}/{self.run}.{self.attempt}"
+
+    def same_run(self, other: Stamp) -> bool:
+        """Whether both are of the same attempt, whatever its steps took for their beginning."""
+        return (self.gate, self.run, self.attempt) == (other.gate, other.run, other.attempt)
+
+    def newer_than(self, other: Stamp) -> bool:
+        """Whether this attempt began after the other one."""
+        mine = (self.started, self.run, self.attempt)
+        return not self.same_run(other) and mine > (other.started, other.run, other.attempt)
+
+
+class Marked(Value):
+    """What the first line of one of our comments says: who wrote it, and about which commit."""
+
+    stamp: Stamp
+    head: str = Field(pattern=SHA_PATTERN)
+
+
+def mark(body: str, marked: Marked) -> str:
+    """Return a comment with its first line in the place of `MARKER`."""
+    line = f"<!-- gateval:comment v1 {marked.stamp} head={marked.head} -->"
+    return f"{line}\n{body.removeprefix(MARKER).lstrip(chr(10))}"
+
+
+def read_mark(body: str) -> Marked | None:
+    """Read the first line of a comment; None when it is none of ours."""
+    found = _MARKED.fullmatch(body.split("\n", 1)[0].rstrip("\r"))
+    stamp = Stamp.parse(found["id"]) if found else None
+    if found is None or stamp is None:
+        return None
+    try:
+        return Marked(stamp=stamp, head=found["head"])
+    except ValueError:
+        return None

@@ -1,0 +1,128 @@
+"""Why the gate runs: the event that a workflow was started by, as far as the gate follows it.
+
+Everything in here was written by GitHub when the event happened. Labels, the draft mark and the tip
+of the base branch may have changed since (a re-run gets the old event), so those are read live.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gateval.domain.base import SHA_PATTERN, Value
+
+Sha = Annotated[str, Field(pattern=SHA_PATTERN)]
+
+REPOSITORY_PATTERN = r"^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$"
+Repository = Annotated[str, Field(pattern=REPOSITORY_PATTERN)]
+"""`owner/name`."""
+
+Number = Annotated[int, Field(ge=1, le=2**31)]
+"""The number of a pull request."""
+
+
+class EventName(StrEnum):
+    """The events of GitHub Actions that the gate follows."""
+
+    PULL_REQUEST = "pull_request"
+    MERGE_GROUP = "merge_group"
+    DISPATCH = "workflow_dispatch"
+    PUSH = "push"
+    WORKFLOW_RUN = "workflow_run"
+
+
+class Trust(StrEnum):
+    """Whose word the result of this run is."""
+
+    TRUSTED = "trusted"
+    FORK = "fork"
+    """The head lies in another repository: no keys, no token that can write."""
+    DEPENDABOT = "dependabot"
+    """Started by Dependabot, which GitHub treats like a fork."""
+    CLAIM = "claim"
+    """What was measured comes as data from a run that was not trusted."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether the gate may stand for what it reports."""
+        return self is Trust.TRUSTED
+
+
+class Labeled(Value):
+    """The label that was just put on (`added`) or taken off, by whom, and on which head."""
+
+    name: str
+    added: bool = True
+    head_sha: Sha
+    sender: str
+
+
+class PullRequestSubject(Value):
+    """A pull request. `head_sha` is None when the live head counts, as in a manual run."""
+
+    kind: Literal["pull-request"] = "pull-request"
+    number: Number
+    head_sha: Sha | None = None
+    base_ref: str | None = None
+    draft: bool = False
+    labeled: Labeled | None = None
+
+
+class MergeGroupSubject(Value):
+    """A group in the merge queue: `base_sha` is what it builds on, `number` its last member."""
+
+    kind: Literal["merge-group"] = "merge-group"
+    head_sha: Sha
+    base_sha: Sha
+    base_ref: str
+    number: Number
+
+
+class CommitSubject(Value):
+    """A commit without a pull request.
+
+    `before` is what a push to the default branch replaced. Otherwise the commit is compared with
+    its merge-base with `base_ref`.
+    """
+
+    kind: Literal["commit"] = "commit"
+    head_sha: Sha
+    before: Sha | None = None
+    base_ref: str
+
+
+class ClaimSubject(Value):
+    """Another workflow run, whose results are data: which head it ran on, and whose."""
+
+    kind: Literal["claim"] = "claim"
+    head_sha: Sha
+    head_repository: Repository | None
+    run: int = Field(ge=1)
+
+
+Subject = Annotated[
+    PullRequestSubject | MergeGroupSubject | CommitSubject | ClaimSubject,
+    Field(discriminator="kind"),
+]
+
+
+class Trigger(Value):
+    """What a run is about, before anything was asked of GitHub or git.
+
+    `default_branch` is that of the repository, empty where the event does not tell.
+    """
+
+    version: Literal["trigger.v1"] = "trigger.v1"
+    event: EventName
+    action: str = ""
+    repository: Repository
+    default_branch: str = ""
+    trust: Trust = Trust.TRUSTED
+    subject: Subject
+
+    @property
+    def label(self) -> Labeled | None:
+        """The label that the run was started by; None when something else started it."""
+        return self.subject.labeled if isinstance(self.subject, PullRequestSubject) else None

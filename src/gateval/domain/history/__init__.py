@@ -1,0 +1,1 @@
+"""Verdicts of earlier runs, kept in git, and what may be said again from them."""

@@ -1,0 +1,181 @@
+"""Verdicts of earlier runs, one line per head commit, so that a label need not run evals again.
+
+It is a cache that anybody who may push can write: what is read from it can support a `fail` or a
+bypass of one, never a pass.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gateval.domain.audit.entry import DIGEST, TIME, AuditRun
+from gateval.domain.base import SHA_PATTERN, Value, digest
+from gateval.domain.decision.report import Report
+from gateval.domain.forge.check_run import CheckRun, Conclusion
+from gateval.domain.manifests.gate_config import policy_digest
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.comparison import EvalComparison, FixtureChange
+from gateval.domain.text.bounded import ShortText, first_of
+from gateval.domain.verdicts import EvalsVerdict, GateVerdict, ReasonCode
+
+HISTORY_REF = "refs/gateval/history"
+HISTORY_FILE = "history.jsonl"
+
+LISTED = 50
+"""Evals, reasons and regressions named in one record; the totals count all."""
+
+
+class StoredReason(Value):
+    """A reason of the decision, as `DecisionReason`, with its text cut to a size."""
+
+    verdict: EvalsVerdict
+    code: ReasonCode
+    text: ShortText
+    eval: ShortText = ""
+    fixture: ShortText = ""
+
+
+class StoredEval(Value):
+    """An Eval on head: its score as an interval, and how many of its fixtures did what."""
+
+    eval: ShortText
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    threshold: float = Field(ge=0, le=1)
+    passed: int = Field(ge=0)
+    failed: int = Field(ge=0)
+    unmeasured: int = Field(ge=0)
+
+
+class HistoryRecord(Value):
+    """What a run decided about a head commit, without traces.
+
+    `base` is the merge-base; `policy` and `plan` are digests. `inputs` is the digest of all that a
+    plan is made from: equal inputs, equal plans. `check` is the name of the check run that shows
+    the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says who accepted
+    a lowered bar, empty if nobody did. `started_at` is when the run began. Lists hold the first
+    `LISTED`.
+    """
+
+    version: Literal["history.v1"] = "history.v1"
+    head: str = Field(pattern=SHA_PATTERN)
+    base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
+    policy: str = Field(pattern=DIGEST)
+    plan: str = Field(pattern=DIGEST)
+    inputs: str = Field(default="", pattern=rf"{DIGEST}|^$")
+    check: ShortText = ""
+    accepted: ShortText = ""
+    started_at: str = Field(default="", pattern=rf"{TIME}|^$")
+    recorded_at: str = Field(pattern=TIME)
+    run: AuditRun = AuditRun()
+    verdict: EvalsVerdict
+    reasons: Annotated[tuple[StoredReason, ...], first_of(LISTED)] = ()
+    reasons_total: int = Field(default=0, ge=0)
+    regressions: Annotated[tuple[ShortText, ...], first_of(LISTED)] = ()
+    regressions_total: int = Field(default=0, ge=0)
+    evals: Annotated[tuple[StoredEval, ...], first_of(LISTED)] = ()
+    evals_total: int = Field(default=0, ge=0)
+    trials: int = Field(default=0, ge=0)
+
+
+def record_of(
+    report: Report,
+    *,
+    run: AuditRun,
+    recorded_at: str,
+    started_at: str = "",
+    check: str = "",
+    inputs: str = "",
+) -> HistoryRecord | None:
+    """Return the record of a report, or None for a working tree, which has no commit."""
+    plan, decision = report.results.plan, report.decision
+    if plan.head.commit is None:
+        return None
+    compared = report.comparison.evals
+    regressions = tuple(
+        f"{one.eval}/{fixture.fixture}"
+        for one in compared
+        for fixture in one.fixtures
+        if fixture.change is FixtureChange.REGRESSED
+    )
+    return HistoryRecord(
+        head=plan.head.commit,
+        base=(plan.base and plan.base.commit) or "",
+        policy=policy_digest(plan.policy),
+        plan=plan_digest(plan),
+        check=check,
+        inputs=inputs,
+        accepted=plan.bar_accepted,
+        started_at=started_at,
+        recorded_at=recorded_at,
+        run=run,
+        verdict=decision.evals,
+        reasons=tuple(
+            StoredReason(
+                verdict=r.verdict, code=r.code, text=r.text, eval=r.eval, fixture=r.fixture
+            )
+            for r in decision.reasons[:LISTED]
+        ),
+        reasons_total=len(decision.reasons),
+        regressions=regressions,
+        regressions_total=len(regressions),
+        evals=tuple(_stored_eval(one) for one in compared[:LISTED]),
+        evals_total=len(compared),
+        trials=len(report.results.trials),
+    )
+
+
+def plan_digest(plan: Plan) -> str:
+    """Return the digest of what would run.
+
+    What revisions are called does not count, nor where the base tip is: the target branch moves on
+    without changing what runs, and its policy has a digest of its own.
+    """
+    names = {"name"}
+    rules = {"policy": True, "policy_digest": True, "policy_source": True, "bar_accepted": True}
+    left_out = {**rules, "base_tip": True, "warnings": True}
+    return digest(plan.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
+
+
+def outdated(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str | None:
+    """Return why a record is not about what a run would measure now; None if it is.
+
+    `policy` and `plan` are the digests as they are now.
+    """
+    if record.head != head:
+        return "the stored verdict is about another commit"
+    if record.policy != policy:
+        return "the policy has changed since the verdict was stored"
+    if record.plan != plan:
+        return "what would run has changed since the verdict was stored"
+    return None
+
+
+def overtaken(record: HistoryRecord, check: CheckRun | None) -> str | None:
+    """Return why a record may not be restated beside the check run on its head; None if it may.
+
+    It supports what is no pass. One that says pass only leaves a success alone.
+    """
+    if check is not None and not check.completed:
+        return "another run is evaluating this revision now"
+    if record.accepted:
+        return "a lowered bar was accepted, and whether it still is has to be seen"
+    passed = record.verdict is GateVerdict.PASS
+    if passed and (check is None or check.conclusion != Conclusion.SUCCESS):
+        return "a pass is given by evals that ran, never by a stored verdict"
+    return None
+
+
+def _stored_eval(compared: EvalComparison) -> StoredEval:
+    scores = compared.head.fixtures
+    return StoredEval(
+        eval=compared.eval,
+        low=round(compared.head.low, 4),
+        high=round(compared.head.high, 4),
+        threshold=compared.head.threshold,
+        passed=sum(score.all_passed for score in scores),
+        failed=sum(score.failed > 0 for score in scores),
+        unmeasured=sum(not score.failed and not score.measured for score in scores),
+    )

@@ -1,0 +1,93 @@
+"""What is known about a label on a pull request when the gate rules on it.
+
+Everything comes from the forge or from the audit log, never from a commit: its dates and names are
+whatever its author wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from gateval.domain.audit.entry import TIME, AuditEntry
+from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.forge.pull_request import Comment
+from gateval.domain.ruling import GateLabel
+
+Instant = Annotated[str, StringConstraints(pattern=TIME)]
+"""UTC to the second, `2026-11-20T09:30:00Z`: two of them compare as texts."""
+
+
+class Account(Value):
+    """Who did something. `human` is false for bots and Apps, and for deleted accounts."""
+
+    login: str
+    id: int | None = None
+    human: bool
+
+
+class LabelEvent(Value):
+    """A label was put on (`added`) or taken off, by whom and when. `number` is the forge's id."""
+
+    number: int
+    label: str
+    added: bool
+    by: Account
+    at: Instant
+
+
+class Push(Value):
+    """The newest push to a branch: which commit it is at since when."""
+
+    after: str
+    at: Instant
+
+
+class Payload(Value):
+    """The label that started this very run: on which head it was put, by whom; GitHub's words."""
+
+    label: str
+    head: Annotated[str, StringConstraints(pattern=SHA_PATTERN)]
+    sender: str
+
+
+class LabelFacts(Value):
+    """All that bears on one label of one pull request.
+
+    `head` is the commit that was measured; the live head is the same. `events` are all events about
+    labels, oldest first. `role` is that of the person who put the label on, empty if unknown.
+    `push` is None where the forge does not tell. `payload` is None unless this is the first attempt
+    of the run that the label started. `pushed` says that a push started this run. `recorded` are
+    the audit log's entries about the pull request. `unknown` says what could not be read, as a
+    sentence that ends the matter; empty if all could.
+    """
+
+    label: GateLabel
+    head: Annotated[str, StringConstraints(pattern=SHA_PATTERN)]
+    pull_request: int
+    author: str
+    events: tuple[LabelEvent, ...] = ()
+    role: str = ""
+    push: Push | None = None
+    payload: Payload | None = None
+    pushed: bool = False
+    recorded: tuple[AuditEntry, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    unknown: str = ""
+
+
+def newest_use(label: GateLabel, events: Sequence[LabelEvent]) -> LabelEvent | None:
+    """Return the event that put the label on as it is now; None if it was taken off since.
+
+    Labels are compared letter by letter: GitHub ignores case, and people overlook look-alikes.
+    """
+    mine = [event for event in events if event.label == label]
+    return mine[-1] if mine and mine[-1].added else None
+
+
+def use_before(label: GateLabel, events: Sequence[LabelEvent], use: LabelEvent) -> str:
+    """Return when the label was put on the time before `use`; empty if that is its first use."""
+    earlier = [event.at for event in events if event.label == label and event.added]
+    return earlier[-2] if len(earlier) > 1 and use.added else ""

@@ -1,0 +1,122 @@
+"""All manifests of one revision together, and what only shows when they are together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.calibration import Calibration
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.repository.place import Place, Problem
+
+Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
+
+
+class Reference(NamedTuple):
+    """A manifest that another one names: its kind and name, and where that stands."""
+
+    kind: str
+    name: str
+    path: str
+    place: Place
+
+
+class Broken(NamedTuple):
+    """Something that is or may be a manifest and cannot be used; `problem` is why.
+
+    `kind` and `name` are empty where not even these can be read, `agent` (the Agent that it says it
+    is for) too; `labels` is None then. `references` are what else it names and how.
+    """
+
+    problem: Problem
+    kind: str = ""
+    name: str = ""
+    agent: str = ""
+    labels: Mapping[str, str] | None = None
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The manifests of one revision. Of several with one name, the first is found by it.
+
+    `broken` holds the manifests that are there but cannot be used: nobody is told that they do not
+    exist.
+    """
+
+    agents: tuple[Agent, ...] = ()
+    evals: tuple[Eval, ...] = ()
+    fixtures: tuple[Fixture, ...] = ()
+    calibrations: tuple[Calibration, ...] = ()
+    broken: tuple[Broken, ...] = ()
+
+    def is_broken(self, kind: str, name: str) -> bool:
+        """Whether a manifest of this kind and name is there, but cannot be used."""
+        return any((one.kind, one.name) == (kind, name) for one in self.broken)
+
+    def agent(self, name: str) -> Agent | None:
+        """The Agent of this name."""
+        return self._agents.get(name)
+
+    def eval(self, name: str) -> Eval | None:
+        """The Eval of this name."""
+        return self._evals.get(name)
+
+    def fixture(self, name: str) -> Fixture | None:
+        """The EvalFixture of this name."""
+        return self._fixtures.get(name)
+
+    def calibration(self, name: str) -> Calibration | None:
+        """The JudgeCalibration of this name."""
+        return self._calibrations.get(name)
+
+    def labelled(self, labels: Mapping[str, str]) -> tuple[Fixture, ...]:
+        """The fixtures that carry all of these labels; none for no labels."""
+        candidates = [self._by_label.get(label, ()) for label in labels.items()]
+        fewest = min(candidates, key=len, default=())
+        return tuple(one for one in fewest if labels.items() <= one.labels.items())
+
+    @cached_property
+    def _agents(self) -> Mapping[str, Agent]:
+        return by_name(self.agents)
+
+    @cached_property
+    def _evals(self) -> Mapping[str, Eval]:
+        return by_name(self.evals)
+
+    @cached_property
+    def _fixtures(self) -> Mapping[str, Fixture]:
+        return by_name(self.fixtures)
+
+    @cached_property
+    def _calibrations(self) -> Mapping[str, Calibration]:
+        return by_name(self.calibrations)
+
+    @cached_property
+    def _by_label(self) -> Mapping[tuple[str, str], Sequence[Fixture]]:
+        found: dict[tuple[str, str], list[Fixture]] = {}
+        for fixture in self._fixtures.values():
+            for label in fixture.labels.items():
+                found.setdefault(label, []).append(fixture)
+        return found
+
+
+def select_fixtures(evaluation: Eval, catalogue: Catalogue) -> tuple[Fixture, ...]:
+    """Return the fixtures that the Eval's selector or list names, each once, ordered by name."""
+    selector = evaluation.fixture_selector
+    chosen = (
+        {one.name: one for one in catalogue.labelled(selector.match_labels)} if selector else {}
+    )
+    for name in evaluation.fixtures:
+        if (fixture := catalogue.fixture(name)) is not None:
+            chosen[name] = fixture
+    return tuple(chosen[name] for name in sorted(chosen))
+
+
+def by_name(manifests: Sequence[Manifest]) -> Mapping[str, Manifest]:
+    """Return the manifests by name; of several with one name, the first."""
+    return {manifest.name: manifest for manifest in reversed(manifests)}

@@ -1,0 +1,1 @@
+"""What can be wrong with manifests beyond their shape, each and together."""

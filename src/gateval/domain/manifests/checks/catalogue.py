@@ -1,0 +1,87 @@
+"""What is wrong between the manifests of one revision, and what is allowed but hardly meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.calibration import Calibration
+from gateval.domain.manifests.catalogue import Catalogue, by_name, select_fixtures
+from gateval.domain.manifests.checks.agent import agent_problems, counts_whole_repository
+from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
+from gateval.domain.manifests.checks.models import agent_model_problems, judge_model_problems
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.repository.place import Problem, sort_problems
+from gateval.domain.repository.tree import Tree
+
+Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
+
+
+def check_catalogue(
+    catalogue: Catalogue, tree: Tree, providers: frozenset[str]
+) -> tuple[Problem, ...]:
+    """Return what is wrong between the manifests, and between them and the files of `tree`.
+
+    `providers` are the model providers that can be asked.
+    """
+    targets = {evaluation.target_agent for evaluation in catalogue.evals}
+    problems = [
+        *_doubles("Agent", catalogue.agents),
+        *_doubles("Eval", catalogue.evals),
+        *_doubles("EvalFixture", catalogue.fixtures),
+        *_doubles("JudgeCalibration", catalogue.calibrations),
+    ]
+    for agent in catalogue.agents:
+        targeted = agent.name in targets
+        problems += agent_problems(agent, tree, targeted=targeted)
+        if targeted:
+            problems += agent_model_problems(agent, providers)
+    for evaluation in catalogue.evals:
+        selected = select_fixtures(evaluation, catalogue)
+        problems += eval_problems(evaluation, selected, catalogue)
+        problems += judge_model_problems(evaluation, providers)
+    for broken in catalogue.broken:
+        problems += reference_problems(broken, catalogue)
+    return sort_problems(problems)
+
+
+def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
+    """Return what is allowed but hardly meant."""
+    selected = {
+        fixture.name
+        for evaluation in catalogue.evals
+        for fixture in select_fixtures(evaluation, catalogue)
+    }
+    return (
+        *(
+            Problem(
+                place=agent.place,
+                message=f'Every file of the repository counts as code of the Agent "{agent.name}", '
+                "because it works in the root. Add spec.watch with those that matter.",
+            )
+            for agent in catalogue.agents
+            if counts_whole_repository(agent)
+        ),
+        *(
+            Problem(
+                place=fixture.place,
+                message=f'No Eval selects the fixture "{fixture.name}", so it never runs.',
+            )
+            for fixture in catalogue.fixtures
+            if fixture.name not in selected
+        ),
+    )
+
+
+def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:
+    first = by_name(manifests)
+    for manifest in manifests:
+        if manifest is not first[manifest.name]:
+            yield Problem(
+                place=manifest.place,
+                path="metadata.name",
+                message=f'The {kind} "{manifest.name}" stands at {first[manifest.name].place} '
+                "already. Rename or remove one of them.",
+            )

@@ -1,0 +1,74 @@
+"""Which variables `policy.candidateEnv` may not name: candidates run code from the pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cache
+
+_PRIVATE = frozenset({"HOME", "TMPDIR"})
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_OTHER_PROVIDERS = [
+    "AZURE_OPENAI",
+    "CLAUDE",
+    "MISTRAL",
+    "GROQ",
+    "XAI",
+    "COHERE",
+    "DEEPSEEK",
+    "VOYAGE",
+    "TOGETHER",
+    "FIREWORKS",
+    "PERPLEXITY",
+    "CEREBRAS",
+    "REPLICATE",
+    "NVIDIA",
+    "HF",
+    "HUGGINGFACE",
+    "HUGGING_FACE",
+    "GOOGLE_GENAI",
+    "GOOGLE_GENERATIVE_AI",
+]
+
+_RUNNER = re.compile(
+    r"(ACTIONS|INPUT|GATEVAL)_.*|(GITHUB|GH)_.*TOKEN.*|GITHUB_(ENV|OUTPUT|PATH|STATE|STEP_SUMMARY)"
+)
+
+
+def refusal(name: str, providers: Collection[str]) -> str | None:
+    """Return why `policy.candidateEnv` may not name this variable, as a sentence, or None.
+
+    `providers` are the prefixes of the variables of the providers that the gate calls itself.
+    """
+    if not _NAME.fullmatch(name):
+        return f"{name!r} is no name of an environment variable."
+    upper = name.upper()
+    if upper in _PRIVATE:
+        return f"{name} cannot be passed to candidates: each trial has a private one."
+    if _provider_key(frozenset(providers)).fullmatch(upper):
+        return (
+            f"{name} looks like the key of a model provider, and candidates run code from the pull "
+            "request. They reach models through the gateway, without the key; remove the name."
+        )
+    if _RUNNER.fullmatch(upper):
+        return (
+            f"{name} belongs to the gate or to the runner and would let code from the pull request "
+            "act in their name; remove the name."
+        )
+    return None
+
+
+def refusals(names: Iterable[str], providers: Collection[str]) -> tuple[str, ...]:
+    """Return the sentences for all names that `policy.candidateEnv` may not hold."""
+    return tuple(sentence for name in names if (sentence := refusal(name, providers)))
+
+
+@cache
+def _provider_key(providers: frozenset[str]) -> re.Pattern[str]:
+    prefix = "|".join(sorted({*providers, *_OTHER_PROVIDERS}))
+    return re.compile(
+        rf"({prefix})_(.*_)?(KEYS?|TOKEN|SECRET)(_.*)?"
+        "|GOOGLE_API_KEY|CO_API_KEY|AWS_BEARER_TOKEN_BEDROCK"
+    )

@@ -1,0 +1,1 @@
+"""What will run, and why: values only. `domain/planning` makes them."""

@@ -1,0 +1,187 @@
+"""What will run, and why: the value between `plan` and `run`, complete enough to run elsewhere."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from gateval.domain.base import SHA_PATTERN, Name, Value
+from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.plan.planned_eval import Doubt, Lowered, PlannedEval, Reason, Removed
+from gateval.domain.repository.place import Place
+from gateval.domain.trials.trial import Side, TrialKey
+
+
+class Revision(Value):
+    """A revision as asked for and as found.
+
+    `commit` is None for a snapshot of uncommitted changes (`worktree`), which has a tree only.
+    """
+
+    name: str
+    commit: str | None
+    tree: str = Field(pattern=SHA_PATTERN)
+    worktree: bool = False
+
+    @property
+    def short(self) -> str:
+        """How people call it: seven digits of the commit, or `working tree`."""
+        return self.commit[:7] if self.commit else "working tree"
+
+
+class ChangeKind(StrEnum):
+    """What happened to an Agent between merge-base and head."""
+
+    NEW = "new"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+
+
+class AgentChange(Value):
+    """One Agent that the change touches."""
+
+    agent: Name
+    kind: ChangeKind
+    reasons: tuple[Reason, ...] = Field(min_length=1)
+
+
+class AgentDefinition(Value):
+    """An Agent resolved at one revision, ready to be started from an export of it.
+
+    `system` is the prompt's text, whether it stood inline or in a file. `folder` is the manifest's
+    folder and `cwd` the candidate's working directory, both relative to the repository root
+    without leading or trailing slash ("" is the root). `closure` hashes everything the agent
+    depends on.
+    """
+
+    name: Name
+    side: Side
+    place: Place
+    models: tuple[str, ...] = ()
+    system: str = ""
+    tools: tuple[AgentTool, ...] = ()
+    runtime: RuntimeSpec = RuntimeSpec()
+    folder: str = ""
+    cwd: str = ""
+    closure: str
+
+
+class SideScripts(Value):
+    """The scripted models as they are on one side."""
+
+    side: Side
+    models: tuple[ScriptedModel, ...]
+
+
+class HiddenFiles(Value):
+    """The paths of a side's revision that no candidate gets."""
+
+    side: Side
+    paths: tuple[str, ...]
+
+
+class Plan(Value):
+    """What `run` needs, and nothing that it has to look up again but files of the two trees.
+
+    `base` is None when nothing is compared. `only` holds the fixtures that the command line
+    narrowed the Evals to; it is empty when they run whole. `nothing` is the sentence that says why
+    nothing is to be evaluated; it is empty exactly when `evals` is not. `policy_digest` is that of
+    `policy`; empty in a plan that nobody decides by. `lost` is what the change lowers that no trial
+    can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
+    be read and may ask more than is measured. `bar_accepted` says who accepted that the bar is
+    lowered; empty if nobody did.
+    """
+
+    version: Literal["plan.v1"] = "plan.v1"
+    head: Revision
+    base: Revision | None = None
+    base_tip: Revision | None = None
+    policy: Policy = Policy()
+    policy_source: str = ""
+    policy_digest: str = ""
+    changes: tuple[AgentChange, ...] = ()
+    agents: tuple[AgentDefinition, ...] = ()
+    evals: tuple[PlannedEval, ...] = ()
+    only: tuple[Name, ...] = ()
+    removed: tuple[Removed, ...] = ()
+    lost: tuple[Lowered, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    bar_accepted: str = ""
+    scripts: tuple[SideScripts, ...] = ()
+    hidden: tuple[HiddenFiles, ...] = ()
+    warnings: tuple[str, ...] = ()
+    nothing: str = ""
+
+    @model_validator(mode="after")
+    def _nothing_means_no_evals(self) -> Self:
+        if bool(self.nothing) == bool(self.evals):
+            raise ValueError("a plan has Evals or a sentence why there are none, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _a_baseline_has_a_revision(self) -> Self:
+        for planned in self.evals:
+            if self.base is None and Side.BASE in planned.sides:
+                raise ValueError(f"the Eval {planned.name} is compared, but there is no base")
+        return self
+
+    @model_validator(mode="after")
+    def _reused_trials_are_planned(self) -> Self:
+        own = {
+            one.name: {fixture.name for fixture in one.fixtures}
+            for one in self.evals
+            if one.bar is None
+        }
+        for planned in self.evals:
+            if planned.bar and not own.get(planned.bar.eval, set()).issuperset(planned.bar.reused):
+                raise ValueError(f"the Eval {planned.name} reuses trials that are not planned")
+        return self
+
+    @model_validator(mode="after")
+    def _names_stand_for_one_thing(self) -> Self:
+        """Trials are found by name, so a name that stands twice would count some of them twice."""
+        names = [
+            *(f"the Agent {agent.name} on {agent.side}" for agent in self.agents),
+            *(f"the Eval {planned.name}" for planned in self.evals),
+            *(f"the fixture {f.name} of {one.name}" for one in self.evals for f in one.fixtures),
+        ]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{twice} stands there twice")
+        return self
+
+    def eval(self, name: str) -> PlannedEval:
+        """The planned Eval of this name; raises KeyError."""
+        for planned in self.evals:
+            if planned.name == name:
+                return planned
+        raise KeyError(name)
+
+    def agent(self, name: str, side: Side) -> AgentDefinition | None:
+        """The Agent as it is on this side, or None when that side has none."""
+        for agent in self.agents:
+            if agent.name == name and agent.side is side:
+                return agent
+        return None
+
+    @property
+    def trial_count(self) -> int:
+        """How many trials are planned."""
+        return sum(
+            len(one.own_fixtures) * one.execution.reps_per_fixture * len(one.sides)
+            for one in self.evals
+        )
+
+    def trial_keys(self) -> tuple[TrialKey, ...]:
+        """All planned trials in the order they are started: (fixture, repetition), base first."""
+        return tuple(
+            TrialKey(eval=planned.name, fixture=fixture.name, side=side, repetition=repetition)
+            for planned in self.evals
+            for fixture in planned.own_fixtures
+            for repetition in range(1, planned.execution.reps_per_fixture + 1)
+            for side in planned.sides
+        )

@@ -1,0 +1,63 @@
+"""Agents that depend on less than before: files whose change would no longer be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
+from gateval.domain.plan.plan import AgentChange, ChangeKind
+from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.planning.closure import closure_of, closure_paths
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.place import Place
+
+NAMES_SHOWN = 5
+
+
+def narrowed_closures(
+    head: Snapshot, base: Snapshot, tip: Snapshot, changes: Iterable[AgentChange]
+) -> Iterator[Lowered]:
+    """Yield every Agent that is measured and no longer depends on files that are still there.
+
+    This change is measured with all of them, but for those that it turns into manifests, which no
+    candidate gets. A later one to such a file would not be, though the program that is started
+    could read it.
+    """
+    measured = {one.target_agent for side in (head, tip) for one in side.catalogue.evals}
+    for change in changes:
+        if change.kind is not ChangeKind.MODIFIED or change.agent not in measured:
+            continue
+        new, old = head.catalogue.agent(change.agent), base.catalogue.agent(change.agent)
+        if new is None or old is None or new.runtime_type == MODEL_RUNTIME:
+            continue
+        lost = _lost(new, old, head, base)
+        if lost:
+            names = ", ".join(map(show_path, lost[:NAMES_SHOWN]))
+            more = f" and {len(lost) - NAMES_SHOWN:,} more" if len(lost) > NAMES_SHOWN else ""
+            noun = "file" if len(lost) == 1 else "files"
+            yield Lowered(
+                place=_place(new),
+                what=f"Agent {new.name} no longer depends on {len(lost):,} {noun}: {names}{more}",
+            )
+
+
+def _lost(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> list[str]:
+    ours, theirs = closure_of(new, head), closure_of(old, base)
+    if ours.same_paths(theirs) and head.manifest_paths <= base.manifest_paths:
+        return []
+    system = new.spec.system
+    prompt = resolve_path(new.folder, system.file) if isinstance(system, SystemFile) else None
+    before = {
+        path
+        for path in closure_paths(theirs, head)
+        if path in base.tree or not head.is_hidden(path)
+    }
+    return sorted(before - set(closure_paths(ours, head)) - {prompt})
+
+
+def _place(agent: Agent) -> Place:
+    for key in ("spec.watch", "spec.runtime"):
+        if key in agent.places:
+            return agent.places[key]
+    return agent.place

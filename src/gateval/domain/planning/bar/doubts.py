@@ -1,0 +1,155 @@
+"""What nobody can read, on the target branch or at the merge-base, and may hide a failure.
+
+Head is always free of problems, or nothing is planned. So whatever is wrong at the merge-base is
+mended or removed by the change itself. What is wrong on the target branch alone counts only where
+it may concern the change; where that cannot be told, it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.catalogue import Broken, Catalogue, select_fixtures
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.plan.plan import AgentChange
+from gateval.domain.plan.planned_eval import Doubt, PlannedEval, Where
+from gateval.domain.planning.bar.evals import lowered
+from gateval.domain.planning.bar.fixtures import lowered_in_fixture
+from gateval.domain.planning.selection import script_name
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Place, Problem, sort_problems
+
+SHOWN = 20
+"""Doubts that a plan holds of one revision; one is enough to keep it from passing."""
+
+
+def about_eval(asked: Eval, tip: Snapshot) -> tuple[Problem, ...]:
+    """Return what is wrong with a readable Eval of the base tip, or with what it uses."""
+    if not tip.problems:
+        return ()
+    places = {*_places(asked)}
+    chosen = {fixture.name for fixture in select_fixtures(asked, tip.catalogue)}
+    for fixture in tip.catalogue.fixtures:
+        if fixture.name in chosen or fixture.name in asked.fixtures:
+            places |= {*_places(fixture)}
+    calibration = asked.judge.calibration
+    places |= {one.place for one in tip.catalogue.calibrations if one.name == calibration}
+    found = [problem for problem in tip.problems if problem.place in places]
+    found += [one.problem for one in tip.catalogue.broken if _may_use(asked, one)]
+    script = script_name(asked.judge.model)
+    if script is not None and script not in tip.scripts:
+        file = show_path(f"{SCRIPTED_FOLDER}/{script}.yaml")
+        found += [problem for problem in tip.problems if problem.place.file == file]
+        found.append(
+            Problem(
+                place=asked.places.get("spec.judge", asked.place),
+                path="spec.judge.model",
+                message=f"The script of this judge, {file}, cannot be read.",
+            )
+        )
+    return sort_problems(found)
+
+
+def _may_use(asked: Eval, one: Broken) -> bool:
+    """Whether the Eval may use a manifest that cannot be read."""
+    if one.kind == "JudgeCalibration":
+        return asked.judge.calibration is not None and one.name in {"", asked.judge.calibration}
+    if one.kind != "EvalFixture":
+        return False
+    if one.name in {"", *asked.fixtures}:
+        return True
+    selector = asked.fixture_selector
+    return selector is not None and (
+        one.labels is None or selector.match_labels.items() <= one.labels.items()
+    )
+
+
+def tip_doubts(
+    head: Snapshot,
+    base: Snapshot,
+    tip: Snapshot,
+    changes: Mapping[str, AgentChange],
+    touched: Sequence[Eval],
+    *,
+    touches: bool,
+) -> tuple[Doubt, ...]:
+    """Return what is wrong on the target branch and may concern the change.
+
+    `touched` are the readable Evals of the base tip that do; `touches` says whether the change
+    touches any Agent or Eval at all.
+    """
+    if not tip.problems:
+        return ()
+    mended = {(problem.place.file, problem.message) for problem in base.problems}
+    found = [p for p in tip.problems if (p.place.file, p.message) in mended]
+    for asked in touched:
+        found += about_eval(asked, tip)
+    for one in tip.catalogue.broken:
+        if one.kind == "Eval":
+            concerns = _eval_concerns(one, head, base, changes)
+        elif one.kind in {"EvalFixture", "JudgeCalibration"}:
+            concerns = _part_lowered(one, head.catalogue, base.catalogue)
+        else:
+            concerns = not one.kind
+        if concerns and (touches or one.name):
+            found.append(one.problem)
+    return _doubts("target branch", found)
+
+
+def _eval_concerns(
+    one: Broken, head: Snapshot, base: Snapshot, changes: Mapping[str, AgentChange]
+) -> bool:
+    """Whether an Eval that cannot be read may be for a changed Agent, or is lowered."""
+    if (not one.agent and changes) or one.agent in changes or not one.name:
+        return True
+    before = base.catalogue.eval(one.name)
+    if before is None:
+        return head.catalogue.eval(one.name) is not None
+    return before.target_agent in changes or bool(lowered(before, base, head))
+
+
+def _part_lowered(one: Broken, head: Catalogue, base: Catalogue) -> bool:
+    """Whether the change lowers a fixture or calibration that cannot be read on the base tip."""
+    if one.kind == "JudgeCalibration":
+        old, new = base.calibration(one.name), head.calibration(one.name)
+        return old is not None and (new is None or new.digest != old.digest)
+    before, after = base.fixture(one.name), head.fixture(one.name)
+    if before is None:
+        return False
+    return after is None or any(lowered_in_fixture(before, after))
+
+
+def base_doubts(
+    base: Snapshot, planned: Iterable[PlannedEval], told: Iterable[Doubt]
+) -> tuple[Doubt, ...]:
+    """Return what is wrong with the Agents that are measured, as they were at the merge-base.
+
+    An Agent that cannot be read looks new, and a new one has nothing to regress from. What is in
+    `told` is not told again.
+    """
+    if not base.problems:
+        return ()
+    found: list[Problem] = []
+    for name in sorted({one.agent for one in planned}):
+        agents = [agent for agent in base.catalogue.agents if agent.name == name]
+        places = {place for agent in agents for place in _places(agent)}
+        found += [problem for problem in base.problems if problem.place in places]
+        found += [
+            one.problem
+            for one in base.catalogue.broken
+            if (one.kind == "Agent" and one.name in {"", name}) or (not one.kind and not agents)
+        ]
+    known = {doubt.problem for doubt in told}
+    return _doubts("merge-base", [problem for problem in found if problem not in known])
+
+
+def _places(manifest: Agent | Eval | Fixture) -> tuple[Place, ...]:
+    return (manifest.place, *manifest.places.values())
+
+
+def _doubts(where: Where, problems: Iterable[Problem]) -> tuple[Doubt, ...]:
+    return tuple(Doubt(where=where, problem=one) for one in sort_problems(problems)[:SHOWN])

@@ -1,0 +1,226 @@
+"""Which Evals of the base tip a change has to meet beside its own, and what must run for that.
+
+Only what differs runs again: a fixture that asks the same on head is measured there, once, and
+counts for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gateval.domain.manifests.catalogue import select_fixtures
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
+from gateval.domain.plan.plan import AgentChange
+from gateval.domain.plan.planned_eval import Bar, Doubt, Lowered, PlannedEval, Reason
+from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
+from gateval.domain.planning.bar.evals import lowered, lowered_parts, same_judge
+from gateval.domain.planning.bar.fixtures import same_test
+from gateval.domain.planning.bar.names import free_name
+from gateval.domain.planning.selection import baseline_of, script_name
+from gateval.domain.planning.snapshot import Snapshot
+
+
+class BarPlan(NamedTuple):
+    """The base tip's Evals to run, the scripted judges that only they need, and what is lost:
+    Evals whose Agent the change removes, so that nothing can run. `doubts` is what may ask more,
+    and cannot be read.
+    """
+
+    evals: tuple[PlannedEval, ...] = ()
+    scripts: tuple[ScriptedModel, ...] = ()
+    lost: tuple[Lowered, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+
+class _Sides(NamedTuple):
+    """The three revisions, which Agents changed, and what head's own Evals run."""
+
+    head: Snapshot
+    base: Snapshot
+    tip: Snapshot
+    changes: Mapping[str, AgentChange]
+    planned: Mapping[str, PlannedEval]
+
+
+def plan_bar(
+    head: Snapshot,
+    base: Snapshot,
+    tip: Snapshot,
+    changes: Mapping[str, AgentChange],
+    planned: Sequence[PlannedEval],
+) -> BarPlan:
+    """Return what the base tip asks of this change beyond what head's own Evals ask.
+
+    `changes` are the changed Agents by name, `planned` head's own Evals that run.
+    """
+    sides = _Sides(head, base, tip, changes, {one.name: one for one in planned})
+    touched = [asked for asked in tip.catalogue.evals if _concerns(asked, sides)]
+    renamed = _script_names(sides)
+    taken = {one.name for one in head.catalogue.evals}
+    evals: list[PlannedEval] = []
+    scripts: dict[str, ScriptedModel] = {}
+    lost: list[Lowered] = []
+    for asked in touched:
+        if head.catalogue.agent(asked.target_agent) is None:
+            lost += _lost(asked, sides)
+            continue
+        found = None if about_eval(asked, tip) else _bar_eval(asked, sides, renamed, taken)
+        if found is not None:
+            taken.add(found.name)
+            evals.append(found)
+            scripts |= _scripts(asked, renamed, tip)
+    touches = bool(changes or planned or touched)
+    doubts = tip_doubts(head, base, tip, changes, touched, touches=touches)
+    return BarPlan(tuple(evals), tuple(scripts.values()), tuple(lost), doubts)
+
+
+def _concerns(asked: Eval, sides: _Sides) -> bool:
+    """Whether the change touches what an Eval of the base tip is about.
+
+    That is: its Agent; head's version of it, which runs; what it asked at the merge-base; or a
+    part that it uses now and that was there at the merge-base, though the Eval may not have been.
+    """
+    if asked.target_agent in sides.changes or asked.name in sides.planned:
+        return True
+    before = sides.base.catalogue.eval(asked.name)
+    if before is not None:
+        asks_less = bool(lowered(before, sides.base, sides.head))
+    else:
+        asks_less = _unread(asked, sides) and bool(lowered(asked, sides.tip, sides.head))
+    return asks_less or any(lowered_parts(asked, sides.tip, sides.base, sides.head))
+
+
+def _unread(asked: Eval, sides: _Sides) -> bool:
+    """Whether the Eval may have been at the merge-base, where something cannot be read."""
+    return any(
+        not one.kind or (one.kind == "Eval" and one.name in {"", asked.name})
+        for one in sides.base.catalogue.broken
+    )
+
+
+def _lost(asked: Eval, sides: _Sides) -> Iterator[Lowered]:
+    """What is lowered of an Eval whose Agent head lacks: all of it if the change removed that, else
+    the parts that it lowers. No trial can show that these do no harm before the branch is updated.
+    """
+    base, name = sides.base.catalogue, asked.target_agent
+    if base.agent(name) is not None or base.is_broken("Agent", name):
+        yield Lowered(
+            place=asked.place,
+            what=f"Agent {asked.target_agent} removed: Eval {asked.name} has nothing to run",
+        )
+    else:
+        yield from lowered_parts(asked, sides.tip, sides.base, sides.head)
+
+
+def _bar_eval(
+    asked: Eval, sides: _Sides, renamed: Mapping[str, str], taken: Container[str]
+) -> PlannedEval | None:
+    """The Eval as the base tip has it, or None when head's own asks all of it."""
+    fixtures = select_fixtures(asked, sides.tip.catalogue)
+    if not fixtures:
+        return None
+    ours = sides.head.catalogue.eval(asked.name)
+    running = sides.planned.get(asked.name)
+    reused = _reusable(asked, fixtures, ours, running, sides)
+    said = _said(asked, sides)
+    all_reused = len(reused) == len(fixtures)
+    if not said and ours and all_reused and _asks_as_much(ours, asked, running, fixtures):
+        return None
+    change = sides.changes.get(asked.target_agent)
+    script = script_name(asked.judge.model) or ""
+    model = asked.judge.model
+    if script in renamed:
+        model = f"{SCRIPTED_PROVIDER}/{renamed[script]}"
+    reps = asked.execution.reps_per_fixture
+    if reused and ours is not None:
+        reps = ours.execution.reps_per_fixture
+    return PlannedEval(
+        name=free_name(asked.name, taken),
+        place=asked.place,
+        agent=asked.target_agent,
+        judge=asked.judge.model_copy(update={"model": model}),
+        scoring=asked.scoring,
+        execution=asked.execution.model_copy(update={"reps_per_fixture": reps}),
+        baseline=baseline_of(change),
+        why=(Reason(where=f"{asked.place.file}:{asked.place.line}", what="asked by the base tip"),),
+        fixtures=fixtures,
+        bar=Bar(
+            eval=asked.name,
+            lowered=said,
+            reused=tuple(fixture.name for fixture in reused),
+        ),
+    )
+
+
+def _said(asked: Eval, sides: _Sides) -> tuple[Lowered, ...]:
+    """What head asks less, and of it what only the target branch has brought since."""
+    before, ours = sides.base.catalogue.eval(asked.name), sides.head.catalogue.eval(asked.name)
+    own = tuple(lowered(before, sides.base, sides.head)) if before else ()
+    own += tuple(lowered_parts(asked, sides.tip, sides.base, sides.head))
+    if ours is None and before is None and not _unread(asked, sides):
+        since = Lowered(place=asked.place, what=f"Eval {asked.name} added", moved=True)
+        return (since, *own)
+    words = {one.what for one in own}
+    now = lowered(asked, sides.tip, sides.head)
+    return tuple(one.model_copy(update={"moved": one.what not in words}) for one in now)
+
+
+def _reusable(
+    asked: Eval,
+    fixtures: Sequence[Fixture],
+    ours: Eval | None,
+    running: PlannedEval | None,
+    sides: _Sides,
+) -> list[Fixture]:
+    """The fixtures that head's own run measures as the base tip would."""
+    if ours is None or running is None or running.agent != asked.target_agent:
+        return []
+    if ours.execution.reps_per_fixture < asked.execution.reps_per_fixture:
+        return []
+    alike = same_judge(asked, ours, sides.tip, sides.head)
+    mine = {fixture.name: fixture for fixture in running.fixtures}
+    return [
+        one
+        for one in fixtures
+        if one.name in mine
+        and same_test(one, mine[one.name])
+        and (alike or not any(assertion.needs_judge for assertion in one.assertions))
+    ]
+
+
+def _asks_as_much(
+    ours: Eval, asked: Eval, running: PlannedEval | None, fixtures: Sequence[Fixture]
+) -> bool:
+    """Whether head's Eval, with these fixtures and no others, is at least as strict.
+
+    Others could outweigh a failure among these.
+    """
+    return (
+        running is not None
+        and {one.name for one in running.fixtures} == {one.name for one in fixtures}
+        and ours.scoring.severity_weights == asked.scoring.severity_weights
+        and ours.scoring.pass_threshold >= asked.scoring.pass_threshold
+    )
+
+
+def _script_names(sides: _Sides) -> Mapping[str, str]:
+    """Names of their own for the scripts of the base tip that head changes or no longer has."""
+    taken = {*sides.head.scripts, *sides.tip.scripts}
+    names: dict[str, str] = {}
+    for name, script in sorted(sides.tip.scripts.items()):
+        new = sides.head.scripts.get(name)
+        if new is None or new.digest != script.digest:
+            names[name] = free_name(name, taken)
+            taken.add(names[name])
+    return names
+
+
+def _scripts(asked: Eval, renamed: Mapping[str, str], tip: Snapshot) -> Mapping[str, ScriptedModel]:
+    script = script_name(asked.judge.model)
+    if script is None or script not in renamed:
+        return {}
+    name = renamed[script]
+    return {name: tip.scripts[script].model_copy(update={"name": name})}

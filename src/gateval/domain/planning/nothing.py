@@ -1,0 +1,72 @@
+"""Why nothing is to be evaluated, in a sentence that is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.plan.plan import AgentChange, ChangeKind
+from gateval.domain.plan.planned_eval import Doubt
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.tree import changed_paths
+
+NAMED = 5
+
+
+def why_nothing(
+    changes: Sequence[AgentChange], doubts: Sequence[Doubt], head: Snapshot, base: Snapshot
+) -> str:
+    """Return the sentence for a change from `base` to `head` for which no Eval runs."""
+    said = "Nothing to evaluate"
+    if doubts:
+        wheres = " and ".join(dict.fromkeys(f"the {doubt.where}" for doubt in doubts))
+        return f"{said} was found, but there are manifests on {wheres} that cannot be read."
+    if changes:
+        return f"{said}: {_agents(changes)}."
+    if not head.catalogue.agents:
+        return f"{said}: there is no Agent manifest on head."
+    if head.revision.commit and head.revision.commit == base.revision.commit:
+        return (
+            f"{said}: head and base are the same commit, {head.revision.short}. "
+            "Name an older one with --base to compare with it."
+        )
+    between = f"between {base.revision.short} and {head.revision.short}"
+    edits = list(_edits(head, base))
+    if edits:
+        more = f" and {len(edits) - NAMED:,} more" if len(edits) > NAMED else ""
+        named = f"{', '.join(edits[:NAMED])}{more}"
+        return f"{said}: {named} {between}, but no Eval on head runs for that."
+    return f"{said}: no Agent, Eval or fixture changed {between}."
+
+
+def _agents(changes: Sequence[AgentChange]) -> str:
+    gone = [one.agent for one in changes if one.kind is ChangeKind.DELETED]
+    stay = [one.agent for one in changes if one.kind is not ChangeKind.DELETED]
+    parts = [f"{', '.join(stay)} changed, but no Eval on head targets it"] if stay else []
+    parts += [f"{', '.join(gone)} removed"] if gone else []
+    return "; ".join(parts)
+
+
+def _edits(head: Snapshot, base: Snapshot) -> Iterator[str]:
+    """What differs, though nothing runs for it: Evals, fixtures, calibrations, scripts."""
+    if head.catalogue is base.catalogue:
+        return
+    ours, theirs = _digests(head.catalogue), _digests(base.catalogue)
+    for key in sorted(ours.keys() | theirs.keys()):
+        if ours.get(key) != theirs.get(key):
+            word = "removed" if key not in ours else "changed" if key in theirs else "added"
+            yield f"{' '.join(key)} {word}"
+    for path in sorted(changed_paths(head.tree, base.tree)):
+        if path.startswith(f"{SCRIPTED_FOLDER}/"):
+            yield f"{show_path(path)} changed"
+
+
+def _digests(catalogue: Catalogue) -> dict[tuple[str, str], str]:
+    """What each manifest but the Agents means, by what it is and its name."""
+    return {
+        **{("Eval", one.name): one.digest for one in catalogue.evals},
+        **{("fixture", one.name): one.digest for one in catalogue.fixtures},
+        **{("calibration", one.name): one.digest for one in catalogue.calibrations},
+    }

@@ -1,0 +1,216 @@
+"""From snapshots to a plan. A pure function: the same two revisions always give the same plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gateval.domain.base import digest
+from gateval.domain.manifests.agent import Agent, RuntimeSpec
+from gateval.domain.manifests.catalogue import select_fixtures
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.gate_config import BarPolicy, Policy, policy_digest
+from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.plan.plan import (
+    AgentChange,
+    AgentDefinition,
+    Plan,
+    Revision,
+    SideScripts,
+)
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.planning.bar.closures import narrowed_closures
+from gateval.domain.planning.bar.doubts import base_doubts
+from gateval.domain.planning.bar.planning import BarPlan, plan_bar
+from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
+from gateval.domain.planning.change import detect_changes, meaning, scripted_names, system_text
+from gateval.domain.planning.closure import (
+    closure_digest,
+    closure_files,
+    closure_of,
+    working_directory,
+)
+from gateval.domain.planning.hidden_files import hidden_files
+from gateval.domain.planning.nothing import why_nothing
+from gateval.domain.planning.selection import baseline_of, removed_since, script_name, why_selected
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.warnings import coverage_warnings, rules_warnings, tip_warnings
+from gateval.domain.trials.trial import Side
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The policy that applies, where it was read, and the base tip it came from.
+
+    `edit` is what the change does to the gate config; None if it leaves that alone.
+    """
+
+    policy: Policy
+    source: str
+    base_tip: Revision | None
+    edit: RulesEdit | None = None
+
+
+def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | None = None) -> Plan:
+    """Plan what a change from `base` (the merge-base) to `head` calls for.
+
+    `tip` is the target branch as it is now, whose bar binds as the policy says; None if nothing
+    that could matter was read of it.
+    """
+    changes = detect_changes(head, base)
+    planned, bar = _selected(head, base, changes), BarPlan()
+    lost = tuple(laxer_rules(rules.edit)) if rules.edit else ()
+    if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
+        planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
+        lost = (*bar.lost, *lost, *narrowed_closures(head, base, tip, changes))
+    doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
+    removed = removed_since(head.catalogue, base.catalogue)
+    return Plan(
+        head=head.revision,
+        base=base.revision,
+        base_tip=rules.base_tip,
+        policy=rules.policy,
+        policy_source=rules.source,
+        policy_digest=policy_digest(rules.policy),
+        changes=changes,
+        agents=(*_definitions(planned, head, Side.HEAD), *_definitions(planned, base, Side.BASE)),
+        evals=tuple(planned),
+        removed=removed,
+        lost=lost,
+        doubts=doubts,
+        scripts=_scripts(planned, head, base, bar.scripts),
+        hidden=hidden_files(planned, head, base),
+        warnings=(
+            *coverage_warnings(planned, changes, head, base),
+            *tip_warnings(base, tip),
+            *rules_warnings(rules.edit),
+        ),
+        nothing="" if planned else why_nothing(changes, doubts, head, base),
+    )
+
+
+def plan_revision(
+    head: Snapshot, names: Sequence[str], fixtures: Sequence[str], rules: Rules
+) -> Plan:
+    """Plan the named Evals on one revision, without a baseline; `fixtures` narrows them if given.
+
+    Every name must exist: the caller has checked.
+    """
+    planned = []
+    for evaluation in head.catalogue.evals:
+        if evaluation.name in names:
+            why = (Reason(where="command line", what="asked for"),)
+            one = _planned(evaluation, head, Baseline.NONE, why)
+            chosen = tuple(f for f in one.fixtures if not fixtures or f.name in fixtures)
+            if chosen:
+                planned.append(one.model_copy(update={"fixtures": chosen}))
+    return Plan(
+        head=head.revision,
+        policy=rules.policy,
+        policy_source=rules.source,
+        policy_digest=policy_digest(rules.policy),
+        agents=_definitions(planned, head, Side.HEAD),
+        evals=tuple(planned),
+        only=tuple(fixtures),
+        scripts=_scripts(planned, head, None),
+        hidden=hidden_files(planned, head, None),
+        warnings=tuple(coverage_warnings(planned, (), head, None)),
+        nothing="" if planned else "None of the named Evals has one of the named fixtures.",
+    )
+
+
+def _selected(head: Snapshot, base: Snapshot, changes: Sequence[AgentChange]) -> list[PlannedEval]:
+    """Head's own Evals that the changes call for."""
+    by_name = {change.agent: change for change in changes}
+    return [
+        _planned(evaluation, head, baseline_of(by_name.get(evaluation.target_agent)), why)
+        for evaluation in head.catalogue.evals
+        if (why := why_selected(evaluation, by_name, head, base))
+    ]
+
+
+def _with_bar(
+    planned: list[PlannedEval],
+    head: Snapshot,
+    base: Snapshot,
+    tip: Snapshot,
+    changes: Sequence[AgentChange],
+    policy: BarPolicy,
+) -> tuple[list[PlannedEval], BarPlan]:
+    """Add the Evals of the target branch; by the policy `base`, they stand instead of head's."""
+    by_name = {change.agent: change for change in changes}
+    bar = plan_bar(head, base, tip, by_name, planned)
+    if policy is BarPolicy.BASE:
+        planned = _without(planned, bar)
+        bar = plan_bar(head, base, tip, by_name, planned)
+    return [*planned, *bar.evals], bar
+
+
+def _without(planned: Iterable[PlannedEval], bar: BarPlan) -> list[PlannedEval]:
+    """Head's Evals but those of which the base tip's version alone is to count."""
+    replaced = {one.own_name for one in bar.evals}
+    return [one for one in planned if one.name not in replaced]
+
+
+def _planned(
+    evaluation: Eval, head: Snapshot, baseline: Baseline, why: tuple[Reason, ...]
+) -> PlannedEval:
+    return PlannedEval(
+        name=evaluation.name,
+        place=evaluation.place,
+        agent=evaluation.target_agent,
+        judge=evaluation.judge,
+        scoring=evaluation.scoring,
+        execution=evaluation.execution,
+        baseline=baseline,
+        why=why,
+        fixtures=select_fixtures(evaluation, head.catalogue),
+    )
+
+
+def _definitions(
+    planned: Iterable[PlannedEval], snapshot: Snapshot, side: Side
+) -> tuple[AgentDefinition, ...]:
+    names = sorted({one.agent for one in planned if side in one.sides})
+    agents = (snapshot.catalogue.agent(name) for name in names)
+    return tuple(define(agent, snapshot, side) for agent in agents if agent is not None)
+
+
+def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
+    """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash."""
+    files = closure_files(closure_of(agent, snapshot), snapshot)
+    return AgentDefinition(
+        name=agent.name,
+        side=side,
+        place=agent.place,
+        models=agent.spec.models,
+        system=system_text(agent, snapshot),
+        tools=agent.spec.tools,
+        runtime=agent.spec.runtime or RuntimeSpec(),
+        folder=agent.folder,
+        cwd=working_directory(agent) or "",
+        closure=closure_digest(digest(meaning(agent, snapshot)), files),
+    )
+
+
+def _scripts(
+    planned: Sequence[PlannedEval],
+    head: Snapshot,
+    base: Snapshot | None,
+    more: Sequence[ScriptedModel] = (),
+) -> tuple[SideScripts, ...]:
+    """The scripted models that are asked, by side; `more` are judges of the base tip."""
+    judges = {name for one in planned if (name := script_name(one.judge.model))}
+    scripts = []
+    for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
+        if snapshot is None:
+            continue
+        names = set(judges) if side is Side.HEAD else set()
+        for one in planned:
+            agent = snapshot.catalogue.agent(one.agent) if side in one.sides else None
+            names |= set(scripted_names(agent)) if agent else set()
+        models = tuple(snapshot.scripts[name] for name in sorted(names) if name in snapshot.scripts)
+        models += tuple(more) if side is Side.HEAD else ()
+        if models:
+            scripts.append(SideScripts(side=side, models=models))
+    return tuple(scripts)

@@ -1,0 +1,76 @@
+"""What is read of one revision: its tree, its manifests, and the files they refer to."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.plan.plan import Revision
+from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.patterns import match_any
+from gateval.domain.repository.place import Problem
+from gateval.domain.repository.tree import Tree
+
+OWN_FOLDER = ".gateval/"
+"""Holds what belongs to the gate: scripted models, and results of local runs."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One revision as far as it was read.
+
+    `manifest_paths` are the files that were recognised as manifests (their meaning counts, not
+    their bytes). `prompts` maps the paths of system prompt files to their text, `links` those of
+    symbolic links to their targets as stored. `problems` is what is wrong with the manifests.
+    """
+
+    revision: Revision
+    tree: Tree
+    catalogue: Catalogue
+    manifest_paths: frozenset[str] = frozenset()
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    scripts: Mapping[str, ScriptedModel] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    @cached_property
+    def watched_by_name(self) -> Callable[[str], bool]:
+        """Whether an Agent's `watch` names a path itself, or a folder or pattern in `.gateval/`.
+
+        A pattern that merely takes in all that stands around (`**`) does not name it.
+        """
+        named: set[str] = set()
+        for agent in self.catalogue.agents:
+            for written in agent.spec.watch or ():
+                named.add(resolve_path(agent.folder, written.removesuffix("/**")) or "")
+        below = (*(one for one in named if f"{one}/".startswith(OWN_FOLDER)),)
+        own = match_any(below) if below else None
+        return lambda path: (
+            path in named or (own is not None and path.startswith(OWN_FOLDER) and own(path))
+        )
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether no candidate gets this file: a manifest, or one below `.gateval/`.
+
+        They say what is asked, not how it is answered: a program that reads them could be changed
+        without anybody noticing, or read its own assertions. What `watch` names is not hidden.
+        """
+        own = path in self.manifest_paths or path.startswith(OWN_FOLDER)
+        return own and not self.watched_by_name(path)
+
+    @cached_property
+    def paths(self) -> Sequence[str]:
+        """All paths of the tree, sorted, so that a folder's files stand together."""
+        return sorted(self.tree)
+
+    def below(self, root: str) -> Sequence[str]:
+        """The paths of a file or of everything in a folder; "" is the whole repository."""
+        if not root:
+            return self.paths
+        start = bisect_left(self.paths, f"{root}/")
+        inside = self.paths[start : bisect_left(self.paths, f"{root}0")]  # "0" follows "/"
+        return (root, *inside) if root in self.tree else inside

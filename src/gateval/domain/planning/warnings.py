@@ -1,0 +1,61 @@
+"""What a plan warns of: sentences about what it cannot measure or take into account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.plan.plan import AgentChange, ChangeKind
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.planning.bar.rules import RulesEdit, other_edits
+from gateval.domain.planning.closure import closure_of
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import show_path
+
+
+def coverage_warnings(
+    planned: Sequence[PlannedEval],
+    changes: Sequence[AgentChange],
+    head: Snapshot,
+    base: Snapshot | None,
+) -> Iterable[str]:
+    """Tell of changed Agents that nothing measures, and of what cannot be compared or exported."""
+    evaluated = {one.agent for one in planned}
+    for change in changes:
+        if change.kind is not ChangeKind.DELETED and change.agent not in evaluated:
+            yield f"Agent {change.agent} is {change.kind}, but no Eval targets it: not measured."
+    if base is not None and base.problems:
+        yield (
+            f"The base has {len(base.problems)} invalid manifest(s); what they define cannot be "
+            f"compared. First: {base.problems[0]}"
+        )
+    for name in sorted(evaluated):
+        agent = head.catalogue.agent(name)
+        if agent is None or agent.runtime_type == MODEL_RUNTIME:
+            continue
+        closure = closure_of(agent, head)
+        for path, entry in head.tree.items():
+            if entry.is_submodule and closure.covers(path):
+                yield (
+                    f"Agent {name} depends on the submodule {show_path(path)}; a candidate "
+                    "gets an empty folder there."
+                )
+
+
+def rules_warnings(edit: RulesEdit | None) -> Iterable[str]:
+    """Tell that an edit of the gate config does not count yet."""
+    others = other_edits(edit) if edit else ()
+    if edit and others:
+        yield (
+            f"The change edits {edit.file}: {'; '.join(others)}. The target branch's rules decide "
+            "here; the edit takes effect after the merge."
+        )
+
+
+def tip_warnings(base: Snapshot, tip: Snapshot | None) -> Iterable[str]:
+    """Tell of manifests of the target branch that cannot bind the change."""
+    if tip is not None and tip is not base and tip.problems:
+        yield (
+            f"The target branch has {len(tip.problems)} invalid manifest(s); what they ask cannot "
+            f"bind this change. First: {tip.problems[0]}"
+        )

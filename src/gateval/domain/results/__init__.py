@@ -1,0 +1,1 @@
+"""From trials to scores and to the comparison of head with base."""

@@ -1,0 +1,80 @@
+"""From an answer and its assessments to a finished trial: outcome, cause, reason, score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.results.scoring import trial_score
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.transcript import numbered_steps
+from gateval.domain.trials.trial import (
+    OUTPUT_LIMIT,
+    Answer,
+    Assessment,
+    AssessmentStatus,
+    Cause,
+    NoAnswer,
+    Outcome,
+    Trial,
+    TrialKey,
+)
+
+
+def conclude_answer(
+    key: TrialKey,
+    fixture: Fixture,
+    answer: Answer,
+    assessments: Sequence[Assessment],
+    judge_usage: Usage,
+) -> Trial:
+    """Return the trial of a candidate that answered.
+
+    One failed assertion makes it a `fail`, whatever else could not be evaluated: it could not have
+    passed. Without a failed one, an assertion that could not be evaluated makes it an `error`.
+    """
+    outcome, cause, reason = _outcome(fixture, assessments)
+    return Trial(
+        key=key,
+        outcome=outcome,
+        cause=cause,
+        reason=reason,
+        assessments=tuple(assessments),
+        score=trial_score(fixture, assessments),
+        output=answer.output[:OUTPUT_LIMIT],
+        output_truncated=len(answer.output) > OUTPUT_LIMIT,
+        trace=numbered_steps(fixture.input, answer),
+        usage=answer.usage,
+        judge_usage=judge_usage,
+        seconds=answer.seconds,
+    )
+
+
+def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
+    """Return the trial of a candidate that gave nothing to assess: `skip` if late, else `error`."""
+    return Trial(
+        key=key,
+        outcome=Outcome.SKIP if silence.timed_out else Outcome.ERROR,
+        cause=silence.cause,
+        reason=silence.reason,
+        detail=silence.detail,
+        trace=silence.trace,
+        usage=silence.trace.usage if silence.trace else Usage(),
+        seconds=silence.seconds,
+    )
+
+
+def _outcome(
+    fixture: Fixture, assessments: Sequence[Assessment]
+) -> tuple[Outcome, Cause | None, str]:
+    for status, outcome in (
+        (AssessmentStatus.FAILED, Outcome.FAIL),
+        (AssessmentStatus.ERROR, Outcome.ERROR),
+    ):
+        for assessment in assessments:
+            if assessment.status is status:
+                return outcome, assessment.cause, f"{assessment.type}: {assessment.reason}"
+    if len(assessments) != len(fixture.assertions):
+        missing = len(fixture.assertions) - len(assessments)
+        return Outcome.ERROR, Cause.GATE, f"{missing} assertions were not evaluated"
+    return Outcome.PASS, None, ""

@@ -1,0 +1,78 @@
+"""What a run found: the plan and its trials, complete enough to report from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from gateval.domain.base import Value
+from gateval.domain.plan.plan import Plan
+from gateval.domain.trials.trial import AssessmentStatus, Outcome, Side, Trial
+
+
+class RunInfo(Value):
+    """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC."""
+
+    run: str = ""
+    started_at: str = ""
+    seconds: float = 0
+    gateval: str = ""
+    isolation: str = ""
+
+
+class Results(Value):
+    """A plan and its trials in report order. Trials that never ran are simply absent."""
+
+    version: Literal["results.v1"] = "results.v1"
+    plan: Plan
+    trials: tuple[Trial, ...] = ()
+    info: RunInfo = RunInfo()
+
+    @model_validator(mode="after")
+    def _only_planned_trials(self) -> Self:
+        planned = set(self.plan.trial_keys())
+        seen = set()
+        for trial in self.trials:
+            if trial.key not in planned or trial.key in seen:
+                what = "comes twice" if trial.key in seen else "is not planned"
+                raise ValueError(f"trial {trial.key} {what}")
+            seen.add(trial.key)
+        return self
+
+    @model_validator(mode="after")
+    def _outcomes_follow_from_assessments(self) -> Self:
+        """A pass rests on every assertion of its fixture. Anything else that says so is forged."""
+        assertions = {
+            (planned.name, fixture.name): len(fixture.assertions)
+            for planned in self.plan.evals
+            for fixture in planned.fixtures
+        }
+        for trial in self.trials:
+            if trial.outcome is not Outcome.PASS:
+                continue
+            statuses = [assessment.status for assessment in trial.assessments]
+            wanted = assertions.get((trial.key.eval, trial.key.fixture), 0)
+            if statuses != [AssessmentStatus.PASSED] * wanted:
+                raise ValueError(f"trial {trial.key} says pass, but its assertions do not")
+        return self
+
+
+Grouped = dict[tuple[str, str, Side], tuple[Trial, ...]]
+"""Trials by Eval, fixture and side, each in order of repetition."""
+
+
+def group_trials(trials: Iterable[Trial]) -> Grouped:
+    """Return the trials by (Eval, fixture, side)."""
+    groups: dict[tuple[str, str, Side], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.key.eval, trial.key.fixture, trial.key.side), []).append(trial)
+    return {
+        name: tuple(sorted(group, key=lambda t: t.key.repetition)) for name, group in groups.items()
+    }
+
+
+def results_of(plan: Plan, trials: Iterable[Trial], info: RunInfo) -> Results:
+    """Put trials into report order, so that no report depends on which finished first."""
+    return Results(plan=plan, trials=tuple(sorted(trials, key=lambda t: t.key.order)), info=info)

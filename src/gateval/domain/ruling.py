@@ -1,0 +1,93 @@
+"""The gate's labels, how one was put on, and what the gate says about it: plain values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from gateval.domain.base import Value
+from gateval.domain.text.bounded import LongText, ShortText
+
+
+class GateLabel(StrEnum):
+    """The labels that the gate obeys, spelt exactly so."""
+
+    BYPASS = "force-eval-bypass"
+    ACCEPT_BAR = "accept-bar-change"
+
+
+class AuditPerson(Value):
+    """Who: the forge's login and number, and the role in the repository, as the forge has them."""
+
+    login: ShortText
+    id: int | None = None
+    role: ShortText = ""
+
+
+class LabelUse(Value):
+    """A label as somebody put it on. `event` is the forge's id of that; `applied_at` its time.
+
+    `own` marks the pull request's author, who then let through their own change.
+    """
+
+    name: ShortText
+    by: AuditPerson
+    applied_at: ShortText = ""
+    event: ShortText = ""
+    own: bool = False
+
+
+class RulingStatus(StrEnum):
+    """What became of a label: it counts, it does not, or a push has ended it."""
+
+    GRANTED = "granted"
+    DENIED = "denied"
+    ENDED = "ended"
+
+
+class Ruling(Value):
+    """What the gate says about a label that is on the pull request.
+
+    `why` is a sentence, empty when granted. `reason` is what the person said. `entry` and `hash`
+    name the entry of the audit log, once it is written (0 and empty before). `head` is the commit
+    of `pull_request` that the label is about.
+    """
+
+    label: GateLabel
+    status: RulingStatus
+    use: LabelUse
+    reason: LongText = ""
+    why: LongText = ""
+    entry: int = Field(default=0, ge=0)
+    hash: str = ""
+    pull_request: int = Field(default=0, ge=0)
+    head: str = ""
+
+    @property
+    def granted(self) -> bool:
+        """Whether the label counts."""
+        return self.status is RulingStatus.GRANTED
+
+
+class Rulings(Value):
+    """What became of every label of the gate's on a pull request, or on those of a merge group."""
+
+    found: tuple[Ruling, ...] = ()
+
+    @property
+    def bypass(self) -> Ruling | None:
+        """The bypass if it counts: each one that is there has to."""
+        return self._counting(GateLabel.BYPASS)
+
+    @property
+    def bar(self) -> Ruling | None:
+        """The acceptance of a lowered bar, if it counts."""
+        return self._counting(GateLabel.ACCEPT_BAR)
+
+    def _counting(self, label: GateLabel) -> Ruling | None:
+        mine = [ruling for ruling in self.found if ruling.label is label]
+        return mine[-1] if mine and all(ruling.granted for ruling in mine) else None
+
+
+NO_RULINGS = Rulings()

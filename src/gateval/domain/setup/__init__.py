@@ -1,0 +1,1 @@
+"""What `gateval init` and `gateval doctor` know about a repository."""

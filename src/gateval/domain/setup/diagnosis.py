@@ -1,0 +1,217 @@
+"""What `gateval doctor` says: each finding is fine, a problem, or unknown from here. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from gateval.domain.repository.place import Problem, nearest
+from gateval.domain.setup.gate_job import LABELING, GateJob, lacking, records
+
+CHECK_NAME = "gateval"
+"""The check run to require. The job's own check is another one."""
+
+NAME_THE_BASE = (
+    "Name what to compare with: --base REV. Or let git know the default branch: "
+    "`git remote set-head origin --auto`, or without a remote "
+    "`git config init.defaultBranch BRANCH`."
+)
+"""What to do in a clone in which there is no telling which branch is the default one."""
+
+_OTHERS = f"On another target branch BRANCH it is {CHECK_NAME} (into BRANCH)."
+EMERGENCIES = "docs/guides/emergencies.md"
+GUIDE = "docs/guides/branch-protection.md"
+
+
+class Health(StrEnum):
+    """How it is. Unknown is neither: it could not be seen from here."""
+
+    OK = "ok"
+    PROBLEM = "problem"
+    UNKNOWN = "unknown"
+
+
+class Finding(NamedTuple):
+    """One line: how it is, with what, what was seen, and what to do about it."""
+
+    health: Health
+    topic: str
+    seen: str
+    todo: str = ""
+
+
+def about_workflows(jobs: Sequence[GateJob]) -> list[Finding]:
+    """Look at the jobs that use the gate: what starts them, and what their token may do."""
+    if not jobs:
+        todo = "Write one with `gateval init`; other CI systems need none."
+        return [Finding(Health.PROBLEM, "workflow", "No workflow uses the action.", todo)]
+    events = {event for job in jobs for event in job.events}
+    publishing = [job for job in jobs if job.publishes]
+    named = [_about_name(job) for job in jobs if job.check == CHECK_NAME]
+    heard = [_about_labels(job) for job in publishing if "pull_request" in job.events]
+    return [_about_events(jobs, events), *named, *map(_about_permissions, publishing), *heard]
+
+
+def about_unreadable(problem: Problem) -> Finding:
+    """Say that a workflow cannot be read, so that nobody knows what its jobs are."""
+    seen = f"{problem}"
+    return Finding(Health.PROBLEM, "workflow", seen, "GitHub runs no workflow that it cannot read.")
+
+
+def about_inputs(jobs: Sequence[GateJob], known: Sequence[str]) -> list[Finding]:
+    """Look for inputs that the action does not have; the gate refuses them when it starts."""
+    return [
+        Finding(
+            Health.PROBLEM,
+            "inputs",
+            f'{job.path}, job {job.check}: there is no input "{name}".{nearest(name, known)}',
+            f"Inputs: {', '.join(known)}.",
+        )
+        for job in jobs
+        for name in job.inputs
+        if name.lower() not in known
+    ]
+
+
+def about_isolation(text: str, not_promised: str) -> Finding:
+    """Say what holds candidates here, and what would hold elsewhere."""
+    return Finding(Health.OK, "isolation", f"{text[:1].upper()}{text[1:]}.", not_promised)
+
+
+def _about_name(job: GateJob) -> Finding:
+    seen = (
+        f"{job.path}: a job is named {CHECK_NAME}, as the check run of the gate is. Requiring "
+        "that name could mean the job, which counts as passed when it is skipped."
+    )
+    return Finding(Health.PROBLEM, "workflow", seen, "Name the job otherwise, such as evals.")
+
+
+def _about_events(jobs: Sequence[GateJob], events: Collection[str]) -> Finding:
+    paths = ", ".join(sorted({job.path for job in jobs}))
+    if "pull_request_target" in events:
+        seen = f"{paths}: pull_request_target would run a pull request's code with secrets."
+        return Finding(Health.PROBLEM, "workflow", seen, "Use pull_request; the gate refuses this.")
+    if "pull_request" not in events:
+        seen = f"{paths}: not started by pull_request."
+        return Finding(Health.PROBLEM, "workflow", seen, "Add `pull_request` to `on`.")
+    return Finding(Health.OK, "workflow", f"{paths}, on {', '.join(sorted(events))}.")
+
+
+def _about_permissions(job: GateJob) -> Finding:
+    where = f"{job.path}, job {job.check}"
+    if job.permissions is None:
+        todo = "Write `permissions` into the job; the repository's default decides otherwise."
+        return Finding(Health.UNKNOWN, "permissions", f"{where}: not said.", todo)
+    missing = lacking(job)
+    if missing:
+        todo = f"Add to the job's `permissions`: {', '.join(missing)}."
+        return Finding(Health.PROBLEM, "permissions", f"{where}: too few.", todo)
+    return Finding(Health.OK, "permissions", f"{where}: enough for comment and check run.")
+
+
+def _about_labels(job: GateJob) -> Finding:
+    """Say whether the gate's labels count in a job. Without them the gate works all the same."""
+    where = f"{job.path}, job {job.check}"
+    if records(job) is False:
+        seen = "no label counts, for nothing can be recorded, and a label runs the Evals again."
+        todo = f"For labels, add `contents: write` to the job's `permissions`: see {EMERGENCIES}."
+    elif missing := [one for one in LABELING if one not in job.types]:
+        seen = f"no run starts on {' or '.join(missing)}, so labels count from the next push on."
+        todo = f"Add to `types` of pull_request: {', '.join(missing)}."
+    else:
+        return Finding(Health.OK, "labels", f"{where}: runs on labels, and may record them.")
+    return Finding(Health.OK, "labels", f"{where}: {seen}", todo)
+
+
+def about_audit_branch(branch: str, rules: Collection[str]) -> Finding:
+    """Say whether rulesets keep the audit log from being rewritten; classic protection is unseen.
+
+    `rules` are the types of the rules that GitHub names for the branch.
+    """
+    missing = [words for rule, words in _KEEPING.items() if rule not in rules]
+    if not missing:
+        return Finding(Health.OK, "audit log", f"A ruleset keeps {branch} as it was written.")
+    seen = f"No ruleset keeps {branch} from {' and '.join(missing)}; the chain shows it afterwards."
+    return Finding(Health.OK, "audit log", seen, "Forbid both: see docs/guides/audit.md.")
+
+
+_KEEPING = {"non_fast_forward": "force pushes", "deletion": "deletion"}
+
+
+def about_keys(
+    complaints: Sequence[str], needed: Iterable[str], jobs: Sequence[GateJob], *, runner: bool
+) -> list[Finding]:
+    """Look at the keys of the models that the manifests name.
+
+    `complaints` are sentences on keys that this environment lacks, `needed` the variables of all.
+    """
+    found = []
+    if complaints:
+        health = Health.PROBLEM if runner else Health.UNKNOWN
+        todo = (
+            "Hand them to the gate's step in `env`, from secrets."
+            if runner
+            else "Set them here to run evals here. Secrets of the repository cannot be read."
+        )
+        found.append(Finding(health, "keys here", " ".join(complaints), todo))
+    elif needed := tuple(needed):
+        found.append(Finding(Health.OK, "keys here", f"{', '.join(needed)} set."))
+    else:
+        found.append(Finding(Health.OK, "keys here", "No model of the manifests needs one."))
+    evaluating = [job for job in jobs if job.step == "all"]
+    handed = {name for job in evaluating for name in job.variables}
+    absent = sorted(set(needed) - handed)
+    if evaluating and absent:
+        todo = f"Add `{absent[0]}: ${{{{ secrets.{absent[0]} }}}}` to `env` of the gate's step."
+        seen = f"The workflow does not hand on {', '.join(absent)}."
+        found.append(Finding(Health.PROBLEM, "keys in CI", seen, todo))
+    return found
+
+
+def about_required_check(
+    branch: str, required: Collection[str], jobs: Sequence[GateJob]
+) -> Finding:
+    """Say whether the gate's check run is required, and whether a job's is taken for it."""
+    if CHECK_NAME in required:
+        seen = f"{branch} requires the check {CHECK_NAME}."
+        return Finding(Health.OK, "required", seen, _OTHERS)
+    mistaken = sorted({job.check for job in jobs} & set(required))
+    if mistaken:
+        seen = f"{branch} requires {mistaken[0]}, which is the job; one that is skipped passes it."
+    else:
+        seen = f"{branch} does not require the check {CHECK_NAME}: a failed gate can be merged."
+    return Finding(
+        Health.PROBLEM, "required", seen, f"Require {CHECK_NAME}: see {GUIDE}. {_OTHERS}"
+    )
+
+
+def about_history(branch: str | None, *, shallow: bool, joined: bool, runner: bool) -> Finding:
+    """Say whether the base that changes are compared with is in this clone."""
+    deeper = (
+        "Use `fetch-depth: 0` in checkout."
+        if runner
+        else "Fetch the rest of it: git fetch --unshallow origin"
+    )
+    if branch is None:
+        seen = "There is no telling which branch is the default one."
+        return Finding(Health.PROBLEM, "history", seen, deeper if runner else NAME_THE_BASE)
+    if not joined:
+        seen = f"HEAD and {branch} have no common commit here."
+        todo = deeper if shallow else "Name another base: gateval check --base REV."
+        return Finding(Health.PROBLEM, "history", seen, todo)
+    if shallow:
+        seen = f"Shallow, with a common commit of HEAD and {branch}; the action fetches more."
+        return Finding(Health.OK, "history", seen)
+    return Finding(Health.OK, "history", f"Whole; compared with {branch}.")
+
+
+def worst(findings: Iterable[Finding]) -> Health:
+    """Return a problem if there is one, else unknown if there is one, else fine."""
+    seen = {finding.health for finding in findings}
+    return next((one for one in (Health.PROBLEM, Health.UNKNOWN) if one in seen), Health.OK)
+
+
+def counted(findings: Sequence[Finding]) -> Mapping[Health, int]:
+    """Return how many findings there are of each health."""
+    return {one: sum(finding.health is one for finding in findings) for one in Health}

@@ -1,0 +1,93 @@
+"""What `gateval init` offers a repository: which Agent gets its first Eval, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+
+FIRST_NAME = "assistant"
+SCRIPTED_NAME = "first"
+SCRIPTED_MODEL = f"{SCRIPTED_PROVIDER}/{SCRIPTED_NAME}"
+
+_PROMPT_FILE = re.compile(r"(?i)(?:.*prompt.*|.*/prompts?/.*)\.(?:md|txt|prompt)")
+_READ_BY_PEOPLE = re.compile(r"(?i)(?:.*/)?(?:readme|changelog|contributing)\b.*")
+_SAYS_NOTHING = {"prompt", "prompts", "system", "system-prompt", ""}
+
+
+class StarterFile(NamedTuple):
+    """A file to write: its path from the repository's root, its text, and what it is."""
+
+    path: str
+    text: str
+    about: str
+
+
+class Sketch(NamedTuple):
+    """The Agent that gets its first Eval.
+
+    `new` Agents get a manifest in `folder`, with `model` and `prompt`; an empty `prompt` means that
+    one is written. `others` are further Agents without an Eval.
+    """
+
+    name: str
+    folder: str
+    new: bool
+    model: str = ""
+    prompt: str = ""
+    others: tuple[str, ...] = ()
+
+
+def looks_like_a_prompt(path: str) -> bool:
+    """Whether a file's name says that it holds a prompt. A guess, to be shown as one."""
+    return (
+        bool(_PROMPT_FILE.fullmatch(path))
+        and not _READ_BY_PEOPLE.fullmatch(path)
+        and path.isprintable()  # which also leaves out names that are not UTF-8
+    )
+
+
+def sketch(catalogue: Catalogue, paths: Iterable[str], model: str) -> Sketch | None:
+    """Return which Agent gets its first Eval; None when every Agent has one.
+
+    `paths` are the tracked files; `model` is asked by a new Agent.
+    """
+    if not catalogue.agents:
+        return _new_agent(sorted(filter(looks_like_a_prompt, paths), key=_depth_first), model)
+    tested = {evaluation.target_agent for evaluation in catalogue.evals}
+    untested = [agent for agent in catalogue.agents if agent.name not in tested]
+    if not untested:
+        return None
+    first, *others = sorted(untested, key=lambda agent: agent.name)
+    return Sketch(first.name, first.folder, new=False, others=tuple(one.name for one in others))
+
+
+def free_name(wanted: str, taken: Iterable[str]) -> str:
+    """Return `wanted`, or it with the first number that makes it new."""
+    known = set(taken)
+    numbered = (f"{wanted}-{number}" for number in range(2, len(known) + 3))
+    return wanted if wanted not in known else next(one for one in numbered if one not in known)
+
+
+def _new_agent(prompts: Sequence[str], model: str) -> Sketch:
+    prompt = prompts[0] if prompts else ""
+    name = _name_of(prompt)
+    return Sketch(name, f"agents/{name}", new=True, model=model, prompt=prompt)
+
+
+def _name_of(prompt: str) -> str:
+    """Return a name for the Agent with this prompt: of its file, else of the folder above."""
+    *folders, file = prompt.split("/")
+    for part in (file.rpartition(".")[0], *reversed(folders)):
+        name = re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")
+        name = name.removesuffix("-prompt").removeprefix("prompt-")[:63].strip("-")
+        if name not in _SAYS_NOTHING:
+            return name
+    return FIRST_NAME
+
+
+def _depth_first(path: str) -> tuple[int, str]:
+    return path.count("/"), path

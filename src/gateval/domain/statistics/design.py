@@ -1,0 +1,147 @@
+"""The rule for one fixture: a finite group-sequential exact design, calibrated by counting.
+
+At each look the p-value of Fisher's exact test decides: at most the cut, and head has regressed; at
+most the escalation limit, and more trials are made; else the fixture stops. At an entry look, which
+has too few trials for a p-value, a fixture goes on if head's rate is below base's. The cut is the
+largest for which, at equal rates, whatever they are, the chance of ever meeting it is at most the
+share of the false-alarm budget. The regions are monotone: more passes of head never lead to
+regressed sooner. So equal rates are the worst case of "head is not worse".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import cache
+
+from gateval.domain.base import Value
+from gateval.domain.statistics.bernstein import coefficients, largest, never_above
+from gateval.domain.statistics.fisher import fisher
+from gateval.domain.statistics.looks import ENTRY_BELOW, Look
+from gateval.domain.statistics.paths import Limits, arrivals, regressed_by_passes
+
+ESCALATION = 0.25
+"""The largest p-value at which a fixture goes on to the next look."""
+
+WEAKEST_CUT = 0.05
+"""No p-value above it is ever called regressed, however large the share is."""
+
+LEAST_DROP_TENTHS = 1
+"""Head's rate must be at least this many tenths below base's to be regressed."""
+
+NEVER = -1
+
+
+class Step(StrEnum):
+    """What follows from one look."""
+
+    REGRESSED = "regressed"
+    GO_ON = "go on"
+    STOP = "stop"
+
+
+class Design(Value):
+    """A calibrated design.
+
+    `regressed` and `going_on` hold, for each look and each count of base's passes, the most passes
+    of head that still lead there (-1: none does).
+    """
+
+    looks: tuple[Look, ...]
+    share: float
+    escalation: float
+    cut: float
+    regressed: tuple[tuple[int, ...], ...]
+    going_on: tuple[tuple[int, ...], ...]
+
+    @property
+    def false_alarm(self) -> float:
+        """The largest chance, over all common pass rates, that an unchanged fixture regresses."""
+        return largest(_false_alarm(self.looks, self.regressed, self.going_on))
+
+
+def step(design: Design, look: int, base_passes: int, head_passes: int) -> Step:
+    """Return what follows from the passes at look number `look`, counted from 0.
+
+    A look is only reached by going on at all looks before it: a fixture that stopped, by the rule
+    or for cost, is never looked at again.
+    """
+    if head_passes <= design.regressed[look][base_passes]:
+        return Step.REGRESSED
+    return Step.GO_ON if head_passes <= design.going_on[look][base_passes] else Step.STOP
+
+
+@cache
+def design(looks: tuple[Look, ...], share: float, escalation: float = ESCALATION) -> Design:
+    """Return the design for `looks` whose chance of a false alarm is at most `share`.
+
+    The stops are counted in. The cut is the largest attainable p-value that keeps the share, and at
+    most `WEAKEST_CUT`; 0 if none does. Raises ValueError if `share` is not in (0, 1).
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"A share of the false-alarm budget lies between 0 and 1, not at {share}.")
+    going_on = _going_on(looks, escalation)
+    cuts = _attainable(looks, min(WEAKEST_CUT, escalation))
+    low, high = 0, len(cuts)
+    while low < high:
+        middle = (low + high + 1) // 2
+        chance = _false_alarm(looks, _regressed(looks, cuts[middle - 1]), going_on)
+        low, high = (middle, high) if never_above(chance, share) else (low, middle - 1)
+    cut = cuts[low - 1] if low else 0.0
+    return Design(
+        looks=looks,
+        share=share,
+        escalation=escalation,
+        cut=cut,
+        regressed=_regressed(looks, cut),
+        going_on=going_on,
+    )
+
+
+def _false_alarm(looks: Sequence[Look], regressed: Limits, going_on: Limits) -> list[float]:
+    counts = regressed_by_passes(looks, arrivals(looks, regressed, going_on))
+    return coefficients(counts, looks[-1].trials)
+
+
+def _attainable(looks: Sequence[Look], most: float) -> list[float]:
+    values = {
+        fisher(base, look.base, head, look.head)
+        for look in looks
+        for base in range(look.base + 1)
+        for head in range(look.head + 1)
+    }
+    return sorted(value for value in values if value <= most)
+
+
+def _regressed(looks: Sequence[Look], cut: float) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(_most_passes(look, base, cut, LEAST_DROP_TENTHS) for base in range(look.base + 1))
+        for look in looks
+    )
+
+
+def _going_on(looks: Sequence[Look], escalation: float) -> tuple[tuple[int, ...], ...]:
+    def most(index: int, look: Look, base: int) -> int:
+        if index == len(looks) - 1:
+            return NEVER
+        if look.head < ENTRY_BELOW:
+            return (base * look.head - 1) // look.base
+        return _most_passes(look, base, escalation, 0)
+
+    return tuple(
+        tuple(most(index, look, base) for base in range(look.base + 1))
+        for index, look in enumerate(looks)
+    )
+
+
+def _most_passes(look: Look, base: int, limit: float, drop_tenths: int) -> int:
+    """The most passes of head with a p-value of at most `limit` and at least that drop."""
+    most = NEVER
+    for head in range(look.head + 1):
+        drop = 10 * (base * look.head - head * look.base)
+        if drop < drop_tenths * look.base * look.head:
+            break
+        if fisher(base, look.base, head, look.head) > limit:
+            break
+        most = head
+    return most

@@ -1,0 +1,140 @@
+"""Whole runs on made-up pass rates: how often the rules block, why, and what they spend.
+
+It uses the very functions that decide real runs. It is what `gateval aa` and the benchmarks show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from gateval.domain.base import Value
+from gateval.domain.statistics.broad import (
+    CONFIRMING_TRIALS,
+    broad_looks,
+    broad_step,
+    confirmed,
+    first,
+)
+from gateval.domain.statistics.design import ESCALATION, Design, Step, design
+from gateval.domain.statistics.looks import Look, looks
+from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
+from gateval.domain.statistics.walk import counted, walk
+
+
+class Rates(Value):
+    """The true pass rates of one Eval's fixtures, the same number on both sides."""
+
+    base: tuple[float, ...]
+    head: tuple[float, ...]
+
+
+class Rule(Value):
+    """The settings of a run."""
+
+    reps_per_fixture: int = 1
+    stored: int = 0
+    escalation: float = ESCALATION
+
+
+class Run(Value):
+    """One simulated run.
+
+    It has the (Eval, fixture) pairs that regressed, the Evals that slipped broadly, both by their
+    places, and the trials made, without the stored ones.
+    """
+
+    regressed: tuple[tuple[int, int], ...]
+    slipped: tuple[int, ...]
+    base_trials: int
+    head_trials: int
+
+    @property
+    def blocked(self) -> bool:
+        """Whether anything blocks."""
+        return bool(self.regressed or self.slipped)
+
+
+class _Fixture:
+    """The trials of one fixture, drawn when they are asked for."""
+
+    def __init__(self, random: Random, base: float, head: float, stored: int) -> None:
+        self._draw = random.random
+        self._rates = base, head
+        self.base = [self._draw() < base for _ in range(stored)]
+        self.head: list[bool] = []
+
+    def up_to(self, look: Look) -> None:
+        base, head = self._rates
+        self.base += [self._draw() < base for _ in range(look.base - len(self.base))]
+        self.head += [self._draw() < head for _ in range(look.head - len(self.head))]
+
+    def regresses(self, rule: Design) -> bool:
+        step = Step.GO_ON
+        while step is Step.GO_ON:
+            now = walk(rule, self.base, self.head)
+            step = now.step
+            self.up_to(now.look)
+        return step is Step.REGRESSED
+
+
+def simulate(random: Random, evals: Sequence[Rates], rule: Rule) -> Run:
+    """Return one run of all `evals`; the budgets are split equally over them."""
+    regressed: list[tuple[int, int]] = []
+    slipped: list[int] = []
+    base_trials = head_trials = 0
+    for number, rates in enumerate(evals):
+        fixtures = [
+            _Fixture(random, base, head, rule.stored)
+            for base, head in zip(rates.base, rates.head, strict=True)
+        ]
+        chosen = _design(rule, fixture_share(FIXTURES / len(evals), len(fixtures)))
+        regressed += [
+            (number, index) for index, each in enumerate(fixtures) if each.regresses(chosen)
+        ]
+        if _slips(fixtures, rule, BROAD / len(evals)):
+            slipped.append(number)
+        base_trials += sum(len(fixture.base) - rule.stored for fixture in fixtures)
+        head_trials += sum(len(fixture.head) for fixture in fixtures)
+    return Run(
+        regressed=tuple(regressed),
+        slipped=tuple(slipped),
+        base_trials=base_trials,
+        head_trials=head_trials,
+    )
+
+
+def simulated(seed: int, evals: Sequence[Rates], rule: Rule, runs: int) -> Iterator[Run]:
+    """Yield `runs` runs; equal arguments give equal runs on every machine."""
+    random = Random(seed)  # noqa: S311 - made-up trials, no secrets
+    return (simulate(random, evals, rule) for _ in range(runs))
+
+
+def _design(rule: Rule, share: float) -> Design:
+    return design(looks(rule.reps_per_fixture, rule.stored), share, rule.escalation)
+
+
+def _slips(fixtures: Sequence[_Fixture], rule: Rule, share: float) -> bool:
+    schedule = broad_looks(rule.reps_per_fixture, rule.stored)
+    for index, look in enumerate(schedule):
+        for fixture in fixtures:
+            fixture.up_to(look)
+        strata = [first(look, fixture.base, fixture.head) for fixture in fixtures]
+        step = broad_step(schedule, index, strata, share).step
+        if step is not Step.GO_ON:
+            break
+    if step is not Step.REGRESSED or not rule.stored:
+        return step is Step.REGRESSED
+    return _still_worse(fixtures, look)
+
+
+def _still_worse(fixtures: Sequence[_Fixture], look: Look) -> bool:
+    for fixture in fixtures:
+        more = Look(base=len(fixture.base) + CONFIRMING_TRIALS, head=look.head)
+        fixture.up_to(more)
+    return confirmed(
+        [
+            (counted(fixture.base[-CONFIRMING_TRIALS:]), counted(fixture.head[: look.head]))
+            for fixture in fixtures
+        ]
+    )

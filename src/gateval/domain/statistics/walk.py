@@ -1,0 +1,75 @@
+"""One fixture's trials taken through its design: what follows, and which trials come next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from gateval.domain.base import Value
+from gateval.domain.statistics.design import Design, Step, step
+from gateval.domain.statistics.looks import Look
+
+Outcomes = Sequence[bool | None]
+"""Trials in the order of their repetitions: passed, failed, or None for one lost for good."""
+
+
+class Count(Value):
+    """Passes among the trials that were measured."""
+
+    passes: Annotated[int, Field(ge=0)]
+    trials: Annotated[int, Field(ge=0)]
+
+    @property
+    def rate(self) -> float:
+        """The share of passes in [0, 1]; 0 without a trial."""
+        return self.passes / self.trials if self.trials else 0.0
+
+
+class Walk(Value):
+    """Where a fixture stands.
+
+    `look` is where it ended or, on `GO_ON`, up to where trials are to be made; the counts are those
+    of the measured trials up to there.
+    """
+
+    step: Step
+    look: Look
+    base: Count
+    head: Count
+
+    @property
+    def ended(self) -> bool:
+        """Whether the rule wants no more trials."""
+        return self.step is not Step.GO_ON
+
+
+def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
+    """Return where `base` and `head` (stored trials first) lead; trials beyond the end are ignored.
+
+    A lost trial counts as a pass of head or as a failure of base. That keeps the guarantee whatever
+    made the trial get lost: the regions are monotone, so wherever the filled-up sequence goes on or
+    regresses, the true one, had it been measured, goes on or has regressed, too. The chance of
+    ever regressing is therefore at most that of complete trials, which is at most the share.
+    """
+    for index, look in enumerate(design.looks):
+        counts = {
+            "look": look,
+            "base": counted(base[: look.base]),
+            "head": counted(head[: look.head]),
+        }
+        if len(base) < look.base or len(head) < look.head:
+            return Walk(step=Step.GO_ON, **counts)
+        base_passes = sum(outcome is True for outcome in base[: look.base])
+        head_passes = sum(outcome is not False for outcome in head[: look.head])
+        taken = step(design, index, base_passes, head_passes)
+        if taken is not Step.GO_ON:
+            break
+    return Walk(step=taken, **counts)
+
+
+def counted(outcomes: Outcomes) -> Count:
+    """Return the passes among those of `outcomes` that were measured."""
+    measured = [outcome for outcome in outcomes if outcome is not None]
+    return Count(passes=sum(measured), trials=len(measured))

@@ -1,0 +1,1 @@
+"""One run of one fixture: its steps, its model calls, what a judge said, how it ended."""

@@ -1,0 +1,137 @@
+"""What happened in a trial: numbered steps, whoever recorded them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from gateval.domain.base import JsonObject, Value
+from gateval.domain.trials.model_call import Usage
+
+STEP_LIMIT = 32 * 1024
+"""Characters kept of one step's text."""
+
+STEPS_LIMIT = 2_000
+"""Steps kept of one trace."""
+
+
+class StepKind(StrEnum):
+    """What a step is."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    ERROR = "error"
+
+
+class Step(Value):
+    """One step. `number` counts from 1 without gaps.
+
+    `text` is what was said, or the tool's result, or the error; empty for a tool call. `tool` and
+    `arguments` are set for a tool call, `tool` also for its result. `call_id` ties the two.
+    `truncated` says that `text` was cut at `STEP_LIMIT`. What a model call gave or how it failed
+    carries the `seconds` that the call took and its `retries`; steps of one reply share them.
+    """
+
+    number: int = Field(ge=1)
+    kind: StepKind
+    text: str = ""
+    tool: str | None = None
+    arguments: JsonObject | None = None
+    call_id: str | None = None
+    truncated: bool = False
+    seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
+    retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})
+
+
+class CallCost(NamedTuple):
+    """What a model call took: seconds, and how often it was made again."""
+
+    seconds: float | None = None
+    retries: int = 0
+
+
+NO_CALL = CallCost()
+"""What a step took that no model call gave."""
+
+
+class Trace(Value):
+    """The ordered steps of a trial.
+
+    `source` says who recorded them; `answer` means that nobody did, and that there are only the
+    input and the final message (`domain/trials/transcript.py`).
+    """
+
+    steps: tuple[Step, ...] = ()
+    source: Literal["gate", "gateway", "candidate", "answer"] = "gate"
+    usage: Usage = Usage()
+    model_calls: int = 0
+    models: tuple[str, ...] = ()
+    """Models that answered, as `provider/model-id`, in order of first use."""
+
+    def tool_calls(self) -> tuple[Step, ...]:
+        """The tool-call steps, in order."""
+        return tuple(step for step in self.steps if step.kind is StepKind.TOOL_CALL)
+
+    def step(self, number: int) -> Step | None:
+        """The step with this number (from 1), or None."""
+        return self.steps[number - 1] if 1 <= number <= len(self.steps) else None
+
+
+class TraceBuilder:
+    """Collects steps in order, numbers them, and cuts texts that are too long."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+
+    def add(
+        self,
+        kind: StepKind,
+        text: str = "",
+        *,
+        tool: str | None = None,
+        arguments: JsonObject | None = None,
+        call_id: str | None = None,
+        cost: CallCost = NO_CALL,
+    ) -> int:
+        """Append a step and return its number; past `STEPS_LIMIT` steps are dropped (returns 0)."""
+        if len(self._steps) >= STEPS_LIMIT:
+            return 0
+        number = len(self._steps) + 1
+        self._steps.append(
+            Step(
+                number=number,
+                kind=kind,
+                text=text[:STEP_LIMIT],
+                tool=tool,
+                arguments=arguments,
+                call_id=call_id,
+                truncated=len(text) > STEP_LIMIT,
+                seconds=None if cost.seconds is None else round(cost.seconds, 3),
+                retries=cost.retries,
+            )
+        )
+        return number
+
+    def steps(self) -> tuple[Step, ...]:
+        """The steps so far."""
+        return tuple(self._steps)
+
+
+def add_usage(parts: Iterable[Usage]) -> Usage:
+    """Return the sum; a part that is unknown makes that side of the sum unknown."""
+    inputs: list[int | None] = []
+    outputs: list[int | None] = []
+    for part in parts:
+        inputs.append(part.input_tokens)
+        outputs.append(part.output_tokens)
+    return Usage(input_tokens=_total(inputs), output_tokens=_total(outputs))
+
+
+def _total(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if values and len(known) == len(values) else None

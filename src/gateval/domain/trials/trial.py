@@ -1,0 +1,138 @@
+"""One run of one fixture against one candidate, and what came of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from gateval.domain.base import Value
+from gateval.domain.trials.judge_verdict import Verdict
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import Trace
+
+OUTPUT_LIMIT = 8 * 1024
+"""Characters kept of an agent's final message in results."""
+
+DETAIL_LINES = 20
+"""Last lines kept of what a candidate printed."""
+
+
+class Side(StrEnum):
+    """Which revision a trial measures."""
+
+    HEAD = "head"
+    BASE = "base"
+
+
+class Outcome(StrEnum):
+    """Of a trial or fixture. `error` is not measured; `skip` is no terminal answer in time."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    ERROR = "error"
+    SKIP = "skip"
+
+
+class Cause(StrEnum):
+    """Who is to blame for an error or a skip.
+
+    `candidate`: it did not start, crashed, was too slow or broke the contract; `judge`: the judge
+    gave no usable verdict; `provider`: a model provider was down or refused the key; `gate`: what
+    an assertion needs is not there (no trace, no usage), or a fault of the gate itself.
+    """
+
+    CANDIDATE = "candidate"
+    JUDGE = "judge"
+    PROVIDER = "provider"
+    GATE = "gate"
+
+
+class AssessmentStatus(StrEnum):
+    """Of one assertion: `error` means that it could not be evaluated."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+class Assessment(Value):
+    """What one assertion says of one trial.
+
+    `index` is the assertion's position in the fixture, from 0. `score` in [0, 1], None for an
+    error. `reason` is one sentence: what was expected and what was seen. `steps` are the numbers
+    of the trace steps it rests on. `cause` is set for an error only.
+    """
+
+    index: int = Field(default=0, ge=0)
+    type: str
+    status: AssessmentStatus
+    score: float | None = Field(default=None, ge=0, le=1)
+    reason: str
+    steps: tuple[int, ...] = ()
+    cause: Cause | None = None
+    verdict: Verdict | None = None
+
+
+class TrialKey(Value):
+    """Names a trial. `repetition` counts from 1."""
+
+    eval: str
+    fixture: str
+    side: Side
+    repetition: int = Field(ge=1)
+
+    @property
+    def order(self) -> tuple[str, str, int, str]:
+        """The order of reports: Eval, fixture, repetition, base before head."""
+        return (self.eval, self.fixture, self.repetition, self.side)
+
+    def __str__(self) -> str:
+        return f"{self.eval}/{self.fixture} #{self.repetition} on {self.side}"
+
+
+class Answer(Value):
+    """What a candidate gave in time: its final message and, if anyone recorded it, a trace."""
+
+    output: str
+    trace: Trace | None = None
+    usage: Usage = Usage()
+    seconds: float = Field(ge=0)
+
+
+class NoAnswer(Value):
+    """Why a candidate gave nothing that can be assessed.
+
+    `timed_out` makes the trial a `skip`, everything else an `error`. `detail` holds the command
+    and the last lines of its output. What was seen so far is in `trace`.
+    """
+
+    cause: Cause
+    reason: str
+    detail: tuple[str, ...] = ()
+    timed_out: bool = False
+    trace: Trace | None = None
+    seconds: float = Field(default=0, ge=0)
+
+
+class Trial(Value):
+    """A finished trial.
+
+    `outcome`, `cause` and `reason` tell why it is not a pass; `score` in [0, 1] is the weighted
+    share of passed assertions, None when anything could not be measured. `output` is cut at
+    `OUTPUT_LIMIT`.
+    """
+
+    key: TrialKey
+    outcome: Outcome
+    cause: Cause | None = None
+    reason: str = ""
+    detail: tuple[str, ...] = ()
+    assessments: tuple[Assessment, ...] = ()
+    score: float | None = Field(default=None, ge=0, le=1)
+    output: str | None = None
+    output_truncated: bool = False
+    trace: Trace | None = None
+    usage: Usage = Usage()
+    judge_usage: Usage = Usage()
+    seconds: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})

@@ -1,0 +1,1 @@
+"""What GitHub and its workflows hand over: inputs, events, workflow files."""

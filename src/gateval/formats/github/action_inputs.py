@@ -1,0 +1,148 @@
+"""The inputs of the GitHub Action: the runner's INPUT_* variables as one frozen value. Pure.
+
+The runner writes names in upper case and keeps hyphens: `INPUT_PULL-REQUEST`. Inputs that are not
+given are empty. It only warns of unknown ones, so they are refused here: a mistyped input would
+otherwise be obeyed by nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from gateval.domain.base import NAME_PATTERN
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.place import nearest
+from gateval.domain.text.quoting import quote
+from gateval.errors import UsageError
+
+
+class ActionStep(StrEnum):
+    """Which part of the way to go."""
+
+    ALL = "all"
+    PLAN = "plan"
+    RUN = "run"
+    PUBLISH = "publish"
+
+
+class CommentWish(StrEnum):
+    """When to write a comment."""
+
+    ALWAYS = "always"
+    ON_FAILURE = "on-failure"
+    OFF = "off"
+
+
+NAMES = (
+    "token",
+    "config",
+    "pull-request",
+    "agents",
+    "evals",
+    "comment",
+    "max-parallel",
+    "results",
+    "step",
+)
+OF_THE_RUNNER = frozenset({"ARGS", "ENTRYPOINT"})
+"""`with:` of a container action holds these two as well; they are the runner's."""
+
+MOST_PARALLEL = 1_000
+
+
+@dataclass(frozen=True)
+class ActionInputs:
+    """What `with:` says. `config` is a path in the repository, `results` one in the workspace.
+
+    `agents` and `evals` are sorted; empty means all. `results` is empty for a new folder.
+    """
+
+    token: str = field(default="", repr=False)
+    config: str = GATE_CONFIG_PATH
+    pull_request: int | None = None
+    agents: tuple[str, ...] = ()
+    evals: tuple[str, ...] = ()
+    comment: CommentWish = CommentWish.ALWAYS
+    max_parallel: int | None = None
+    results: str = ""
+    step: ActionStep = ActionStep.ALL
+
+
+def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
+    """Return the inputs. Raises `UsageError` that names the input which cannot be followed."""
+    given = {
+        variable.removeprefix("INPUT_"): value.strip()
+        for variable, value in environ.items()
+        if variable.startswith("INPUT_")
+    }
+    known = {name.upper(): name for name in NAMES}
+    for name in sorted(given.keys() - known.keys() - OF_THE_RUNNER):
+        raise UsageError(
+            f"There is no input {quote(name.lower())}.{nearest(name.lower(), NAMES)}",
+            hint=f"Inputs: {', '.join(NAMES)}.",
+        )
+    values = {name: given.get(variable, "") for variable, name in known.items()}
+    return ActionInputs(
+        token=values["token"],
+        config=_config(values["config"]),
+        pull_request=_number("pull-request", values["pull-request"], 2**31),
+        agents=_names("agents", values["agents"]),
+        evals=_names("evals", values["evals"]),
+        comment=_choice("comment", values["comment"], CommentWish.ALWAYS),
+        max_parallel=_number("max-parallel", values["max-parallel"], MOST_PARALLEL),
+        results=values["results"],
+        step=_choice("step", values["step"], ActionStep.ALL),
+    )
+
+
+C = TypeVar("C", bound=StrEnum)
+
+
+def _choice(name: str, value: str, default: C) -> C:
+    if not value:
+        return default
+    kind = type(default)
+    try:
+        return kind(value)
+    except ValueError:
+        raise UsageError(
+            f"The input {name} is {quote(value)}.{nearest(value, kind)}",
+            hint=f"It is one of {', '.join(kind)}.",
+        ) from None
+
+
+def _number(name: str, value: str, most: int) -> int | None:
+    if not value:
+        return None
+    number = int(value) if re.fullmatch(r"[0-9]{1,10}", value) else 0
+    if not 1 <= number <= most:
+        raise UsageError(
+            f"The input {name} is {quote(value)}.", hint=f"It is a whole number from 1 to {most:,}."
+        )
+    return number
+
+
+def _names(name: str, value: str) -> tuple[str, ...]:
+    names = sorted(set(re.split(r"[\s,]+", value)) - {""})
+    for one in names:
+        if not re.fullmatch(NAME_PATTERN, one):
+            raise UsageError(
+                f"The input {name} holds {quote(one)}, which is no name of a manifest.",
+                hint="Write names as in metadata.name, separated by commas or spaces.",
+            )
+    return tuple(names)
+
+
+def _config(value: str) -> str:
+    path = resolve_path("", value or GATE_CONFIG_PATH)
+    if not path:
+        raise UsageError(
+            f"The input config is {quote(value)}, which is no file in the repository.",
+            hint=f"Paths count from the repository's root, such as {GATE_CONFIG_PATH}.",
+        )
+    return path

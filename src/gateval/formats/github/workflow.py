@@ -1,0 +1,92 @@
+"""Reads out of a workflow which of its jobs use the gate. What is no workflow has none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from gateval.domain.repository.place import Problem
+from gateval.domain.setup.gate_job import GateJob
+from gateval.formats.yaml.reader import read_documents
+
+FOLDER = ".github/workflows/"
+
+_OURS = re.compile(
+    r"(?:docker://ghcr\.io/)?gateval/gateval(?:[@:].*)?|\./\.github/actions/from-source"
+)
+
+
+def is_workflow(path: str) -> bool:
+    """Whether GitHub takes this tracked file for a workflow."""
+    inside = path.startswith(FOLDER) and "/" not in path.removeprefix(FOLDER)
+    return inside and path.endswith((".yml", ".yaml"))
+
+
+def gate_jobs(path: str, data: bytes) -> tuple[GateJob, ...]:
+    """Return the jobs that have a step which uses the action or its image."""
+    documents, _ = read_documents(path, data)
+    workflow = _mapping(documents[0].data) if documents else {}
+    jobs = _mapping(workflow.get("jobs"))
+    return tuple(
+        _job(path, workflow, name, _mapping(job), step)
+        for name, job in jobs.items()
+        for step in _gate_steps(_mapping(job))
+    )
+
+
+def unreadable(path: str, data: bytes) -> Problem | None:
+    """Return why a workflow cannot be read at all, or None if it can."""
+    documents, problems = read_documents(path, data)
+    return problems[0] if problems and not documents else None
+
+
+def _gate_steps(job: dict[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+    steps = job.get("steps")
+    for step in steps if isinstance(steps, list) else ():
+        found = _mapping(step)
+        if _OURS.fullmatch(str(found.get("uses", ""))):
+            yield found
+
+
+def _job(
+    path: str,
+    workflow: dict[str, JsonValue],
+    name: str,
+    job: dict[str, JsonValue],
+    step: dict[str, JsonValue],
+) -> GateJob:
+    given = job["permissions"] if "permissions" in job else workflow.get("permissions")
+    given_inputs = _mapping(step.get("with"))
+    environments = (workflow.get("env"), job.get("env"), step.get("env"))
+    return GateJob(
+        path=path,
+        check=str(job.get("name", name)),
+        events=_events(workflow.get("on")),
+        permissions=given
+        if isinstance(given, str) or given is None
+        else {key: str(value) for key, value in _mapping(given).items()},
+        variables=frozenset(key for env in environments for key in _mapping(env)),
+        step=str(given_inputs.get("step", "all")),
+        inputs=tuple(given_inputs),
+        types=_types(workflow.get("on")),
+    )
+
+
+def _events(on: JsonValue) -> frozenset[str]:
+    if isinstance(on, str):
+        return frozenset({on})
+    if isinstance(on, dict | list):
+        return frozenset(str(event) for event in on)
+    return frozenset()
+
+
+def _types(on: JsonValue) -> frozenset[str]:
+    """Return the types of `pull_request`: a name or a list of names."""
+    types = _mapping(_mapping(on).get("pull_request")).get("types")
+    return _events(types)
+
+
+def _mapping(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}

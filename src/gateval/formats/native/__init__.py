@@ -1,0 +1,1 @@
+"""Gateval's own manifests, gate config and scripted models."""

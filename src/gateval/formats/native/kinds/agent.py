@@ -1,0 +1,149 @@
+"""Reads an Agent; its runtime is checked by the model registered for the runtime's type.
+
+Several generations of this kind exist, so keys nobody here knows are kept under `spec` and its
+tools, and left alone in the metadata. The runtime is our own, and strict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
+from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
+from gateval.domain.repository.place import Problem
+from gateval.domain.text.quoting import quote
+from gateval.formats.native.written import (
+    ManifestKind,
+    OpenMetadata,
+    Read,
+    Source,
+    Written,
+    canonical,
+    meaning,
+)
+from gateval.formats.problems.sentences import expected_sentence, unknown_word
+from gateval.formats.problems.validation import problem_at, validate
+from gateval.formats.yaml.document import DocumentPath
+
+_RUNTIME = ("spec", "runtime")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class AgentDocument(Written):
+    """An AI agent under test: models, system prompt and tools, and how to start it."""
+
+    kind: Literal["Agent"]
+    metadata: OpenMetadata
+    spec: AgentSpec
+
+
+COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name != "options")
+"""The keys that every runtime has. They are one word each, so field and key are the same."""
+
+
+def read(source: Source) -> Read:
+    """Return the Agent and its problems; `places` goes two levels deep (`spec.tools[0]`)."""
+    document, problems = validate(AgentDocument, _without_runtime(source.body), source.document)
+    runtime, broken = _read_runtime(source)
+    if document is None or broken:
+        return Read(None, (*problems, *broken))
+    spec = document.spec.model_copy(update={"runtime": runtime})
+    agent = Agent(
+        name=document.metadata.name,
+        labels=document.metadata.labels,
+        spec=spec,
+        place=source.document.place(("metadata", "name")),
+        path=source.path,
+        places=source.document.key_places(("spec",), depth=2),
+        digest=meaning(document.kind, document.metadata, canonical(spec)),
+    )
+    return Read(agent, problems)
+
+
+def _without_runtime(body: JsonValue) -> JsonValue:
+    if isinstance(body, dict) and isinstance(spec := body.get("spec"), dict):
+        return body | {"spec": {key: spec[key] for key in spec if key != "runtime"}}
+    return body
+
+
+def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ...]]:
+    document = source.document
+    raw = document.data_at(_RUNTIME)
+    if raw is None:
+        return None, ()
+    if not isinstance(raw, dict):
+        return None, (problem_at(document, _RUNTIME, expected_sentence(["a mapping"], raw)),)
+    common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
+    options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
+    common, problems = validate(RuntimeSpec, common_raw, document, _RUNTIME)
+    problems += _unusable_texts(source, raw)
+    kind = raw.get("type", RuntimeSpec().type)
+    if not isinstance(kind, str):
+        return None, problems
+    registered = source.registries.runtimes.get(kind)
+    if registered is None:
+        message = unknown_word("runtime", kind, list(source.registries.runtimes))
+        return None, (*problems, problem_at(document, (*_RUNTIME, "type"), message))
+    problems += _missing(source, kind, raw)
+    _, broken = validate(registered, options, document, _RUNTIME, also_known=COMMON_KEYS)
+    if common is None or problems or broken:
+        return None, (*problems, *broken)
+    return common.model_copy(update={"options": options}), ()
+
+
+def _missing(source: Source, kind: str, raw: JsonObject) -> tuple[Problem, ...]:
+    """The shared keys that this runtime cannot do without, where they are not there."""
+    described = {name: field.description for name, field in RuntimeSpec.model_fields.items()}
+    return tuple(
+        problem_at(
+            source.document,
+            _RUNTIME,
+            f"A runtime of type {kind} needs `{key}`: {_begun_small(described[key])}",
+        )
+        for key in source.registries.required.get(kind, ())
+        if not raw.get(key)
+    )
+
+
+def _begun_small(sentence: str | None) -> str:
+    return (sentence or "")[:1].lower() + (sentence or "")[1:]
+
+
+def _unusable_texts(source: Source, raw: JsonObject) -> tuple[Problem, ...]:
+    """What no operating system takes: names that are no variable's, and NUL in a word."""
+    document = source.document
+    env = raw.get("env")
+    problems = [
+        problem_at(document, (*_RUNTIME, "env", name), f"{quote(name)} cannot name a variable.")
+        for name in (env if isinstance(env, dict) else ())
+        if not _VARIABLE.fullmatch(name)
+    ]
+    problems += [
+        problem_at(document, (*_RUNTIME, *path), "A NUL character cannot stand here.")
+        for path, text in _words(raw)
+        if "\0" in text
+    ]
+    return tuple(problems)
+
+
+def _words(raw: JsonObject) -> Iterator[tuple[DocumentPath, str]]:
+    """Every text that goes to the operating system, with its path below `runtime`."""
+    for key in ("cwd", "setup", "command", "env"):
+        value = raw.get(key)
+        if isinstance(value, str):
+            yield (key,), value
+        entries = value.items() if isinstance(value, dict) else enumerate(_list(value))
+        for step, text in entries:
+            if isinstance(text, str):
+                yield (key, step), text
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+AGENT = ManifestKind("Agent", AgentDocument, read)

@@ -1,0 +1,77 @@
+"""Reads an Eval."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from gateval.domain.base import Name, Spec
+from gateval.domain.manifests.evaluation import (
+    Eval,
+    ExecutionSpec,
+    FixtureSelector,
+    JudgeSpec,
+    ScoringSpec,
+)
+from gateval.formats.native.cron import check_cron
+from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
+from gateval.formats.problems.validation import validate
+
+
+class EvalBody(Spec):
+    """`spec` of an Eval."""
+
+    target_agent: Name = Field(description="The Agent under test.")
+    fixture_selector: FixtureSelector | None = Field(
+        default=None, description="Takes in every fixture with these labels, now and later."
+    )
+    fixtures: tuple[Name, ...] = Field(
+        default=(), description="Fixtures by name, in addition to those that the selector finds."
+    )
+    judge: JudgeSpec = JudgeSpec()
+    scoring: ScoringSpec = ScoringSpec()
+    execution: ExecutionSpec = ExecutionSpec()
+    schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
+        default=None,
+        description="Cron expression of five fields, in UTC, for whoever runs Evals by the clock.",
+    )
+    sealed: bool = Field(
+        default=False,
+        description="Reserved: read and kept, without effect yet.",
+    )
+
+
+class EvalDocument(Written):
+    """A quality test of an Agent: which fixtures, which judge, which threshold."""
+
+    kind: Literal["Eval"]
+    spec: EvalBody
+
+
+def read(source: Source) -> Read:
+    """Return the Eval and its problems; `places` goes two levels deep (`spec.fixtures[0]`)."""
+    document, problems = validate(EvalDocument, source.body, source.document)
+    if document is None:
+        return Read(None, problems)
+    spec = document.spec
+    evaluation = Eval(
+        name=document.metadata.name,
+        labels=document.metadata.labels,
+        target_agent=spec.target_agent,
+        fixture_selector=spec.fixture_selector,
+        fixtures=spec.fixtures,
+        judge=spec.judge,
+        scoring=spec.scoring,
+        execution=spec.execution,
+        schedule=spec.schedule,
+        sealed=spec.sealed,
+        place=source.document.place(("metadata", "name")),
+        places=source.document.key_places(("spec",), depth=2),
+        path=source.path,
+        digest=meaning(document.kind, document.metadata, canonical(spec)),
+    )
+    return Read(evaluation, problems)
+
+
+EVAL = ManifestKind("Eval", EvalDocument, read)

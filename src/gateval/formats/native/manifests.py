@@ -1,0 +1,199 @@
+"""The native manifest format: YAML documents with a known apiVersion and kind.
+
+A file is ours when its text holds one of our apiVersions, spelled plainly, or nearly so (see
+`versions.py`). In it, documents of other apiVersions are left alone, and so are kinds of pai.io/v1
+that the gate has no use for (ModelProvider, AgentWorkload, ...). Two manifests of one kind may not
+share a name, whatever their namespace. `status` of pai.io/v1 documents is left alone, because
+exports carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from gateval.domain.manifests.catalogue import Broken, Reference
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Place, Problem, nearest, sort_problems
+from gateval.domain.text.quoting import quote
+from gateval.formats.native.kinds.evaluation import EVAL
+from gateval.formats.native.kinds.registry import KINDS
+from gateval.formats.native.markers import looks_like_manifest
+from gateval.formats.native.versions import has_group, is_like_ours
+from gateval.formats.native.written import (
+    API_VERSIONS,
+    NATIVE_VERSION,
+    PAI_VERSION,
+    Manifest,
+    ManifestKind,
+    Source,
+)
+from gateval.formats.problems.sentences import expected_sentence, missing_key, unknown_word
+from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at
+from gateval.formats.registries import Registries
+from gateval.formats.yaml.document import Document, DocumentPath, write_path
+from gateval.formats.yaml.reader import read_documents
+
+_PAI_GROUP = PAI_VERSION.partition("/")[0]
+
+
+class Parsed(NamedTuple):
+    """What a file gave: its manifests, and everything that is wrong in it, in order of place.
+
+    `broken` holds what is there but cannot be used, as far as it says what it is.
+    """
+
+    manifests: tuple[Manifest, ...]
+    problems: tuple[Problem, ...]
+    broken: tuple[Broken, ...] = ()
+
+
+def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
+    """Return the manifests of a file and all its problems; a file that is not ours gives nothing.
+
+    `path` is the tracked path, `os.fsdecode`d. A manifest with problems is not returned.
+    """
+    if not looks_like_manifest(data):
+        return Parsed((), ())
+    documents, yaml_problems = read_documents(path, data)
+    manifests: list[Manifest] = []
+    problems: list[Problem] = []
+    broken: list[Broken] = []
+    foreign: set[Problem] = set()
+    for document in documents:
+        if len(problems) > PROBLEM_LIMIT:
+            broken.append(Broken(problems[-1]))
+            break
+        kind = _kind_of(document)
+        if kind is None:
+            foreign.update(document.problems)
+        elif isinstance(kind, Problem):
+            problems.append(kind)
+            broken.append(Broken(kind))
+        else:
+            manifest, found = kind.read(Source(path, document, registries))
+            problems += found
+            if manifest is not None and not document.problems:
+                manifests.append(manifest)
+            else:
+                broken.append(_broken(kind.name, document, (*document.problems, *found)))
+    ours = [problem for problem in yaml_problems if problem not in foreign]
+    if (manifests or problems or ours) and not _is_utf8(path):
+        return Parsed((), (_rename(path),), (Broken(_rename(path)),))
+    named = {problem for document in documents for problem in document.problems}
+    broken += [Broken(problem) for problem in ours if problem not in named]
+    return Parsed(tuple(manifests), _tidy(ours, problems), tuple(broken))
+
+
+def _broken(kind: str, document: Document, problems: Sequence[Problem]) -> Broken:
+    """What a manifest that cannot be used says of itself; nothing if its YAML is ambiguous."""
+    name = document.data_at(("metadata", "name"))
+    agent = document.data_at(("spec", "targetAgent"))
+    metadata = document.data_at(("metadata",))
+    labels = metadata.get("labels", {}) if isinstance(metadata, dict) else None
+    if document.problems:
+        agent, labels = None, None
+    return Broken(
+        problem=problems[0],
+        kind=kind,
+        name=name if isinstance(name, str) else "",
+        agent=agent if isinstance(agent, str) else "",
+        labels={key: str(value) for key, value in labels.items()}
+        if isinstance(labels, dict)
+        else None,
+        references=_references(document, problems)
+        if kind == EVAL.name and not document.problems
+        else (),
+    )
+
+
+def _references(document: Document, problems: Sequence[Problem]) -> tuple[Reference, ...]:
+    """What a broken Eval names, so that all its problems are told in one go."""
+    fixtures = document.data_at(("spec", "fixtures"))
+    named: list[tuple[str, DocumentPath]] = [
+        ("Agent", ("spec", "targetAgent")),
+        ("JudgeCalibration", ("spec", "judge", "calibration")),
+    ]
+    if isinstance(fixtures, list):
+        named += [("EvalFixture", ("spec", "fixtures", index)) for index in range(len(fixtures))]
+    told = {problem.place for problem in problems}
+    return tuple(
+        Reference(kind, name, write_path(path), document.key_place(path))
+        for kind, path in named
+        if isinstance(name := document.data_at(path), str) and document.place(path) not in told
+    )
+
+
+def _kind_of(document: Document) -> ManifestKind | Problem | None:
+    """The document's kind, or what is wrong with its head, or None if it is not ours."""
+    head = document.data
+    if not isinstance(head, dict):
+        return None
+    version, kind = head.get("apiVersion"), head.get("kind")
+    if version not in API_VERSIONS:
+        return _other_version(document, version, kind)
+    if isinstance(kind, str) and kind in KINDS:
+        return KINDS[kind]
+    if kind is None:
+        return problem_at(document, ("kind",), missing_key("kind"))
+    if not isinstance(kind, str):
+        return problem_at(document, ("kind",), expected_sentence(["text"], kind))
+    if version == PAI_VERSION and not _is_slip(kind):
+        return None
+    return problem_at(document, ("kind",), unknown_word("kind", kind, list(KINDS)))
+
+
+def _other_version(document: Document, version: JsonValue, kind: JsonValue) -> Problem | None:
+    """Other people's documents are left alone, but not ours with a version that does not exist."""
+    ours = isinstance(kind, str) and (kind in KINDS or _is_slip(kind))
+    if not isinstance(version, str):
+        if not ours or not isinstance(document.data_at(("spec",)), dict):
+            return None
+        wrong = expected_sentence(["text"], version)
+        if version is None:
+            wrong = f"{missing_key('apiVersion')} Write {NATIVE_VERSION}."
+        return problem_at(document, ("apiVersion",), wrong)
+    if is_like_ours(version):
+        meant = ours or not version.casefold().startswith(_PAI_GROUP)
+    else:
+        meant = ours and kind != "Agent" and not has_group(version)
+    if not meant:
+        return None
+    near = nearest(version, API_VERSIONS) or f" Write {NATIVE_VERSION}."
+    message = f"Unknown apiVersion {quote(version)}.{near}"
+    return problem_at(document, ("apiVersion",), message)
+
+
+def _is_slip(kind: str) -> bool:
+    """Whether an unknown kind is one of ours, misspelled: `EvalFixtures`, `agent`."""
+    folded = kind.casefold()
+    return any(folded.removesuffix("s") == known.casefold() for known in KINDS)
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _rename(path: str) -> Problem:
+    return Problem(
+        place=Place(file=show_path(path)),
+        message="The name of this file is not UTF-8, so results could not name it. Rename it.",
+    )
+
+
+def _tidy(yaml_problems: Iterable[Problem], problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return all in order, at most `PROBLEM_LIMIT`, without what only follows from bad YAML."""
+    first = sort_problems(yaml_problems)
+    spoiled = {problem.place for problem in first}
+    rest = (problem for problem in problems if problem.place not in spoiled)
+    found = sort_problems((*first, *rest))
+    if len(found) <= PROBLEM_LIMIT:
+        return found
+    more = "Further problems in this file are not shown."
+    return (*found[:PROBLEM_LIMIT], Problem(place=found[PROBLEM_LIMIT].place, message=more))

@@ -1,0 +1,37 @@
+"""Whether bytes may hold manifests at all, told without parsing them."""
+
+from __future__ import annotations
+
+import re
+
+from gateval.formats.native.versions import almost_ours
+
+_MARKERS = (b"gateval/v", b"pai.io/v1")
+_WIDE_MARKERS = tuple(
+    marker.decode().encode(encoding)
+    for marker in _MARKERS
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+)
+_AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
+_ESCAPE = re.compile(rb"\\[xuU\r\n]")
+
+
+def looks_like_manifest(data: bytes) -> bool:
+    """Whether the text holds `pai.io/v1` or any `gateval/v…` anywhere, or nearly so.
+
+    Versions of ours that do not exist are let in, so that they are refused and not passed over;
+    and so are files in UTF-16 and UTF-32.
+    """
+    if any(marker in data for marker in _MARKERS) or almost_ours(data):
+        return True
+    return b"\0" in data and any(marker in data for marker in _WIDE_MARKERS)
+
+
+def may_hold_agent(data: bytes) -> bool:
+    """Whether a manifest file can hold an Agent, told without parsing; false is certain.
+
+    `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines.
+    """
+    if data.count(b"Agent") > data.count(b"targetAgent") and _AGENT.search(data) is not None:
+        return True
+    return b"\\" in data and _ESCAPE.search(data) is not None

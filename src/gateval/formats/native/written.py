@@ -1,0 +1,100 @@
+"""What all manifests have in common as written: the envelope around `spec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from pydantic import ConfigDict, Field, JsonValue
+
+from gateval.domain.base import Name, Spec, digest
+from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.calibration import Calibration
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.repository.place import Problem
+from gateval.formats.registries import Registries
+from gateval.formats.yaml.document import Document
+
+NATIVE_VERSION = "gateval/v1"
+PAI_VERSION = "pai.io/v1"
+API_VERSIONS = (NATIVE_VERSION, PAI_VERSION)
+"""The known apiVersions. All mean the same to us."""
+
+Manifest: TypeAlias = Agent | Eval | Fixture | Calibration
+
+
+class Metadata(Spec):
+    """Who the manifest is. Namespace and annotations are left alone."""
+
+    name: Name = Field(
+        description="The name others call it by; one per kind in the whole repository."
+    )
+    namespace: str | None = Field(
+        default=None,
+        description="Left alone: within a repository, a name is taken once.",
+    )
+    labels: dict[str, str] = Field(default={}, description="What selectors look for.")
+    annotations: dict[str, str] = Field(default={}, description="Left alone.")
+
+
+class OpenMetadata(Metadata):
+    """Metadata of an Agent: keys that only a cluster knows are left alone."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Written(Spec):
+    """A manifest as written. Each kind adds `kind`, its `metadata` if that differs, and `spec`."""
+
+    api_version: Literal["gateval/v1", "pai.io/v1"] = Field(
+        description="Which generation of manifests this is; both are read alike."
+    )
+    metadata: Metadata
+
+
+@dataclass(frozen=True)
+class Source:
+    """One document to read: the tracked path, the document, and what may stand in it."""
+
+    path: str
+    document: Document
+    registries: Registries
+
+    @property
+    def body(self) -> JsonValue:
+        """The document without the `status` that exports of pai.io/v1 carry: it asks nothing."""
+        data = self.document.data
+        if isinstance(data, dict) and data.get("apiVersion") == PAI_VERSION:
+            return {key: value for key, value in data.items() if key != "status"}
+        return data
+
+
+class Read(NamedTuple):
+    """What reading one document gave: a manifest or None, and everything that is wrong."""
+
+    manifest: Manifest | None
+    problems: tuple[Problem, ...]
+
+
+class ManifestKind(NamedTuple):
+    """A kind of manifest: its name, the model of what people write, and how it is read."""
+
+    name: str
+    written: type[Written]
+    read: Callable[[Source], Read]
+
+
+def meaning(kind: str, metadata: Metadata, spec: dict[str, JsonValue]) -> str:
+    """Return the digest of what a manifest says: not its apiVersion, annotations or places.
+
+    `spec` is canonical: defaults left out, whether written or not.
+    """
+    labels: JsonValue = dict(metadata.labels)
+    return digest({"kind": kind, "name": metadata.name, "labels": labels, "spec": spec})
+
+
+def canonical(spec: Spec) -> dict[str, JsonValue]:
+    """Return what a part of a manifest says, with camelCase keys and without defaults."""
+    return spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)

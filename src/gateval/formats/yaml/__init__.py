@@ -1,0 +1,1 @@
+"""The one YAML reader: bytes to values with their places, within limits."""

@@ -1,0 +1,204 @@
+"""The gateway as a local server, for candidates that call models with an SDK of their own.
+
+Only POST on the generation endpoints of our wire formats is answered; everything else is our own
+404, because with a real key behind it any other path could read or delete an account's data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from types import TracebackType
+from typing import Self
+
+from aiohttp import web
+
+from gateval.domain.base import JsonObject
+from gateval.domain.trials.trial import Side
+from gateval.gateway.door import Gateway
+from gateval.gateway.local.candidate_call import CandidateCall, Reply, Stream, error_reply
+from gateval.gateway.local.connections import Connections, connection_limit
+from gateval.gateway.local.http_server import HttpServer
+from gateval.gateway.local.limits import CallLimits, RateLimiter
+from gateval.gateway.local.session import GEMINI_PATH, Session
+from gateval.wire.base import WireFormat
+from gateval.wire.json_text import write_json
+from gateval.wire.registry import WIRE_FORMATS
+
+HOST = "127.0.0.1"
+BODY_LIMIT = 20 * 1024 * 1024
+"""Bytes read of a request, after decompression."""
+
+SHUTDOWN_SECONDS = 1
+"""Time that connections get to end once the server closes."""
+
+REFUSALS_PER_SECOND = 200
+"""Requests refused at once, of all candidates together; the others wait for it."""
+
+LONGEST_REFUSAL = 2.0
+"""Seconds that a refusal takes at most."""
+
+_ENDPOINTS = {wire.base_path + wire.path: name for name, wire in WIRE_FORMATS.items()}
+_NO_GEMINI = (
+    "This gateway does not speak Gemini's own format. Ask for gemini/MODEL with an OpenAI client, "
+    "which finds the gateway by its environment variables."
+)
+
+
+class GatewayServer:
+    """Serves a `Gateway` on a free port of the loopback address. An async context manager.
+
+    The `gateway` must be open for as long as the server is. `connections` are those open now, of
+    which there may be as many as the argument says, or as suits the process. `refused` counts the
+    requests refused because of their path, their key, or for want of a trial.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        limits: CallLimits | None = None,
+        *,
+        connections: int | None = None,
+    ) -> None:
+        self.gateway = gateway
+        self.connections = Connections(connections or connection_limit())
+        self.refused = 0
+        self._limits = limits or CallLimits()
+        self._sessions: dict[str, Session] = {}
+        self._refusals = RateLimiter(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
+        self._runner: web.ServerRunner | None = None
+        self._address = ""
+
+    async def __aenter__(self) -> Self:
+        server = HttpServer(self._handle, self.connections, body_limit=BODY_LIMIT)
+        self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, HOST, 0, backlog=512)
+        await site.start()
+        self._address = f"http://{HOST}:{self._runner.addresses[0][1]}"
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for session in list(self._sessions.values()):
+            session.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    def open(self, side: Side, models: tuple[str, ...]) -> Session:
+        """Return a new session; `models` is the Agent's list as `provider/model-id`."""
+        session = Session(
+            side, models, address=self._address, limits=self._limits, on_close=self._forget
+        )
+        self._sessions[session.key] = session
+        return session
+
+    def _forget(self, session: Session) -> None:
+        self._sessions.pop(session.key, None)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        name = _ENDPOINTS.get(request.path) if request.method == "POST" else None
+        if name is None:
+            return await self._refuse(_not_found(request))
+        wire = WIRE_FORMATS[name]
+        session = self._sessions.get(_presented_key(request))
+        if session is None:
+            message = "This key is unknown here, or its candidate has ended."
+            return await self._refuse(error_reply(wire, 401, message))
+        if session.trial is None:
+            session.went_astray()
+            message = "No trial is under way, so no model may be called."
+            return await self._refuse(error_reply(wire, 403, message))
+        self.connections.claimed(request.protocol, session)
+        try:
+            return await self._admit(request, session, name)
+        finally:
+            self.connections.rests(request.protocol)
+
+    async def _refuse(self, reply: Reply) -> web.Response:
+        """Return a refusal, the later the more of them there are."""
+        self.refused += 1
+        wait = min(self._refusals.wait(), LONGEST_REFUSAL)
+        if wait:
+            await asyncio.sleep(wait)
+        return _response(reply)
+
+    async def _admit(
+        self, request: web.BaseRequest, session: Session, name: str
+    ) -> web.StreamResponse:
+        wire, trial = WIRE_FORMATS[name], session.trial
+        if trial is None:
+            raise RuntimeError("a call is admitted within a trial")
+        with trial.under_way() as timer:
+            refusal = trial.refusal()
+            if session.turns.is_full:
+                refusal = refusal or "Too many calls of this candidate wait for their turn."
+            if refusal:
+                trial.refused(refusal)
+                return await self._refuse(error_reply(wire, 429, refusal))
+            async with session.turns.turn(request.content_length):
+                try:
+                    async with asyncio.timeout(self._limits.body_seconds):
+                        body = await request.read()
+                except web.HTTPRequestEntityTooLarge:
+                    message = f"A request may have {BODY_LIMIT} bytes."
+                    return _response(error_reply(wire, 413, message))
+                except TimeoutError:
+                    message = f"The request was not here in {self._limits.body_seconds:g} s."
+                    return _response(error_reply(wire, 408, message))
+                call = CandidateCall(self.gateway, session, trial, name, timer)
+                reply = await call.answer(body)
+                if isinstance(reply, Reply):
+                    return _response(reply)
+                return await _send(request, reply)
+
+
+async def _send(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
+    """Send a stream as it comes; a candidate that does not read it holds up only itself."""
+    headers = {
+        "Server": "gateval",
+        "Content-Type": "text/event-stream; charset=utf-8",
+        "Cache-Control": "no-cache",
+    }
+    response = web.StreamResponse(headers=headers)
+    async with aclosing(stream.pieces) as pieces:
+        await response.prepare(request)
+        async for piece in pieces:
+            await response.write(piece)
+        await response.write_eof()
+    return response
+
+
+def _presented_key(request: web.BaseRequest) -> str:
+    """Return the key by either SDK's header; the empty string for none."""
+    bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    return request.headers.get("x-api-key") or bearer
+
+
+def _not_found(request: web.BaseRequest) -> Reply:
+    """Return the error for a path that is not served, in the shape that its asker expects."""
+    if request.path.startswith(GEMINI_PATH):
+        error: JsonObject = {"code": 404, "message": _NO_GEMINI, "status": "NOT_FOUND"}
+        return Reply(404, write_json({"error": error}))
+    message = f"This gateway has no {request.method} {request.path[:200]}."
+    return error_reply(_shape(request), 404, message)
+
+
+def _shape(request: web.BaseRequest) -> WireFormat:
+    is_anthropic = "anthropic-version" in request.headers
+    return WIRE_FORMATS["anthropic-messages" if is_anthropic else "openai-chat"]
+
+
+def _response(reply: Reply) -> web.Response:
+    headers = {"Server": "gateval"}
+    if reply.status >= 400:
+        # The gate has made its retries; an SDK that adds its own multiplies them.
+        headers["x-should-retry"] = "false"
+    return web.Response(
+        status=reply.status, body=reply.body, content_type="application/json", headers=headers
+    )

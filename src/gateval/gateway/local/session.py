@@ -1,0 +1,91 @@
+"""One instance's access to models: a throw-away key, the models it may mean, trial after trial."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Side
+from gateval.gateway.local.limits import CallLimits, Turns
+from gateval.gateway.local.trial_calls import TrialCalls
+from gateval.ports.model_calls import ModelTrouble
+from gateval.wire.registry import WIRE_FORMATS
+
+GEMINI_PATH = "/gemini"
+"""Below this address every request gets an error of our own in Google's shape."""
+
+
+class Session:
+    """Made by `GatewayServer.open`; see `candidates.base.ModelSession`.
+
+    Attributes: `side` says whose scripted models answer, `models` is the Agent's list
+    (`provider/model-id`), `key` is the throw-away key, `turns` bounds what the instance does at
+    once, `trial` holds the calls of the trial under way and is None between trials.
+    """
+
+    def __init__(
+        self,
+        side: Side,
+        models: tuple[str, ...],
+        *,
+        address: str,
+        limits: CallLimits,
+        on_close: Callable[[Session], None],
+    ) -> None:
+        self.side = side
+        self.models = models
+        self.key = f"gateval-{secrets.token_urlsafe(32)}"
+        self.turns = Turns(limits)
+        self.trial: TrialCalls | None = None
+        self._limits = limits
+        self._address = address
+        self._on_close = on_close
+        self._stray = 0
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables that make the official SDKs come to us.
+
+        Google's too, though its own format is not spoken here: its SDK is told so, and does not
+        take a throw-away key to Google.
+        """
+        openai, anthropic = (WIRE_FORMATS[name] for name in ("openai-chat", "anthropic-messages"))
+        return {
+            "OPENAI_BASE_URL": self._address + openai.base_path,
+            "OPENAI_API_KEY": self.key,
+            "ANTHROPIC_BASE_URL": self._address + anthropic.base_path,
+            "ANTHROPIC_API_KEY": self.key,
+            "GOOGLE_GEMINI_BASE_URL": self._address + GEMINI_PATH,
+            "GEMINI_API_KEY": self.key,
+            "GOOGLE_API_KEY": self.key,
+        }
+
+    def begin(self) -> None:
+        """Admit calls from now on, into a fresh trace. A trial still under way is ended."""
+        self.end()
+        self.trial = TrialCalls(self._limits)
+
+    def trouble(self, limit: float) -> ModelTrouble | None:
+        """Return why the models were out of reach in the trial under way, which took `limit`
+        seconds at most, or None. Ask before `end`.
+        """
+        return self.trial.trouble(limit) if self.trial else None
+
+    def end(self) -> Trace | None:
+        """End the trial and its calls, and return its trace: None if no model was called."""
+        trial, self.trial = self.trial, None
+        return trial.end() if trial else None
+
+    @property
+    def stray(self) -> int:
+        """How many calls came between trials, since the session was opened. All were refused."""
+        return self._stray
+
+    def went_astray(self) -> None:
+        """Count a call that came between trials."""
+        self._stray += 1
+
+    def close(self) -> None:
+        """End the trial if there is one, and refuse the key from now on."""
+        self.end()
+        self._on_close(self)

@@ -1,0 +1,103 @@
+"""The trace of a black-box agent, read off its model calls."""
+
+from __future__ import annotations
+
+from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
+from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
+from gateval.gateway.local.conversations import Conversations
+from gateval.gateway.local.fingerprints import Fingerprints, fingerprints_of
+
+
+class TraceRecorder:
+    """Builds one trace from the successive model calls of one trial.
+
+    An agent sends its whole history with every call. What continues a conversation seen before
+    gives steps only for what is new. A history that differs from all of them starts another
+    conversation, in which messages that are known already give no second step.
+
+    Tool calls and results in the history that a conversation begins with, up to its last user
+    message, are context (examples, an earlier session) that nobody did in this trial: no steps.
+    System prompts are no steps either.
+    """
+
+    def __init__(self) -> None:
+        self._builder = TraceBuilder()
+        self._conversations = Conversations()
+        self._usages: list[Usage] = []
+        self._models: dict[str, None] = {}
+        self._tools: dict[str, str] = {}
+        self._made: set[str] = set()
+        self._empty = True
+
+    def reply(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
+        """Record that `model` (`provider/model-id`) answered `request` with `reply`."""
+        said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
+        self._add_history(request, [fingerprints_of(said)])
+        self._made.update(call.id for call in reply.tool_calls)
+        cost = CallCost(reply.seconds, reply.retries)
+        if said.text or not said.tool_calls:
+            self._builder.add(StepKind.ASSISTANT, said.text, cost=cost)
+        self._add_calls(said.tool_calls, cost)
+        self._usages.append(reply.usage)
+        self._models[model] = None
+
+    def error(self, request: ModelRequest | None, message: str, cost: CallCost = NO_CALL) -> None:
+        """Record that a call failed; `request` is None if it could not even be read."""
+        if request is not None:
+            self._add_history(request, [])
+        self._builder.add(StepKind.ERROR, message, cost=cost)
+        self._empty = False
+
+    def trace(self) -> Trace | None:
+        """Return the trace so far, or None when no call was made.
+
+        `model_calls` counts the calls that were answered.
+        """
+        if self._empty:
+            return None
+        return Trace(
+            steps=self._builder.steps(),
+            source="gateway",
+            usage=add_usage(self._usages),
+            model_calls=len(self._usages),
+            models=tuple(self._models),
+        )
+
+    def _add_history(self, request: ModelRequest, answer: list[Fingerprints]) -> None:
+        """Add steps for what is new in a request; remember it with its answer's fingerprints."""
+        self._empty = False
+        messages = [message for message in request.messages if message.role != "system"]
+        history = [fingerprints_of(message) for message in messages]
+        match = self._conversations.match(history)
+        for message in messages:
+            self._tools.update({call.id: call.name for call in message.tool_calls})
+        users = [index for index, message in enumerate(messages) if message.role == "user"]
+        context = 0 if match.continues else max(users, default=0)
+        for index in match.new:
+            acted = index >= context or messages[index].tool_call_id in self._made
+            self._add(messages[index], acted=acted)
+        self._conversations.remember([*history, *answer])
+
+    def _add(self, message: Message, *, acted: bool) -> None:
+        if message.role == "user":
+            self._builder.add(StepKind.USER, message.text)
+        elif message.role == "assistant":
+            if message.text:
+                self._builder.add(StepKind.ASSISTANT, message.text)
+            self._add_calls(message.tool_calls if acted else (), NO_CALL)
+        elif acted:
+            call_id = message.tool_call_id or None
+            tool = self._tools.get(call_id or "")
+            self._builder.add(StepKind.TOOL_RESULT, message.text, tool=tool, call_id=call_id)
+
+    def _add_calls(self, calls: tuple[ToolCall, ...], cost: CallCost) -> None:
+        for call in calls:
+            self._tools[call.id] = call.name
+            self._builder.add(
+                StepKind.TOOL_CALL,
+                call.raw or "",
+                tool=call.name,
+                arguments=call.arguments,
+                call_id=call.id or None,
+                cost=cost,
+            )

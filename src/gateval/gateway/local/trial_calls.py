@@ -1,0 +1,141 @@
+"""The model calls of one trial: which are under way, how they went, and the trace of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Cause
+from gateval.gateway.local.limits import CallLimits
+from gateval.gateway.local.stored_replies import StoredReplies
+from gateval.gateway.local.trace_recorder import TraceRecorder
+from gateval.gateway.upstream.retry import Tries
+from gateval.ports.model_calls import LATE, ModelCallError, ModelTrouble
+
+
+class CallTimer:
+    """How long one call has waited for a model without a sign of it, and how its tries went."""
+
+    def __init__(self) -> None:
+        self.tries = Tries()
+        self._since: float | None = None
+
+    def begin(self) -> None:
+        """From now on a model is waited for."""
+        self._since = time.monotonic()
+
+    def end(self) -> None:
+        """The model said something, or it is the candidate's turn."""
+        self._since = None
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for a model within. A call that is cancelled there has waited until then."""
+        self.begin()
+        try:
+            yield
+        except Exception:
+            self.end()
+            raise
+        self.end()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been waited for until now."""
+        return 0.0 if self._since is None else time.monotonic() - self._since
+
+
+class TrialCalls:
+    """Made by `Session.begin`, and done with at `Session.end`.
+
+    `stored` are the replies that a later request may continue.
+    """
+
+    def __init__(self, limits: CallLimits) -> None:
+        self.stored = StoredReplies()
+        self._recorder = TraceRecorder()
+        self._limits = limits
+        self._running: dict[asyncio.Task[Any], CallTimer] = {}
+        self._trouble: ModelTrouble | None = None
+        self._cut = (0.0, "")
+        self._calls = 0
+        self._ids = 0
+        self._refusals: set[str] = set()
+        self._tokens = 0
+
+    def refusal(self) -> str:
+        """Count a call, and return why it is not admitted: the empty string if it is."""
+        self._calls += 1
+        if self._calls > self._limits.calls:
+            return f"A trial may make {self._limits.calls} model calls, and this one made them."
+        if self._tokens >= self._limits.tokens:
+            return f"A trial may use {self._limits.tokens} tokens, and this one used them."
+        return ""
+
+    def next_id(self) -> str:
+        """Return an id for a reply of ours, unique in this trial."""
+        self._ids += 1
+        return f"resp_{self._ids}"
+
+    @contextmanager
+    def under_way(self) -> Iterator[CallTimer]:
+        """Note the current task as a call that `end` has to cancel; gives its timer."""
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a call runs in a task")
+        timer = self._running[task] = CallTimer()
+        try:
+            yield timer
+        except asyncio.CancelledError:
+            self._cut = max(self._cut, (timer.seconds, timer.tries.failure))
+            raise
+        finally:
+            self._running.pop(task, None)
+
+    def replied(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
+        """Record that `model` (`provider/model-id`) answered `request`, which is whole."""
+        self._trouble = None
+        self._tokens += (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        self._recorder.reply(model, request, reply)
+
+    def failed(self, request: ModelRequest | None, error: ModelCallError | str) -> None:
+        """Record that a call failed; `request` is None if it could not even be read.
+
+        What a provider rejects, or we ourselves, is the candidate's own trouble.
+        """
+        if isinstance(error, str):
+            self._trouble = None
+            self._recorder.error(request, error)
+            return
+        blamed = error.cause is not Cause.CANDIDATE
+        self._trouble = ModelTrouble(error.cause, error.message) if blamed else None
+        self._recorder.error(request, error.message, error.cost)
+
+    def refused(self, message: str) -> None:
+        """Record that we refused a call: once for each reason, however often it is tried."""
+        if message not in self._refusals:
+            self._refusals.add(message)
+            self.failed(None, message)
+
+    def trouble(self, limit: float) -> ModelTrouble | None:
+        """Return why the models were out of reach when the candidate ended, or None.
+
+        That is how the latest call failed, or that a call waited for more than half of the trial's
+        `limit` (seconds) until the candidate was gone. Ask before `end`.
+        """
+        waits = ((waited.seconds, waited.tries.failure) for waited in self._running.values())
+        seconds, failure = max([self._cut, *waits])
+        if seconds > limit / 2:
+            return ModelTrouble(Cause.PROVIDER, f"{LATE} {failure}".rstrip())
+        return self._trouble
+
+    def end(self) -> Trace | None:
+        """Cancel the calls under way, and return the trace: None if no model was called."""
+        for task in self._running:
+            task.cancel()
+        return self._recorder.trace()

@@ -1,0 +1,141 @@
+"""Environment variables to upstreams: where each provider is reached, and with which key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from gateval.domain.base import Value
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.repository.place import nearest
+from gateval.errors import UsageError
+from gateval.gateway.upstream.providers import PROVIDERS, Provider
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Hosts that are never reached through a proxy."""
+
+
+class Upstream(Value):
+    """A provider as this environment reaches it. `base_url` has no trailing slash.
+
+    `wires` are the formats it speaks; the gate's own calls use the first.
+
+    `key` is None when the environment has none. `proxy` is the URL of a forward proxy for this
+    base URL; it may hold a password and so is kept like a key.
+    """
+
+    provider: str
+    wires: tuple[str, ...]
+    base_url: str
+    key: SecretStr | None = None
+    proxy: SecretStr | None = None
+
+
+def read_upstreams(environ: Mapping[str, str]) -> Mapping[str, Upstream]:
+    """Return the upstream of every provider whose address is known, by provider name.
+
+    Raises `UsageError` that names the variable, never its value, when a base URL or a key cannot
+    be used.
+    """
+    upstreams = {}
+    for provider in PROVIDERS.values():
+        url = _base_url(provider, environ)
+        if url:
+            upstreams[provider.name] = Upstream(
+                provider=provider.name,
+                wires=provider.wires,
+                base_url=url,
+                key=_key(provider, environ),
+                proxy=_proxy(url, environ),
+            )
+    return upstreams
+
+
+def missing_keys(models: Iterable[str], upstreams: Mapping[str, Upstream]) -> tuple[str, ...]:
+    """Return a sentence for each of `models` (`provider/model-id`) that cannot be called.
+
+    An empty result means that nothing is missing. Scripted models need nothing.
+    """
+    complaints = (_complaint(model, upstreams) for model in dict.fromkeys(models))
+    return tuple(complaint for complaint in complaints if complaint)
+
+
+def _complaint(model: str, upstreams: Mapping[str, Upstream]) -> str:
+    name, slash, model_id = model.partition("/")
+    if not slash or not model_id:
+        return f'"{model}" names no provider: write it as provider/model-id.'
+    if name == SCRIPTED_PROVIDER:
+        return ""
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        known = nearest(name, [*PROVIDERS, SCRIPTED_PROVIDER])
+        return f'{model} names the unknown provider "{name}".{known}'
+    upstream = upstreams.get(name)
+    if upstream is None:
+        return f"{model} needs {provider.url_variable}."
+    if upstream.key is None and not provider.key_optional:
+        return f"{model} needs {provider.key_variable}."
+    return ""
+
+
+def _base_url(provider: Provider, environ: Mapping[str, str]) -> str:
+    url = environ.get(provider.url_variable, "").strip() or provider.default_url
+    fault = _fault(url) if url else ""
+    if fault:
+        raise UsageError(
+            f"{provider.url_variable} {fault}.",
+            hint=f"Set it to the base URL of {provider.name}, such as https://host.example/v1.",
+        )
+    return url.rstrip("/")
+
+
+def _fault(url: str) -> str:
+    """Say what is wrong with a base URL without repeating it; the empty string if nothing."""
+    if not url.isascii() or not url.isprintable() or " " in url:
+        return "holds spaces or other characters that no URL has"
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return "is no URL"
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return "is no http or https URL"
+    if parts.username is not None or parts.password is not None:
+        return "holds credentials, which belong in the key variable"
+    return "has a query or a fragment" if parts.query or parts.fragment else ""
+
+
+def _key(provider: Provider, environ: Mapping[str, str]) -> SecretStr | None:
+    key = environ.get(provider.key_variable, "").strip()
+    if not key:
+        return None
+    if not key.isascii() or not key.isprintable():
+        raise UsageError(
+            f"{provider.key_variable} holds characters that no HTTP header can carry.",
+            hint="Set the variable again; a line break or a quotation mark may have slipped in.",
+        )
+    return SecretStr(key)
+
+
+def _proxy(url: str, environ: Mapping[str, str]) -> SecretStr | None:
+    """Return the forward proxy for `url` by the customary variables, in either case of letters."""
+    parts = urlsplit(url)
+    variable = f"{parts.scheme}_proxy"
+    proxy = environ.get(variable) or environ.get(variable.upper())
+    exempt = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    if not proxy or _is_exempt(parts.hostname or "", parts.netloc, exempt):
+        return None
+    if not proxy.startswith(("http://", "https://")):
+        raise UsageError(f"{variable.upper()} is no http or https URL; other proxies do not work.")
+    return SecretStr(proxy)
+
+
+def _is_exempt(host: str, netloc: str, exempt: str) -> bool:
+    """Whether NO_PROXY names this host, a domain it is in, or everything; loopback always is."""
+    names = {*LOOPBACK, *(name.strip().lstrip(".").lower() for name in exempt.split(","))} - {""}
+    here = {host, netloc.lower()}
+    return "*" in names or any(
+        place == name or place.endswith(f".{name}") for name in names for place in here
+    )

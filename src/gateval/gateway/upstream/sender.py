@@ -1,0 +1,136 @@
+"""Bytes to a provider and back: keys put in and taken out, failures that may pass tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TypeVar
+
+from gateval.gateway.upstream.endpoints import Upstream
+from gateval.gateway.upstream.faults import sentence, status_error, status_text
+from gateval.gateway.upstream.http_client import HttpClient, HttpResponse, OpenStream, Unanswerable
+from gateval.gateway.upstream.retry import (
+    Retrier,
+    Transient,
+    Tries,
+    asked_wait,
+    is_transient,
+)
+from gateval.gateway.upstream.scrub import Scrubber
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.wire.registry import WIRE_FORMATS
+
+Got = TypeVar("Got")
+
+
+class Sender:
+    """Sends over the connections of `client`, which whoever gives it opens and closes.
+
+    `persist` makes the attempts at each provider, by its name.
+    `wall_clock` gives Unix time, for `Retry-After` as a date.
+    """
+
+    def __init__(
+        self,
+        scrubber: Scrubber,
+        persist: Mapping[str, Retrier],
+        client: HttpClient,
+        *,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._scrubber = scrubber
+        self._persistence = persist
+        self._client = client
+        self._wall_clock = wall_clock
+
+    async def exchange(
+        self, upstream: Upstream, wire: str, body: bytes, tries: Tries
+    ) -> HttpResponse:
+        """Send bytes in the format `wire` and return the answer, without any key in it.
+
+        Its status is 2xx, 4xx, or a 5xx that the provider does not want tried again; of its
+        headers none is to be passed on. Retries are made inside, and counted in `tries`. Raises
+        `ModelCallError` for an outage, a redirect, or what is no HTTP.
+        """
+        got = await self._persist(upstream, partial(self._attempt, upstream, wire, body), tries)
+        if 300 <= got.status < 400:
+            raise status_error(upstream.provider, got.status, "")
+        return got
+
+    async def open(
+        self, upstream: Upstream, wire: str, body: bytes, tries: Tries
+    ) -> HttpResponse | OpenStream:
+        """Like `exchange`, for a request that asks for a stream; a stream that has begun, which
+        the caller closes, still holds what the provider sent, keys included.
+        """
+        got = await self._persist(upstream, partial(self._open, upstream, wire, body), tries)
+        if isinstance(got, HttpResponse) and 300 <= got.status < 400:
+            raise status_error(upstream.provider, got.status, "")
+        return got
+
+    async def _attempt(self, upstream: Upstream, wire: str, body: bytes) -> HttpResponse:
+        return self._checked(
+            wire,
+            await self._client.post(
+                upstream.base_url + WIRE_FORMATS[wire].path,
+                headers=_headers(upstream, wire),
+                body=body,
+                proxy=_proxy(upstream),
+            ),
+        )
+
+    async def _open(self, upstream: Upstream, wire: str, body: bytes) -> HttpResponse | OpenStream:
+        got = await self._client.open(
+            upstream.base_url + WIRE_FORMATS[wire].path,
+            headers={**_headers(upstream, wire), "Accept": "text/event-stream"},
+            body=body,
+            proxy=_proxy(upstream),
+        )
+        return got if isinstance(got, OpenStream) else self._checked(wire, got)
+
+    def _checked(self, wire: str, got: HttpResponse) -> HttpResponse:
+        """Return an answer without keys. Raises `Transient` if another attempt is worth it."""
+        got = got._replace(body=self._scrubber.body(got.body))
+        if is_transient(got.status, got.headers):
+            text = status_text(got.status, WIRE_FORMATS[wire].decode_error(got.body))
+            asked = asked_wait(got.headers, now=self._wall_clock())
+            raise Transient(text, asked=asked, status=got.status)
+        return got
+
+    async def _persist(
+        self, upstream: Upstream, attempt: Callable[[], Awaitable[Got]], tries: Tries
+    ) -> Got:
+        async def noted() -> Got:
+            try:
+                return await attempt()
+            except Transient as failure:
+                tries.failure = sentence(f"{upstream.provider} {failure}")
+                raise
+
+        try:
+            return await self._persistence[upstream.provider](noted, tries)
+        except asyncio.CancelledError as gone:
+            if tries.failure:
+                gone.add_note(tries.failure)
+            raise
+        except (Transient, Unanswerable) as failure:
+            raise call_error(upstream.provider, failure)
+
+
+def call_error(provider: str, failure: Transient | Unanswerable) -> ModelCallError:
+    """Return what a failure of the connection means for whoever made the call."""
+    message = sentence(f"{provider} {failure}")
+    if isinstance(failure, Transient):
+        return ModelCallError(ModelCallFault.OUTAGE, message, status=failure.status)
+    return ModelCallError(ModelCallFault.UNREADABLE, message)
+
+
+def _headers(upstream: Upstream, wire: str) -> dict[str, str]:
+    key = upstream.key.get_secret_value() if upstream.key else None
+    return WIRE_FORMATS[wire].headers(key)
+
+
+def _proxy(upstream: Upstream) -> str | None:
+    return upstream.proxy.get_secret_value() if upstream.proxy else None

@@ -1,0 +1,121 @@
+"""The files of several revisions, each blob read once and each manifest parsed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import ClassVar, NamedTuple
+
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.repository.paths import leads_out
+from gateval.domain.repository.patterns import match_any
+from gateval.domain.repository.tree import LINK_MODE, Entry, Tree
+from gateval.formats.native.manifests import Parsed
+from gateval.formats.registries import Registries
+from gateval.formats.registry import SUFFIXES, Format, format_of
+from gateval.ports.repository import Repository
+
+_SCRIPTED = f"{SCRIPTED_FOLDER}/"
+
+
+class TreeFiles(NamedTuple):
+    """What of a tree may be manifests, going by the names, and its symbolic links."""
+
+    tree: Tree
+    files: Mapping[str, Entry]
+    links: Mapping[str, Entry]
+
+
+class ManifestCache:
+    """Reads blobs and parses manifests on demand, and remembers both.
+
+    `load` must have seen a tree before its files are asked for.
+    """
+
+    FILE_LIMIT: ClassVar[int] = 16 * 1024 * 1024
+    """Bytes of the largest file that is looked at, to see whether it is a manifest."""
+
+    def __init__(self, repository: Repository, registries: Registries, config: GateConfig) -> None:
+        self._repository = repository
+        self.registries = registries
+        self._narrowed = bool(config.manifests)
+        self._wanted: Callable[[str], bool] = (
+            match_any(config.manifests) if config.manifests else lambda _path: True
+        )
+        self._blobs: dict[str, bytes | None] = {}
+        self._parsed: dict[tuple[str, str], Parsed] = {}
+        self._shelves: dict[int, TreeFiles] = {}
+
+    def tree_files(self, tree: Tree) -> TreeFiles:
+        """Sort out a tree by names alone: one pass, remembered."""
+        if id(tree) not in self._shelves:
+            files = {p: e for p, e in tree.items() if p.endswith(SUFFIXES) and self._may_be(p, e)}
+            links = {path: entry for path, entry in tree.items() if entry.mode == LINK_MODE}
+            self._shelves[id(tree)] = TreeFiles(tree, files, links)
+        return self._shelves[id(tree)]
+
+    def load(self, tree: Tree) -> None:
+        """Read at once all files of a tree that may be manifests, and all symbolic links."""
+        tree_files = self.tree_files(tree)
+        self._fetch(
+            {entry.oid for part in (tree_files.files, tree_files.links) for entry in part.values()}
+        )
+
+    def is_manifest(self, path: str, entry: Entry) -> bool:
+        """Whether a file that may be a manifest by its name is one by its content."""
+        return self._format(path, entry) is not None
+
+    def may_hold_agent(self, path: str, entry: Entry) -> bool:
+        """Whether a manifest can hold an Agent, judged without parsing; false is certain."""
+        found, data = self._format(path, entry), self.data(entry)
+        return found is not None and data is not None and found.may_hold_agent(data)
+
+    def _format(self, path: str, entry: Entry) -> Format | None:
+        data = self.data(entry)
+        return format_of(path, data) if data is not None else None
+
+    def _may_be(self, path: str, entry: Entry) -> bool:
+        return (
+            entry.is_file
+            and path != GATE_CONFIG_PATH
+            and not path.startswith(_SCRIPTED)
+            and (not self._narrowed or self._wanted(path))
+        )
+
+    def refuses_link(self, path: str, target: str) -> bool:
+        """Whether a symbolic link must not stand here, where manifests are looked for.
+
+        Its name is that of a manifest, and either the gate config says that manifests are here, or
+        the link leads out of the repository.
+        """
+        if not path.endswith(SUFFIXES) or not self._wanted(path):
+            return False
+        return self._narrowed or leads_out(path, target)
+
+    def data(self, entry: Entry) -> bytes | None:
+        """The contents of a file; None when it is larger than `FILE_LIMIT`."""
+        if entry.oid not in self._blobs:
+            self._fetch({entry.oid})
+        return self._blobs[entry.oid]
+
+    def read_all(self, entries: Iterable[Entry]) -> None:
+        """Read several files at once, so that asking for each costs nothing."""
+        self._fetch({entry.oid for entry in entries})
+
+    def parse(self, path: str, entry: Entry) -> Parsed | None:
+        """The manifests of a file, or None when no manifest format recognises it."""
+        key = (path, entry.oid)
+        if key not in self._parsed:
+            found, data = self._format(path, entry), self.data(entry)
+            if found is None or data is None:
+                return None
+            self._parsed[key] = found.read(path, data, self.registries)
+        return self._parsed[key]
+
+    def _fetch(self, oids: set[str]) -> None:
+        missing = oids - self._blobs.keys()
+        if missing:
+            found: Mapping[str, bytes | None] = self._repository.blobs(
+                sorted(missing), limit=self.FILE_LIMIT
+            )
+            self._blobs.update(found)

@@ -1,0 +1,148 @@
+"""From a trigger to the revisions it is about; what may have changed since is read live.
+
+Head is the pull request's head, never the merge commit that GitHub makes of it: that one changes
+whenever the base moves, and branch protection asks about the head. The base tip, from which the
+rules come, is what the server says now.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from gateval.domain.forge.merge_group import group_members, known_for_certain
+from gateval.domain.forge.pull_request import PullRequest
+from gateval.domain.forge.trigger import (
+    CommitSubject,
+    EventName,
+    MergeGroupSubject,
+    PullRequestSubject,
+    Trigger,
+)
+from gateval.errors import MissingPermission, UsageError
+from gateval.pipeline.revisions import Revisions, common_ancestor
+from gateval.ports.pull_requests import PullRequests
+from gateval.ports.repository import Repository
+from gateval.ports.server import ServerRepository
+
+
+@dataclass(frozen=True)
+class ResolvedEvent:
+    """What is measured, and for which pull request.
+
+    `pull_request` is the live one; None when there is none or the token may not read it. `number`
+    is known in both cases; `group` are the numbers in a merge group, and `group_known` says that it
+    holds no others for certain. `base_ref` is the target branch. `warning` is a sentence, empty if
+    all is well.
+    """
+
+    revisions: Revisions
+    base_ref: str
+    number: int | None = None
+    pull_request: PullRequest | None = None
+    group: tuple[int, ...] = ()
+    group_known: bool = False
+    draft: bool = False
+    warning: str = ""
+
+
+def resolve_event(
+    trigger: Trigger, repository: Repository, server: ServerRepository, forge: PullRequests
+) -> ResolvedEvent:
+    """Resolve the revisions of a trigger, fetching what the clone lacks.
+
+    Raises `UsageError` for a pull request that cannot be measured, `RepositoryError`, `ForgeError`.
+    """
+    subject = trigger.subject
+    if isinstance(subject, PullRequestSubject):
+        return _pull_request(subject, trigger.event, repository, server, forge)
+    if isinstance(subject, MergeGroupSubject):
+        return _merge_group(subject, repository, server)
+    if isinstance(subject, CommitSubject):
+        return _commit(subject, repository, server)
+    raise UsageError(
+        "What another workflow run measured can only be published.",
+        hint="Give the action `with: {step: publish}` on workflow_run.",
+    )
+
+
+def _pull_request(
+    subject: PullRequestSubject,
+    event: EventName,
+    repository: Repository,
+    server: ServerRepository,
+    forge: PullRequests,
+) -> ResolvedEvent:
+    number, told, into = subject.number, subject.head_sha, subject.base_ref
+    with ThreadPoolExecutor(1) as aside:  # git asks the server while we ask its API
+        early = aside.submit(_bring, server, number, told, into) if told and into else None
+        found, warning = _live(subject, forge)
+    if found is not None and event is EventName.DISPATCH and not found.open:
+        raise UsageError(
+            f"Pull request #{found.number} is closed.", hint="Reopen it, or name another one."
+        )
+    head = told or (found.head.sha if found else "")
+    base_ref = found.base.ref if found else into or ""
+    retargeted = base_ref != into
+    tip = _bring(server, number, head, base_ref) if early is None or retargeted else early.result()
+    server.join(head, tip)
+    return ResolvedEvent(
+        revisions=_revisions(repository, head, tip),
+        base_ref=base_ref,
+        number=number,
+        pull_request=found,
+        draft=found.draft if found else subject.draft,
+        warning=warning,
+    )
+
+
+def _bring(server: ServerRepository, number: int, head: str, base_ref: str) -> str:
+    """Fetch a pull request's head and the tip of the branch it goes into; return the tip."""
+    tip = server.tip(base_ref)
+    server.bring([head, tip], instead=f"refs/pull/{number}/head")
+    return tip
+
+
+def _live(subject: PullRequestSubject, forge: PullRequests) -> tuple[PullRequest | None, str]:
+    """Ask for the pull request. What the event tells is enough where the token may not."""
+    try:
+        return forge.pull_request(subject.number), ""
+    except MissingPermission as error:
+        if subject.head_sha is None:
+            raise
+        return None, f"{error.sentence} The event's own facts count instead."
+
+
+def _merge_group(
+    subject: MergeGroupSubject, repository: Repository, server: ServerRepository
+) -> ResolvedEvent:
+    """Compare with what the group builds on: that may hold groups before it, unmerged as yet.
+
+    The rules never come from there, but from the tip of the target branch.
+    """
+    tip = server.tip(subject.base_ref)
+    server.bring([subject.head_sha, subject.base_sha, tip])
+    server.join(subject.head_sha, subject.base_sha)
+    revisions = _revisions(repository, subject.head_sha, subject.base_sha)
+    commits = repository.landed(subject.base_sha, subject.head_sha)
+    group = group_members(subject.number, commits)
+    return ResolvedEvent(
+        Revisions(revisions.head, revisions.base, repository.resolve(tip)),
+        base_ref=subject.base_ref,
+        group=group,
+        group_known=known_for_certain(group, commits),
+    )
+
+
+def _commit(
+    subject: CommitSubject, repository: Repository, server: ServerRepository
+) -> ResolvedEvent:
+    before = subject.before or server.tip(subject.base_ref)
+    server.bring([subject.head_sha, before])
+    server.join(subject.head_sha, before)
+    return ResolvedEvent(_revisions(repository, subject.head_sha, before), subject.base_ref)
+
+
+def _revisions(repository: Repository, head: str, tip: str) -> Revisions:
+    ours, theirs = repository.resolve(head), repository.resolve(tip)
+    return Revisions(ours, common_ancestor(repository, theirs, ours), theirs)

@@ -1,0 +1,1 @@
+"""The views for machines, and the files that `gateval init` writes."""

@@ -1,0 +1,115 @@
+"""JUnit XML of head's fixtures, for CI systems that show test results.
+
+One test suite per Eval, one test case per fixture; the worst repetition decides. What was not
+measured is an `error`, also when it came to nothing in time; only a fixture of which no repetition
+ran is `skipped`. No times and no stamps: equal trials give equal bytes.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+from junitparser.junitparser import FinalResult
+
+from gateval.domain.decision.report import Report
+from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.text.figures import show_threshold
+from gateval.domain.trials.trial import Outcome, Trial
+from gateval.render.report.excerpt import trial_excerpt
+from gateval.render.report.facts import FixtureFacts, Standing, gather
+from gateval.render.report.wording import (
+    base_score,
+    eval_verdict,
+    evidence_mark,
+    passes,
+    score,
+    what_happened,
+)
+from gateval.safe.sanitize import xml_text
+
+_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_MESSAGE_LIMIT = 400
+_BODY_LIMIT = 8_000
+
+
+def render_junit(report: Report) -> str:
+    """Return the XML document, UTF-8, ending with a newline."""
+    document: Any = JUnitXml("gateval")  # junitparser does not type these methods
+    compared = {of.eval: of for of in report.comparison.evals}
+    for name, facts in groupby(gather(report), key=lambda fact: fact.planned.name):
+        suite = TestSuite(_xml(name))
+        for key, value in _properties(report, compared[name]).items():
+            suite.add_property(key, _xml(value))
+        suite.add_testcases([_case(fact, suite.name) for fact in facts])
+        document.append(suite)
+    document.update_statistics()
+    body: str = document.tostring().decode()
+    return _DECLARATION + body[body.index("<testsuites") :] + "\n"
+
+
+def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
+    verdict, words = eval_verdict(report.decision, compared.eval)
+    return {
+        "agent": compared.agent,
+        "score": score(compared.head),
+        "base": base_score(compared),
+        "threshold": show_threshold(compared.head.threshold),
+        "verdict": f"{verdict}: {words}" if words != verdict else words,
+    }
+
+
+def _case(fact: FixtureFacts, suite: str) -> TestCase:
+    case = TestCase(_xml(fact.fixture.name), classname=suite)
+    found = _result(fact)
+    if found is not None:
+        found.text = xml_text(_body(fact), _BODY_LIMIT)
+        case.result = found
+    return case
+
+
+def _result(fact: FixtureFacts) -> FinalResult | None:
+    """Return the element for a fixture that did not pass every planned repetition."""
+    head, worst = fact.compared.head, fact.worst
+    if worst is None:
+        return Skipped("no planned repetition ran", "missing")
+    if worst.outcome is Outcome.FAIL:
+        kind = "regressed" if fact.standing is Standing.REGRESSED else "fail"
+        return Failure(_xml(worst.reason or "an assertion failed"), kind)
+    if worst.outcome is not Outcome.PASS:
+        return Error(_xml(worst.reason or "not measured"), str(worst.cause or worst.outcome))
+    if head.missing:
+        return Error(f"{head.missing} of {head.planned} planned repetitions did not run", "missing")
+    return None
+
+
+def _body(fact: FixtureFacts) -> str:
+    lines = [f"{passes(fact.compared)}; {fact.compared.change}"]
+    if fact.fixture.description:
+        lines.append(fact.fixture.description)
+    for trial in fact.head:
+        lines += _trial(fact, trial)
+    if excerpt := trial_excerpt(fact.worst, fact.broken):
+        lines += ["", excerpt]
+    return "\n".join(lines)
+
+
+def _trial(fact: FixtureFacts, trial: Trial) -> list[str]:
+    cause = f", {trial.cause}" if trial.cause else ""
+    lines = [
+        "",
+        f"repetition {trial.key.repetition}: {trial.outcome}{cause}. {trial.reason}".strip(),
+    ]
+    for assessment in trial.assessments:
+        what = f"{assessment.type} {what_happened(assessment)}: {assessment.reason}"
+        lines.append(f"  {what} ({fact.place(assessment)})")
+        lines += [
+            f"      {evidence_mark(violation)}. {violation.rule}: {violation.quote}"
+            for violation in (assessment.verdict.violations if assessment.verdict else ())
+        ]
+    return lines + [f"  {line}" for line in trial.detail]
+
+
+def _xml(text: str) -> str:
+    return xml_text(" ".join(text.split()), _MESSAGE_LIMIT)

@@ -1,0 +1,92 @@
+"""The files that `gateval init` writes, filled in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.setup.starter import (
+    SCRIPTED_MODEL,
+    SCRIPTED_NAME,
+    Sketch,
+    StarterFile,
+    free_name,
+)
+
+WORKFLOW_PATH = ".github/workflows/gateval.yml"
+
+_PLAIN = re.compile(r"[a-z/][\w./-]*")
+_WORDS = {"null", "true", "false"}
+
+
+def agent_files(sketch: Sketch) -> tuple[StarterFile, ...]:
+    """Return the manifest of a new Agent and what it refers to; nothing for one that is there."""
+    if not sketch.new:
+        return ()
+    prompt = "prompt.md" if not sketch.prompt else f"/{sketch.prompt}"
+    values = {"NAME": scalar(sketch.name), "MODEL": scalar(sketch.model), "PROMPT": scalar(prompt)}
+    manifest = StarterFile(f"{sketch.folder}/agent.yaml", fill("agent.yaml", values), "the Agent")
+    written = [manifest]
+    if not sketch.prompt:
+        path = f"{sketch.folder}/prompt.md"
+        written.append(StarterFile(path, fill("prompt.md", {}), "its system prompt"))
+    if sketch.model == SCRIPTED_MODEL:
+        path = f"{SCRIPTED_FOLDER}/{SCRIPTED_NAME}.yaml"
+        written.append(StarterFile(path, fill("scripted.yaml", {}), "a model without a key"))
+    return tuple(written)
+
+
+def eval_name(sketch: Sketch, taken: Iterable[str]) -> str:
+    """Return the name of the first Eval of the Agent."""
+    return free_name(f"{sketch.name}-eval", taken)
+
+
+def eval_file(
+    sketch: Sketch, *, evals: Iterable[str], fixtures: Iterable[str], paths: Sequence[str]
+) -> StarterFile:
+    """Return the first fixture and Eval of the Agent, in a file of their own next to it.
+
+    The names and paths that are taken are given, so that nothing is written twice.
+    """
+    folder = f"{sketch.folder}/" if sketch.folder else ""
+    stem = free_name(f"{folder}evals", (path.removesuffix(".yaml") for path in paths))
+    values = {
+        "NAME": scalar(sketch.name),
+        "FIXTURE": scalar(free_name(f"{sketch.name}-says-what-it-is-for", fixtures)),
+        "EVAL": scalar(eval_name(sketch, evals)),
+    }
+    return StarterFile(f"{stem}.yaml", fill("evals.yaml", values), "its first fixture and Eval")
+
+
+def gate_files(key_variables: Iterable[str], version: str) -> tuple[StarterFile, ...]:
+    """Return gate config and workflow; the workflow hands on these keys from secrets."""
+    return (
+        StarterFile(GATE_CONFIG_PATH, fill("gateval.yml", {}), "how the gate decides"),
+        StarterFile(WORKFLOW_PATH, workflow(key_variables, version), "runs it on pull requests"),
+    )
+
+
+def workflow(key_variables: Iterable[str], version: str) -> str:
+    """Return the workflow for this version of Gateval."""
+    lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in key_variables]
+    env = "\n".join(["        env:", *lines, ""]) if lines else ""
+    return fill("workflow.yml", {"VERSION": version, "ENV": env})
+
+
+def fill(name: str, values: dict[str, str]) -> str:
+    """Return a starter template with `@KEY@` replaced; no value is looked at again."""
+    text = files("gateval.render").joinpath("starter_files", name).read_text("utf-8")
+    if not values:
+        return text
+    return re.sub(rf"@({'|'.join(values)})@", lambda found: values[found[1]], text)
+
+
+def scalar(text: str) -> str:
+    """Return text as a YAML scalar that is read back as this string, in quotes if need be."""
+    if _PLAIN.fullmatch(text) and text.isascii() and text not in _WORDS:
+        return text
+    return json.dumps(text)

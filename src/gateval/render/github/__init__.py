@@ -1,0 +1,1 @@
+"""The other texts on GitHub: check run, annotations, job summary, outputs."""

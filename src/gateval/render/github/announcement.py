@@ -1,0 +1,70 @@
+"""Everything that is said on GitHub about one report."""
+
+from __future__ import annotations
+
+from gateval.domain.decision.report import Report
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.check_conclusion import conclude
+from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT
+from gateval.domain.forge.stamp import MARKER
+from gateval.render.comment.comment import LIMIT, render_comment
+from gateval.render.comment.fitting import size
+from gateval.render.github.annotations import MOST, annotate, left_out_note
+from gateval.render.report.frame import Frame
+from gateval.render.report.headline import headline
+from gateval.render.report.labels import bypass_title
+from gateval.safe.sanitize import label
+
+JOB_SUMMARY_LIMIT = 320_000
+"""UTF-16 units, each at most three bytes: below the runner's limit of 1 MiB for a step."""
+
+_FIRST_TRY = 60_000
+_NOTES = 2_000
+"""Bytes kept for the notes that publishing and this module put in front."""
+
+
+def announce(report: Report, frame: Frame) -> Announcement:
+    """Render comment, check run and job summary, each below its own limit."""
+    found = annotate(report, unverified=bool(frame.unverified))
+    whole = render_comment(report, frame, limit=JOB_SUMMARY_LIMIT)
+    return Announcement(
+        conclusion=conclude(report.decision.verdict, unverified=bool(frame.unverified)),
+        title=_title(report, frame),
+        check_summary=_check_summary(report, frame, left_out_note(found), whole),
+        comment=whole if size(whole) <= LIMIT else render_comment(report, frame),
+        job_summary=_unmarked(whole),
+        annotations=found[:MOST],
+        unasked=bool(report.results.plan.nothing),
+    )
+
+
+def _title(report: Report, frame: Frame) -> str:
+    if bypassed := bypass_title(report.decision):
+        return label(bypassed, TITLE_LIMIT)
+    claim = "unverified, claims " if frame.unverified else ""
+    words = f"{claim}{report.decision.verdict}: {headline(report)}"
+    return label(words[:1].upper() + words[1:], TITLE_LIMIT)
+
+
+def _check_summary(report: Report, frame: Frame, note: str, whole: str) -> str:
+    """Return `whole` if it fits, else render below GitHub's limit for a check run.
+
+    The limit is told in characters but bites at bytes (dorny/test-reporter counts bytes).
+    """
+    limit = _FIRST_TRY
+    text = whole
+    while True:
+        text = _unmarked(text) + (f"\n{note}\n" if note else "")
+        excess = len(text.encode()) / (SUMMARY_LIMIT - _NOTES)
+        if excess <= 1 or limit <= SMALLEST:
+            return text
+        text = render_comment(report, frame, limit=limit)
+        limit = max(SMALLEST, int(limit / excess) - 100)
+
+
+def _unmarked(comment: str) -> str:
+    return comment.removeprefix(MARKER).lstrip("\n")
+
+
+SMALLEST = 20_000
+"""The smallest limit of a comment: at three bytes a unit still below that of a check run."""

@@ -1,0 +1,1 @@
+"""What all views share: facts of a report, their wording, and the templates' engine."""

@@ -1,0 +1,107 @@
+"""What a change asks less than its target branch, and whether it meets that all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateval.domain.decision.report import Report
+from gateval.domain.plan.planned_eval import Lowered, PlannedEval
+from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.scoring import Meets
+from gateval.domain.text.figures import show_score, show_threshold
+from gateval.domain.verdicts import GateVerdict
+
+_MEETS = {
+    Meets.YES: "which head meets",
+    Meets.NO: "which head does not meet",
+    Meets.UNKNOWN: "which could not be measured",
+}
+
+_EDITED = (
+    "Meet it, or take these edits back. If they are meant, they have to be accepted: on the target "
+    "branch (`policy.bar`), or locally with `--accept-bar-change`."
+)
+_UNEDITED = (
+    "The change takes nothing of it away: it has to be met without what the change adds, or "
+    "accepted, locally with `--accept-bar-change`."
+)
+
+
+def shown_evals(report: Report) -> Sequence[EvalComparison]:
+    """Return every Eval worth a line: not the target branch's version of one that nobody lowered,
+    that ran nothing of its own, and that is met.
+    """
+    plan = report.results.plan
+    pairs = zip(plan.evals, report.comparison.evals, strict=True)
+    return [
+        compared
+        for planned, compared in pairs
+        if planned.bar is None
+        or planned.bar.lowered
+        or planned.own_fixtures
+        or _binds(report, planned)
+    ]
+
+
+def lowered_bar(report: Report) -> Sequence[str]:
+    """Return the lines on every Eval of the target branch that keeps head from passing."""
+    plan = report.results.plan
+    lines = [f"{lost}." for lost in plan.lost]
+    unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
+    binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
+    for planned, compared in binding:
+        lines += _lines(planned, compared)
+    if unread and not plan.bar_accepted:
+        unread.append(
+            "It may ask more than was measured. Mend it on the target branch and update this "
+            "branch; or have it accepted that it does not count."
+        )
+    if (lines or unread) and plan.bar_accepted:
+        unread.append(f"Accepted by {plan.bar_accepted}: this does not block.")
+    elif lines:
+        edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
+        lines.append(_EDITED if edits else _UNEDITED)
+    return [*lines, *unread]
+
+
+def met_bar(report: Report) -> Sequence[str]:
+    """Return the lines on what head asks less, but meets on the target branch's terms as well."""
+    return [
+        line
+        for planned, compared in _bars(report)
+        if planned.bar and planned.bar.lowered and not _binds(report, planned)
+        for line in _lines(planned, compared)
+    ]
+
+
+def _bars(report: Report) -> Sequence[tuple[PlannedEval, EvalComparison]]:
+    pairs = zip(report.results.plan.evals, report.comparison.evals, strict=True)
+    return [(planned, compared) for planned, compared in pairs if planned.bar is not None]
+
+
+def _binds(report: Report, planned: PlannedEval) -> bool:
+    """Whether this Eval speaks against a pass, or would, were it not accepted."""
+    accepted = bool(report.results.plan.bar_accepted)
+    return any(
+        accepted or reason.verdict is not GateVerdict.PASS
+        for reason in report.decision.reasons
+        if reason.eval == planned.name
+    )
+
+
+def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
+    bar = planned.bar
+    if bar is None:
+        return []
+    score = show_score(compared.head.low, compared.head.high)
+    asked = show_threshold(compared.head.threshold)
+    first = (
+        f"The target branch asks {asked} in its version of {bar.eval}, "
+        f"{_MEETS[compared.head.meets]}: {score}."
+    )
+    return [first, *map(_item, bar.lowered)]
+
+
+def _item(lowered: Lowered) -> str:
+    since = " (new on the target branch since this branch was made)" if lowered.moved else ""
+    return f"{lowered}{since}"

@@ -1,0 +1,130 @@
+"""A report seen fixture by fixture: what the comment, the terminal and JUnit all show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from gateval.domain.decision.report import Report
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.comparison import FixtureChange, FixtureComparison
+from gateval.domain.results.results import group_trials
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
+
+
+class Standing(StrEnum):
+    """Where a fixture is shown, most urgent first. Each fixture has exactly one standing."""
+
+    REGRESSED = "regressed"
+    SILENT = "does not answer"
+    SUSPECT = "looks worse"
+    FAILING = "failing"
+    UNMEASURED = "not measured"
+    IMPROVED = "improved"
+    PASSING = "passing"
+
+
+_WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.SKIP, Outcome.PASS)
+
+
+class FixtureFacts(NamedTuple):
+    """One fixture of one Eval: what was planned, its trials on both sides, how they compare, and
+    where it is shown.
+    """
+
+    planned: PlannedEval
+    fixture: Fixture
+    compared: FixtureComparison
+    standing: Standing
+    head: tuple[Trial, ...]
+    base: tuple[Trial, ...]
+
+    @property
+    def worst(self) -> Trial | None:
+        """Head's repetition that says most about what is wrong; None when none ran."""
+        return min(self.head, key=_badness, default=None)
+
+    @property
+    def broken(self) -> tuple[Assessment, ...]:
+        """The assessments of `worst` that did not pass."""
+        return broken(self.worst)
+
+    def place(self, assessment: Assessment) -> str:
+        """Where the assertion stands, as `file:line`."""
+        assertions = self.fixture.assertions
+        inside = assessment.index < len(assertions)
+        place = assertions[assessment.index].place if inside else self.fixture.place
+        return f"{place.file}:{place.line}"
+
+
+def broken(trial: Trial | None) -> tuple[Assessment, ...]:
+    """Return the assessments of a trial that did not pass."""
+    if trial is None:
+        return ()
+    return tuple(a for a in trial.assessments if a.status is not AssessmentStatus.PASSED)
+
+
+def _badness(trial: Trial) -> tuple[int, float, int]:
+    return (_WORST_FIRST.index(trial.outcome), trial.score or 0.0, trial.key.repetition)
+
+
+def gather(report: Report) -> tuple[FixtureFacts, ...]:
+    """Return the facts of all fixtures in the plan's order."""
+    trials = group_trials(report.results.trials)
+    return tuple(
+        FixtureFacts(
+            planned,
+            fixture,
+            compared,
+            standing_of(compared),
+            trials.get((planned.name, fixture.name, Side.HEAD), ()),
+            trials.get((planned.name, fixture.name, Side.BASE), ()),
+        )
+        for planned, eval_compared in zip(
+            report.results.plan.evals, report.comparison.evals, strict=True
+        )
+        for fixture, compared in zip(planned.fixtures, eval_compared.fixtures, strict=True)
+        if planned.measured_by(fixture.name) == planned.name  # else it stands there already
+    )
+
+
+def standing_of(compared: FixtureComparison) -> Standing:
+    """Return where a fixture is shown."""
+    if compared.no_answer:
+        return Standing.SILENT
+    if compared.change is FixtureChange.REGRESSED:
+        return Standing.REGRESSED
+    if compared.change is FixtureChange.SUSPECT:
+        return Standing.SUSPECT
+    if compared.head.failed:
+        return Standing.FAILING
+    if not compared.head.measured:
+        return Standing.UNMEASURED
+    return Standing.IMPROVED if compared.change is FixtureChange.IMPROVED else Standing.PASSING
+
+
+def worst_first(facts: Iterable[FixtureFacts]) -> Sequence[FixtureFacts]:
+    """Sort by weight of severity, then by head's pass rate; otherwise the plan's order stays."""
+    return sorted(facts, key=lambda f: (-f.compared.head.weight, f.compared.head.low))
+
+
+def standing(facts: Iterable[FixtureFacts], *which: Standing) -> Sequence[FixtureFacts]:
+    """Return the fixtures of these standings, worst first."""
+    return worst_first(f for f in facts if f.standing in which)
+
+
+class SilentAgent(NamedTuple):
+    """An Agent that does not answer on head, with the fixtures on which base does."""
+
+    agent: str
+    facts: Sequence[FixtureFacts]
+
+
+def silent_agents(facts: Iterable[FixtureFacts]) -> Sequence[SilentAgent]:
+    """Return the Agents that no longer answer, with their fixtures worst first."""
+    found: dict[str, list[FixtureFacts]] = {}
+    for fact in standing(facts, Standing.SILENT):
+        found.setdefault(fact.planned.agent, []).append(fact)
+    return [SilentAgent(agent, mine) for agent, mine in found.items()]

@@ -1,0 +1,81 @@
+"""What was not measured, and why: trials with the same reason are one gap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gateval.domain.trials.judge_verdict import Verdict
+from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
+from gateval.render.report.facts import FixtureFacts, Standing, broken
+
+
+class Gap(NamedTuple):
+    """Trials of one Agent on one side that say nothing, all for the same reason.
+
+    `cause` is None for planned trials that never ran. `detail` holds the command and the last
+    lines of its output. `verdict` is what the judge said in the first of them, if it blamed what
+    it could not prove. `where` names the fixtures as `eval/fixture`. `silent` says that head gives
+    no answer on at least one of them where base does.
+    """
+
+    agent: str
+    side: Side
+    cause: Cause | None
+    reason: str
+    detail: tuple[str, ...]
+    verdict: Verdict | None
+    where: tuple[str, ...]
+    trials: int
+    silent: bool
+
+
+class _Silence(NamedTuple):
+    """One trial without a measurement; None for one that never ran."""
+
+    fact: FixtureFacts
+    side: Side
+    trial: Trial | None
+
+    @property
+    def key(self) -> tuple[str, Side, Cause | None, str, tuple[str, ...]]:
+        """What trials of one gap share."""
+        if self.trial is None:
+            return (self.fact.planned.agent, self.side, None, "", ())
+        cause = self.trial.cause or Cause.GATE
+        return (self.fact.planned.agent, self.side, cause, self.trial.reason, self.trial.detail)
+
+
+def find_gaps(facts: Iterable[FixtureFacts]) -> tuple[Gap, ...]:
+    """Return all gaps, head's first, in the plan's order."""
+    found: dict[object, list[_Silence]] = {}
+    for fact in facts:
+        for silence in _silences(fact):
+            found.setdefault(silence.key, []).append(silence)
+    return tuple(sorted(map(_gap, found.values()), key=lambda gap: gap.side is Side.BASE))
+
+
+def _silences(fact: FixtureFacts) -> Iterable[_Silence]:
+    for trial in (*fact.head, *fact.base):
+        if trial.outcome in {Outcome.ERROR, Outcome.SKIP}:
+            yield _Silence(fact, trial.key.side, trial)
+    for side, score in ((Side.HEAD, fact.compared.head), (Side.BASE, fact.compared.base)):
+        yield from [_Silence(fact, side, None)] * (score.missing if score else 0)
+
+
+def _gap(silences: list[_Silence]) -> Gap:
+    agent, side, cause, reason, detail = silences[0].key
+    where = dict.fromkeys(f"{s.fact.planned.shown_name}/{s.fact.fixture.name}" for s in silences)
+    silent = side is Side.HEAD and any(s.fact.standing is Standing.SILENT for s in silences)
+    said = [assessment.verdict for assessment in broken(silences[0].trial) if assessment.verdict]
+    return Gap(
+        agent,
+        side,
+        cause,
+        reason,
+        detail,
+        said[0] if said else None,
+        tuple(where),
+        len(silences),
+        silent,
+    )

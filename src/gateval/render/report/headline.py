@@ -1,0 +1,107 @@
+"""Verdict and why, in one sentence in a reviewer's words (not sanitised)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gateval.domain.decision.report import Report
+from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
+from gateval.render.report.bar import shown_evals
+from gateval.render.report.counts import count, listing
+
+
+def headline(report: Report) -> str:
+    """Return why the gate says what it says, in one sentence without its full stop."""
+    decision = report.decision
+    blocking = [reason for reason in decision.reasons if reason.verdict is decision.evals]
+    if decision.evals is GateVerdict.FAIL:
+        return "; ".join(_failures(report, blocking))
+    if decision.evals is GateVerdict.INCOMPLETE:
+        return "; ".join(_missing(report, blocking))
+    if decision.evals is GateVerdict.INCONCLUSIVE:
+        return "; ".join(_unknowns(blocking))
+    return _passed(report)
+
+
+def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
+    planned = report.results.plan.trial_count
+    missing = planned - len(report.results.trials)
+    said = [f"{missing:,} of {count(planned, 'planned trial')} did not run"] if missing else []
+    unreadable = sum(reason.code is ReasonCode.BAR_UNREADABLE for reason in blocking)
+    if unreadable:
+        said.append(f"the bar cannot be read ({count(unreadable, 'problem')})")
+    return said
+
+
+def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
+    by_code: dict[ReasonCode, list[DecisionReason]] = {}
+    for reason in blocking:
+        by_code.setdefault(reason.code, []).append(reason)
+    said = []
+    if regressed := by_code.get(ReasonCode.REGRESSION):
+        verb = "fails" if len(regressed) == 1 else "fail"
+        said.append(
+            f"{_names([r.fixture for r in regressed], 'fixture')} passed before and {verb} now"
+        )
+    if silent := by_code.get(ReasonCode.NO_ANSWER):
+        agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
+        said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
+    if lowered := by_code.get(ReasonCode.LOWERED_BAR):
+        evals = sum(bool(reason.eval) for reason in lowered)
+        if evals:
+            said.append(f"the target branch's bar is not met ({count(evals, 'Eval')})")
+        if edits := len(lowered) - evals:
+            said.append(f"what the gate asks is lowered ({count(edits, 'edit')})")
+    if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
+        verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
+        said.append(f"{_evals(report, below)} {verb}")
+    return said
+
+
+def _evals(report: Report, reasons: Sequence[DecisionReason]) -> str:
+    plan = report.results.plan
+    return _names([plan.eval(reason.eval).shown_name for reason in reasons], "Eval")
+
+
+def _names(names: Sequence[str], noun: str) -> str:
+    """Name up to two of them, count more."""
+    return " and ".join(names) if len(names) <= 2 else count(len(names), noun)
+
+
+_UNKNOWN = {
+    ReasonCode.CANDIDATE_ERROR: "the candidate gave no answer in {}",
+    ReasonCode.PROVIDER_ERROR: "the model provider was down or refused the call in {}",
+    ReasonCode.JUDGE_ERROR: "the judge gave no usable verdict in {}",
+    ReasonCode.GATE_ERROR: "something needed was missing in {}",
+    ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
+    ReasonCode.BAR_UNMEASURED: "the target branch's bar hangs on {}",
+}
+
+
+def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
+    counts = Counter(reason.code for reason in blocking)
+    return [_UNKNOWN[code].format(count(n, "trial")) for code, n in counts.items()]
+
+
+def _passed(report: Report) -> str:
+    if report.results.plan.nothing:
+        return report.results.plan.nothing.rstrip(".")
+    evals = len(shown_evals(report))
+    said = [
+        "1 Eval meets its threshold" if evals == 1 else f"{evals:,} Evals meet their thresholds"
+    ]
+    warned = Counter(reason.code for reason in report.decision.reasons)
+    if regressed := warned[ReasonCode.REGRESSION]:
+        said.append(f"{count(regressed, 'fixture')} regressed, which the policy lets pass")
+    if suspect := warned[ReasonCode.SUSPECT]:
+        verb = "looks" if suspect == 1 else "look"
+        said.append(f"{count(suspect, 'fixture')} {verb} worse")
+    if judge := warned[ReasonCode.JUDGE_ERROR]:
+        said.append(f"{count(judge, 'trial')} without a verdict, which the policy lets pass")
+    if lowered := warned[ReasonCode.LOWERED_BAR]:
+        who = report.results.plan.bar_accepted
+        said.append(f"{count(lowered, 'lowered bar')}, accepted by {who}")
+    if not warned and any(compared.base is not None for compared in report.comparison.evals):
+        said.append("nothing regressed")
+    return "; ".join(said)

@@ -1,0 +1,38 @@
+"""What the views say of a plan, whether it ran or not."""
+
+from __future__ import annotations
+
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval, Removed
+
+
+def revisions(plan: Plan) -> str:
+    """Return what is compared with what."""
+    tree = "the working tree, uncommitted changes included"
+    head = tree if plan.head.worktree else plan.head.short
+    return f"head: {head}; base: {plan.base.short if plan.base else 'not compared'}"
+
+
+def removed_sentence(removed: Removed) -> str:
+    """Return what head no longer evaluates, and where it stood."""
+    place = f"{removed.place.file}:{removed.place.line}"
+    of = f" of {removed.eval}" if removed.kind == "fixture" else ""
+    return f"{removed.kind} {removed.name}{of}, which stood at {place}"
+
+
+def judge_questions(planned: PlannedEval) -> int:
+    """Return the judge calls of an Eval when every trial is answered and no verdict repaired."""
+    asked = sum(a.needs_judge for fixture in planned.own_fixtures for a in fixture.assertions)
+    return asked * planned.execution.reps_per_fixture * len(planned.sides)
+
+
+def models_needed(plan: Plan) -> tuple[str, ...]:
+    """Return the models that the planned agents declare first, and their judges, sorted."""
+    names: set[str] = set()
+    for planned in plan.evals:
+        for side in planned.sides:
+            definition = plan.agent(planned.agent, side)
+            names.update(definition.models[:1] if definition else ())
+        if judge_questions(planned):
+            names.add(planned.judge.model or "")
+    return tuple(sorted(names - {""}))

@@ -1,0 +1,146 @@
+"""The gate's own sentences. They hold names as they came; the sink sanitises the whole sentence."""
+
+from __future__ import annotations
+
+from gateval.domain.decision.decision import Decision
+from gateval.domain.decision.reasons import show_passes
+from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
+from gateval.domain.plan.planned_eval import Baseline
+from gateval.domain.results.comparison import EvalComparison, FixtureComparison
+from gateval.domain.results.scoring import EvalScore
+from gateval.domain.text.figures import show_score
+from gateval.domain.trials.judge_verdict import Violation
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Side
+from gateval.domain.verdicts import GateVerdict, ReasonCode
+from gateval.render.report.counts import listing
+
+MINUS = "\N{MINUS SIGN}"
+
+ICONS = {
+    GateVerdict.PASS: "\N{WHITE HEAVY CHECK MARK}",
+    GateVerdict.FAIL: "\N{CROSS MARK}",
+    GateVerdict.INCOMPLETE: "\N{BLACK QUESTION MARK ORNAMENT}",
+    GateVerdict.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
+    GateVerdict.BYPASSED: "\N{LARGE YELLOW CIRCLE}",
+}
+
+UNVERIFIED_ICON = "\N{WHITE QUESTION MARK ORNAMENT}"
+"""Stands beside a claim, whatever it claims."""
+
+_BLOCKED = {
+    ReasonCode.NO_ANSWER: "does not answer",
+    ReasonCode.REGRESSION: "regressed",
+    ReasonCode.BELOW_THRESHOLD: "below threshold",
+    ReasonCode.LOWERED_BAR: "bar not met",
+    ReasonCode.MISSING_TRIALS: "not complete",
+}
+
+_NO_SCORE = {
+    Baseline.NEW_AGENT: "new agent",
+    Baseline.SAME_AGENT: "agent unchanged",
+    Baseline.NONE: "not compared",
+}
+
+
+def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
+    """Return what one Eval adds to the decision, and in which words."""
+    reasons = [reason for reason in decision.reasons if reason.eval == name]
+    if not reasons:
+        return GateVerdict.PASS, "pass"
+    verdict = reasons[0].verdict
+    if verdict is GateVerdict.PASS:
+        return verdict, "pass, with warnings"
+    words = [_BLOCKED.get(r.code, "not measured") for r in reasons if r.verdict is verdict]
+    return verdict, ", ".join(dict.fromkeys(words))
+
+
+def score(of: EvalScore) -> str:
+    """Return a score, as an interval when it is not fully measured."""
+    return show_score(of.low, of.high)
+
+
+def base_score(compared: EvalComparison) -> str:
+    """Return base's score, or why there is none."""
+    if compared.base is None:
+        return _NO_SCORE.get(compared.baseline, "not compared")
+    return score(compared.base)
+
+
+def delta(compared: EvalComparison) -> str:
+    """Return head's score minus base's with its sign, or a dash when either is unknown."""
+    if compared.delta is None:
+        return "\N{EN DASH}"
+    rounded = round(compared.delta, 2)
+    if not rounded:
+        return "0.00"
+    return f"{'+' if rounded > 0 else MINUS}{abs(rounded):.2f}"
+
+
+def passes(compared: FixtureComparison) -> str:
+    """Return how many repetitions passed on base and on head."""
+    head = f"head {show_passes(compared.head)}"
+    return head if compared.base is None else f"base {show_passes(compared.base)}, {head}"
+
+
+def what_happened(assessment: Assessment) -> str:
+    """Return how an assessment ended and at which steps, e.g. `failed at step 4`."""
+    if assessment.status is AssessmentStatus.ERROR:
+        return "could not be evaluated"
+    if assessment.status is AssessmentStatus.PASSED or not assessment.steps:
+        return str(assessment.status)
+    noun = "step" if len(assessment.steps) == 1 else "steps"
+    return f"failed at {noun} {listing([str(step) for step in assessment.steps])}"
+
+
+def fixtures_passed(of: EvalScore) -> str:
+    """Return how many fixtures passed every repetition, of how many, and how many are unknown."""
+    passed = sum(fixture.all_passed for fixture in of.fixtures)
+    unknown = sum(not fixture.measured for fixture in of.fixtures)
+    note = f" ({unknown} not measured)" if unknown else ""
+    return f"{passed}/{len(of.fixtures)}{note}"
+
+
+def next_step(cause: Cause | None, side: Side) -> str:
+    """Return what to do about trials that were not measured."""
+    if side is Side.BASE and cause is Cause.CANDIDATE:
+        return "Base itself gives no answer here, so these fixtures cannot be compared."
+    return _NEXT_STEP[cause]
+
+
+_NEXT_STEP = {
+    Cause.CANDIDATE: "Find out why it gives no answer; an agent that does not answer never passes.",
+    Cause.PROVIDER: "This says nothing about the agent. Run the gate again once the provider "
+    "answers; if it refused the key, renew the key.",
+    Cause.JUDGE: "This says nothing about the agent. Run the gate again; if it stays so, make the "
+    "rubric clearer or take another judge model.",
+    Cause.GATE: "The trial needs something that is not there, as the reason says. Provide it, or "
+    "change the assertion that asks for it.",
+    None: "Run the gate again.",
+}
+
+GAP_TITLES = {
+    Cause.CANDIDATE: "the candidate gave no answer",
+    Cause.PROVIDER: "the model provider was down or refused the call",
+    Cause.JUDGE: "the judge gave no usable verdict",
+    Cause.GATE: "something that the trial needs was not there",
+    None: "planned, but never ran",
+}
+
+
+def evidence_mark(violation: Violation) -> str:
+    """Return whether code found the quote where the judge says it stands."""
+    if violation.supported:
+        return f"Quote found in step {violation.evidence_step}"
+    return f"Quote not found in step {violation.evidence_step}; does not count"
+
+
+def evidence_icon(violation: Violation) -> str:
+    """Return the sign that goes with `evidence_mark`."""
+    return "\N{CHECK MARK}" if violation.supported else "\N{BALLOT X}"
+
+
+def regressed_title(policy: Policy) -> str:
+    """Return the heading over regressions, which says so when they do not block."""
+    if policy.regressions is RegressionPolicy.BLOCK:
+        return "Regressed"
+    return "Regressed, which the policy lets pass"

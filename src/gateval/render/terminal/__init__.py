@@ -1,0 +1,1 @@
+"""The views for a terminal or a plain log."""

@@ -1,0 +1,122 @@
+"""A page of text for a terminal or a log. Whatever is put on it is sanitised here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import StringIO
+
+from gateval.safe.sanitize import plain, plain_line
+from gateval.safe.triggers import defuse_log
+
+LINE_LIMIT = 600
+"""Characters shown of one line before it is cut."""
+
+_CELL_LIMIT = 80
+
+_ROOMY = 90
+"""Columns from which a table's columns stand two apart, else one."""
+
+
+class Page:
+    """Collects lines and tables and lays them out for a width in columns."""
+
+    def __init__(self, width: int, *, color: bool) -> None:
+        from rich.console import Console
+
+        self._file = StringIO()
+        self._console = Console(
+            file=self._file,
+            width=width,
+            color_system="standard" if color else None,
+            force_terminal=color,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            _environ={},
+        )
+
+    def heading(self, text: str, style: str = "bold") -> None:
+        """Begin a section with an empty line and a title."""
+        self._console.print()
+        self.line(text, style=style)
+
+    def line(self, text: str, *, indent: int = 0, style: str = "") -> None:
+        """Add one paragraph; its wrapped lines keep the indentation."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        shown = Text(plain_line(text, LINE_LIMIT), style=style, overflow="fold")
+        self._console.print(Padding(shown, (0, 0, 0, indent), expand=False))
+
+    def verbatim(self, lines: Sequence[str], *, indent: int) -> None:
+        """Add lines as they stand, dimmed, their own indentation kept."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        for line in lines:
+            shown = " ".join(plain(line, LINE_LIMIT).split("\n"))
+            text = Text(shown or " ", style="dim", overflow="fold")
+            self._console.print(Padding(text, (0, 0, 0, indent), expand=False))
+
+    def command(self, text: str) -> None:
+        """Add a line that people copy: it is never wrapped."""
+        from rich.text import Text
+
+        self._console.print(Text(f"  {plain_line(text, LINE_LIMIT)}"), soft_wrap=True)
+
+    def table(self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> None:
+        """Add a table; each row has its cells and a style for the last one.
+
+        No word of it is broken: where the page is too narrow for that, each row is a paragraph.
+        """
+        from rich.table import Table
+        from rich.text import Text
+
+        shown = [
+            ([plain_line(cell, _CELL_LIMIT) for cell in cells], style) for cells, style in rows
+        ]
+        gap = 2 if self._console.width >= _ROOMY else 1
+        texts = [header, *(cells for cells, _ in shown)]
+        widths = column_widths(texts, self._console.width - gap * (len(header) - 1))
+        self._console.print()
+        if widths is None:
+            self._paragraphs(header, shown)
+            return
+        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, gap, 0, 0))
+        for name, width in zip(header, widths, strict=True):
+            table.add_column(Text(name, style="bold"), width=width, overflow="fold")
+        for cells, style in shown:
+            table.add_row(*map(Text, cells[:-1]), Text(cells[-1], style=style))
+        self._console.print(table)
+
+    def _paragraphs(self, header: Sequence[str], rows: Sequence[tuple[list[str], str]]) -> None:
+        for cells, style in rows:
+            self.line(f"{cells[0]}, {cells[1]}: {cells[-1]}", style=style)
+            between = zip(header[2:-1], cells[2:-1], strict=True)
+            self.line(", ".join(f"{name} {cell}" for name, cell in between), indent=2)
+
+    def text(self) -> str:
+        """Return the page; no line of it is a command for a CI runner, however it was wrapped."""
+        lines = [line.rstrip() for line in self._file.getvalue().strip("\n").split("\n")]
+        return defuse_log("\n".join(lines)) + "\n"
+
+
+def column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Return how wide each column is to be, all of them at most `room` columns of the terminal.
+
+    None if that cannot be without breaking a word.
+    """
+    from rich.cells import cell_len
+
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
+    least = [
+        max(cell_len(word) for cell in column for word in cell.split() or [""])
+        for column in columns
+    ]
+    while sum(widths) > room:
+        slack = [width - needed for width, needed in zip(widths, least, strict=True)]
+        if not any(slack):
+            return None
+        widths[slack.index(max(slack))] -= 1
+    return widths

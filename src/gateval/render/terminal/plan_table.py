@@ -1,0 +1,123 @@
+"""What a plan would run, and why, as text for a terminal.
+
+When there is nothing to evaluate, which is what most changes meet, no layout library is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.render.report.counts import count
+from gateval.render.report.plan_wording import (
+    judge_questions,
+    models_needed,
+    removed_sentence,
+    revisions,
+)
+from gateval.render.terminal.page import LINE_LIMIT, Page
+from gateval.safe.sanitize import plain_line
+
+REASONS_SHOWN = 6
+
+_BASELINES = {
+    Baseline.MERGE_BASE: "base and head",
+    Baseline.NEW_AGENT: "head (new agent)",
+    Baseline.SAME_AGENT: "head (agent unchanged)",
+    Baseline.NONE: "head",
+}
+
+
+def render_plan(plan: Plan, *, width: int = 100, color: bool = False) -> str:
+    """Return the plan as text, at most `width` columns wide."""
+    if not plan.evals:
+        lines = (*_opening(plan), _nothing(plan.nothing), *_closing(plan))
+        return "".join(f"{_indented(line)}\n" for line in lines)
+    page = Page(width, color=color)
+    for line in _opening(plan):
+        page.line(line.lstrip(), indent=_indent(line))
+    _evals(page, plan)
+    for line in _closing(plan):
+        page.line(line.lstrip(), indent=_indent(line))
+    return page.text()
+
+
+def _nothing(why: str) -> str:
+    said = "Nothing to evaluate"
+    return why if why.startswith(said) else f"{said}. {why}"
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _indented(line: str) -> str:
+    return " " * _indent(line) + plain_line(line, LINE_LIMIT)
+
+
+def _opening(plan: Plan) -> Iterator[str]:
+    yield revisions(plan)
+    if plan.policy_source:
+        yield f"policy: {plan.policy_source}"
+    for change in plan.changes:
+        yield f"{change.agent} is {change.kind}:"
+        for reason in change.reasons[:REASONS_SHOWN]:
+            yield f"  {reason}{_moved(reason)}"
+        if len(change.reasons) > REASONS_SHOWN:
+            yield f"  and {len(change.reasons) - REASONS_SHOWN:,} more"
+
+
+def _moved(reason: Reason) -> str:
+    if reason.before and reason.after:
+        return f": {reason.before} \N{RIGHTWARDS ARROW} {reason.after}"
+    if reason.after:
+        return f", added: {reason.after}"
+    return f", removed: {reason.before}" if reason.before else ""
+
+
+def _closing(plan: Plan) -> Iterator[str]:
+    for entry in plan.removed:
+        yield f"no longer evaluated: {removed_sentence(entry)}"
+    for lost in plan.lost:
+        yield f"lowers the bar: {lost}"
+    for doubt in plan.doubts:
+        yield f"cannot be read: {doubt}"
+    for warning in plan.warnings:
+        yield f"warning: {warning}"
+
+
+def _evals(page: Page, plan: Plan) -> None:
+    rows = []
+    shown = [one for one in plan.evals if one.bar is None or one.bar.lowered or one.own_fixtures]
+    for planned in shown:
+        cells = (
+            planned.shown_name,
+            planned.agent,
+            str(len(planned.fixtures)),
+            str(planned.execution.reps_per_fixture),
+            _BASELINES[planned.baseline],
+            f"{_trials(planned):,}",
+            f"{judge_questions(planned):,}",
+        )
+        rows.append((cells, ""))
+    page.table(("Eval", "Agent", "Fixtures", "Times", "Sides", "Trials", "Judge calls"), rows)
+    page.heading("Why")
+    for planned in shown:
+        reasons = ", ".join(str(reason) for reason in planned.why[:REASONS_SHOWN])
+        page.line(f"{planned.shown_name}: {reasons}{_shared(planned)}", indent=2)
+    trials = count(sum(map(_trials, plan.evals)), "trial")
+    calls = count(sum(map(judge_questions, plan.evals)), "judge call")
+    page.heading(f"{trials}, {calls}")
+    page.line(f"models: {', '.join(models_needed(plan)) or 'none declared'}")
+
+
+def _shared(planned: PlannedEval) -> str:
+    """Whose trials answer for fixtures that do not run a second time."""
+    if planned.bar is None or not planned.bar.reused:
+        return ""
+    return f"; {count(len(planned.bar.reused), 'fixture')} measured by {planned.bar.eval}"
+
+
+def _trials(planned: PlannedEval) -> int:
+    return len(planned.own_fixtures) * planned.execution.reps_per_fixture * len(planned.sides)

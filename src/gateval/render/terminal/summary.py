@@ -1,0 +1,143 @@
+"""The summary in a terminal: the comment's facts, compact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateval.domain.decision.report import Report
+from gateval.domain.results.comparison import FixtureChange
+from gateval.domain.text.figures import show_threshold
+from gateval.domain.verdicts import GateVerdict
+from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.report.counts import count, listing
+from gateval.render.report.facts import FixtureFacts, Standing, gather, silent_agents, standing
+from gateval.render.report.gaps import find_gaps
+from gateval.render.report.headline import headline
+from gateval.render.report.labels import label_lines
+from gateval.render.report.plan_wording import removed_sentence, revisions
+from gateval.render.report.reproduce import reproduce_command
+from gateval.render.report.usage import AgentUsage, scripted_models, usage_by_agent
+from gateval.render.report.wording import (
+    base_score,
+    delta,
+    eval_verdict,
+    fixtures_passed,
+    regressed_title,
+    score,
+)
+from gateval.render.terminal.page import Page
+from gateval.render.terminal.sections import fixtures, silent, unmeasured
+
+STYLES = {
+    GateVerdict.PASS: "green",
+    GateVerdict.FAIL: "red",
+    GateVerdict.INCOMPLETE: "yellow",
+    GateVerdict.INCONCLUSIVE: "yellow",
+    GateVerdict.BYPASSED: "yellow",
+}
+
+
+def render_summary(report: Report, *, width: int = 100, color: bool = False) -> str:
+    """Return the summary, at most `width` columns wide; with `color`, ANSI colours of our own."""
+    page = Page(width, color=color)
+    facts = gather(report)
+    _verdict(page, report)
+    _listed(page, "Labels", [str(line) for line in label_lines(report.decision)])
+    _table(page, report)
+    regressed = regressed_title(report.results.plan.policy)
+    fixtures(page, regressed, standing(facts, Standing.REGRESSED))
+    silent(page, silent_agents(facts))
+    fixtures(page, "Looks worse, not certain", standing(facts, Standing.SUSPECT))
+    fixtures(page, "Failing", standing(facts, Standing.FAILING))
+    _listed(page, "The bar", lowered_bar(report))
+    unmeasured(page, find_gaps(facts))
+    _listed(page, "The bar moves, and head meets it", met_bar(report))
+    _notes(page, report, facts)
+    _run(page, report)
+    return page.text()
+
+
+def _verdict(page: Page, report: Report) -> None:
+    plan, verdict = report.results.plan, report.decision.verdict
+    page.line(f"Gateval: {verdict} \N{EM DASH} {headline(report)}", style=f"bold {STYLES[verdict]}")
+    page.line(revisions(plan))
+    if scripted := scripted_models(report):
+        page.line(f"scripted model: {', '.join(scripted)}", style="yellow")
+
+
+def _table(page: Page, report: Report) -> None:
+    rows = []
+    plan = report.results.plan
+    for compared in shown_evals(report):
+        verdict, words = eval_verdict(report.decision, compared.eval)
+        cells = (
+            compared.agent,
+            plan.eval(compared.eval).shown_name,
+            score(compared.head),
+            base_score(compared),
+            delta(compared),
+            show_threshold(compared.head.threshold),
+            fixtures_passed(compared.head),
+            words,
+        )
+        rows.append((cells, STYLES[verdict]))
+    if rows:
+        header = ("Agent", "Eval", "Score", "Base", "Δ", "Threshold", "Fixtures", "Verdict")
+        page.table(header, rows)
+
+
+def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
+    if lines:
+        page.heading(title)
+    for line in lines:
+        page.line(line, indent=2)
+
+
+def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
+    plan = report.results.plan
+    improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
+    passing = len(standing(facts, Standing.PASSING))
+    notes = [f"warning: {warning}" for warning in plan.warnings]
+    notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
+    if improved:
+        notes.append(f"improved: {listing(improved, 8)}")
+    if passing:
+        notes.append(f"passing: {count(passing, 'fixture')}")
+    for change in plan.changes:
+        reasons = listing([str(reason) for reason in change.reasons], 4)
+        notes.append(f"{change.agent} is {change.kind}: {reasons}")
+    _section(page, notes)
+
+
+def _run(page: Page, report: Report) -> None:
+    info = report.results.info
+    lines = [
+        f"tokens of {used.agent}: {counted}"
+        for used in usage_by_agent(report)
+        if (counted := _counted(used))
+    ]
+    if report.results.trials:
+        took = f" in {info.seconds:.1f} s" if info.seconds else ""
+        lines.append(f"{count(len(report.results.trials), 'trial')}{took}")
+    if info.isolation:
+        lines.append(f"isolation: {info.isolation}")
+    lines.append("To do the same again:")
+    _section(page, lines)
+    page.command(reproduce_command(report.results.plan))
+
+
+def _counted(used: AgentUsage) -> str:
+    """Return what was counted; empty if nobody counted anything, as for a program's own calls."""
+    sides = (("head", used.head), ("base", used.base), ("judge", used.judge))
+    asked = [(side, tokens) for side, tokens in sides if tokens.known or tokens.unknown]
+    if not any(tokens.known for _, tokens in asked):
+        return ""
+    return "; ".join(f"{side} {tokens}" for side, tokens in asked)
+
+
+def _section(page: Page, lines: Sequence[str]) -> None:
+    for position, line in enumerate(lines):
+        if position:
+            page.line(line)
+        else:
+            page.heading(line, style="")

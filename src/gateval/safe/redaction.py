@@ -1,0 +1,83 @@
+"""Takes secrets out of everything that is going to be shown or stored, before it is rendered.
+
+It works on values, not on rendered text: escaping and invisible breaks would hide a secret from a
+search, and cutting to a length could leave half of one. A secret that is disguised by invisible
+characters, which the sanitiser would remove, is found all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+from typing import TypeVar, cast
+
+from gateval.domain.base import Value
+from gateval.domain.text.secret_forms import secret_forms
+from gateval.safe.hardening import visible
+
+MARK = "[secret removed]"
+
+_ODD = re.compile(r"[^\n\r\t -~]")
+"""Characters that can hide others. Most texts have none and need no closer look."""
+
+V = TypeVar("V", bound=Value)
+
+
+class Redactor:
+    """Replaces every known form of the given secrets by `MARK`."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._forms = secret_forms(secrets)
+
+    def __repr__(self) -> str:
+        return f"Redactor({len(self._forms)} forms)"
+
+    def text(self, text: str) -> str:
+        """Return `text` without secrets; text without any comes back as it is."""
+        if not self._forms:
+            return text
+        if self._holds(text):
+            text = self._replace(text)
+        if _ODD.search(text) is None:
+            return text
+        shown = visible(text)
+        return self._replace(shown) if self._holds(shown) else text
+
+    def value(self, value: V) -> V:
+        """Return a value with every text in it redacted, however deep; keys of mappings too."""
+        if not self._forms:
+            return value
+        return cast("V", self._walk(value))
+
+    def _holds(self, text: str) -> bool:
+        return any(form in text for form in self._forms)
+
+    def _replace(self, text: str) -> str:
+        for form in self._forms:
+            text = text.replace(form, MARK)
+        return text
+
+    def _walk(self, part: object) -> object:
+        if isinstance(part, str):
+            return part if isinstance(part, Enum) else self.text(part)
+        if isinstance(part, Value):
+            return self._fields(part)
+        if isinstance(part, tuple | list):
+            items = [self._walk(item) for item in part]
+            return type(part)(items) if _moved(part, items) else part
+        if isinstance(part, dict):
+            redacted = {self._walk(key): self._walk(item) for key, item in part.items()}
+            return redacted if redacted != part else part
+        return part
+
+    def _fields(self, value: Value) -> Value:
+        """Copy without validation: a mark in the place of a name may break the name's pattern."""
+        fields = {name: getattr(value, name) for name in type(value).model_fields}
+        redacted = {name: self._walk(part) for name, part in fields.items()}
+        moved = {name: part for name, part in redacted.items() if part is not fields[name]}
+        return value.model_copy(update=moved) if moved else value
+
+
+def _moved(before: Iterable[object], after: Iterable[object]) -> bool:
+    return any(one is not other for one, other in zip(before, after, strict=True))

@@ -1,0 +1,68 @@
+"""Words to a GitHub Actions runner: workflow commands and the files that it reads. Pure.
+
+https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands. Whatever
+stands in a command's data is escaped here; whatever else is printed must be sanitised by `plain` or
+`plain_line`, and stands between `stop_commands` and `resume_commands` besides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gateval.domain.text.secret_forms import secret_forms
+from gateval.safe.sanitize import plain_line
+
+_LINE = 1_000
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_TOKEN = re.compile(r"[0-9a-zA-Z_-]{16,}")
+
+
+def mask_commands(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return the commands that have the runner hide these secrets in every form of theirs."""
+    return tuple(f"::add-mask::{_data(form)}" for form in secret_forms(secrets) if form.strip())
+
+
+def stop_commands(token: str) -> str:
+    """Return the command after which nothing is one until `resume_commands` of the same token."""
+    _check(token)
+    return f"::stop-commands::{token}"
+
+
+def resume_commands(token: str) -> str:
+    """Return the command that ends what `stop_commands` began."""
+    _check(token)
+    return f"::{token}::"
+
+
+def warning_command(text: str) -> str:
+    """Return the command that shows a sentence as a warning of the run."""
+    return f"::warning title=Gateval::{_data(plain_line(text, _LINE))}"
+
+
+def error_command(text: str) -> str:
+    """Return the command that shows a sentence as an error of the run."""
+    return f"::error title=Gateval::{_data(plain_line(text, _LINE))}"
+
+
+def file_entry(name: str, value: str, token: str) -> str:
+    """Return the entry of an output or state file: `name` with any `value`.
+
+    `token`, random per entry, ends the value. Raises ValueError when it occurs in it, or when the
+    name is none.
+    """
+    _check(token)
+    if not _NAME.fullmatch(name) or token in value:
+        raise ValueError(f"the entry {name!r} cannot be written with this token")
+    body = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"{name}<<{token}\n{body}\n{token}\n"
+
+
+def _check(token: str) -> None:
+    if not _TOKEN.fullmatch(token):
+        raise ValueError("a token has at least 16 letters and digits")
+
+
+def _data(text: str) -> str:
+    """Escape the data of a command, as actions/toolkit does."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
