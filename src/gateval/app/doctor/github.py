@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gateval.domain.audit.entry import AUDIT_BRANCH
+from gateval.domain.base import plain_message
 from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 from gateval.domain.setup.diagnosis import Finding, Health, about_audit_branch, about_required_check
 from gateval.domain.setup.gate_job import GateJob
@@ -61,7 +62,7 @@ def _guards(name: str, token: str, environ: Mapping[str, str]) -> BranchGuards |
     try:
         access = GitHubAccess(repository=name, token=SecretStr(token), api_url=url)
     except ValidationError as error:
-        wrong = error.errors(include_url=False, include_input=False)[0]["msg"]
+        wrong = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
         return Finding(Health.PROBLEM, "GitHub", f"{name} cannot be asked about: {wrong}.")
     return GitHubGuards(access, RetryLimits(total_seconds=20, attempts=2, limit_wait=10))
 
