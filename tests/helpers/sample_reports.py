@@ -348,6 +348,25 @@ def many(count: int, word: str = "") -> Report:
     return make_report(results.model_copy(update={"trials": trials}))
 
 
+def distinct(count: int, word: str = "") -> Report:
+    """The same as `many`, but in each of them assertions of other types fail."""
+    results = many(count, word).results
+    trials = tuple(
+        trial.model_copy(
+            update={
+                "assessments": tuple(
+                    one.model_copy(update={"type": f"check-{trial.key.fixture}"})
+                    for one in trial.assessments
+                )
+            }
+        )
+        if trial.outcome is Outcome.FAIL
+        else trial
+        for trial in results.trials
+    )
+    return make_report(results.model_copy(update={"trials": trials}))
+
+
 def hostile() -> Report:
     """An attack in every field of free text."""
     return make_report(hostile_results(regressed_results()))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gateval.domain.decision.measured_reasons import show_passes
 from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
+from gateval.domain.manifests.severity import Severity
 from gateval.domain.results.comparison import Repeated
 from gateval.domain.results.results import Results
 from gateval.domain.text.figures import show_score, show_threshold
@@ -260,6 +261,32 @@ def test_the_decision_names_the_head() -> None:
 )
 def test_scores_are_shown_as_intervals_when_unsure(low: float, high: float, shown: str) -> None:
     assert show_score(low, high) == shown
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "shown"),
+    [
+        (7 / 15, 0.47, "0.467"),
+        (0.4699999, 0.47, "0.4699999"),
+        (0.47, 0.47, "0.47"),
+        (0.471, 0.47, "0.471"),
+        (0.468, 0.469, "0.468"),
+        (0.99999, 1.0, "0.99"),
+        (0.5, 0.47, "0.50"),
+        (0.47 - 1e-10, 0.47, "0.47"),
+    ],
+)
+def test_a_score_never_looks_like_the_threshold_that_it_misses(
+    score: float, threshold: float, shown: str
+) -> None:
+    assert show_score(score, score, threshold) == shown
+
+
+def test_a_missed_threshold_is_told_with_enough_digits() -> None:
+    rows = "a-eval one base:fail head:pass\na-eval two base:fail head:fail"
+    weights = {Severity.MEDIUM: 1.0, Severity.HIGH: 8 / 7}
+    report = make(rows.replace("two", "two high"), threshold=0.47, weights=weights)
+    assert "scores 0.467, below its threshold 0.47" in report.decision.reasons[0].text
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,10 @@ class Git:
         """Return the same git for another folder."""
         return Git(folder, self._environ, timeout=self._timeout, config=self._config)
 
+    def within(self, seconds: float) -> Git:
+        """Return the same git with another limit of time."""
+        return Git(self.folder, self._environ, timeout=seconds, config=self._config)
+
     def run(
         self,
         command: str,

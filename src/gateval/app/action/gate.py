@@ -68,9 +68,10 @@ def _measure_decide_publish(
     measured = measure_plan(event, plan, progress)
     if measured.interrupted:
         write_views(make_report(measured.results), measured.folder)
-        progress.cancel()
         return ActionResult(
-            EXIT_INTERRUPTED, {"results": shown_folder(event.context, measured.folder)}
+            EXIT_INTERRUPTED,
+            {"results": shown_folder(event.context, measured.folder)},
+            unfinished=progress.cancel(),
         )
     decided = decide(event, measured.results)
     views = write_views(decided.report, measured.folder)
@@ -116,4 +117,5 @@ def _wait(event: ActionEvent) -> ActionResult:
         announcement.job_summary,
         text=f"{announcement.title}.\n",
         warnings=publication.warnings,
+        unfinished=publication.unfinished,
     )

@@ -57,6 +57,7 @@ def publish_statement(
         summary=final.announcement.job_summary,
         text=text,
         warnings=(*warnings, *publication.warnings),
+        unfinished=publication.unfinished,
     )
     return result, dropped
 

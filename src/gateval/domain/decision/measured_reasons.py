@@ -30,10 +30,8 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
     head, base = compared.head, compared.base
     if head.meets is not Meets.NO or head.threshold is None:
         return
-    text = (
-        f"{compared.eval} scores {show_score(head.low, head.high)}, below its threshold "
-        f"{show_threshold(head.threshold)}"
-    )
+    score = show_score(head.low, head.high, head.threshold)
+    text = f"{compared.eval} scores {score}, below its threshold {show_threshold(head.threshold)}"
     as_before = (
         base is not None
         and base.meets is Meets.NO

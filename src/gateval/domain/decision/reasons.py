@@ -71,7 +71,7 @@ def _unknown_score(
         return []
     if not of_bar and any(reason.code is ReasonCode.JUDGE_ERROR for reason in found):
         return []
-    score = show_score(compared.head.low, compared.head.high)
+    score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
     text = f"{compared.eval} is not fully measured ({score})"
     code = ReasonCode.BAR_UNMEASURED if of_bar else ReasonCode.GATE_ERROR
     return [_reason(GateVerdict.INCONCLUSIVE, code, text, compared)]

@@ -197,8 +197,8 @@ def _stored_eval(compared: EvalComparison) -> StoredEval:
     scores = compared.head.fixtures
     return StoredEval(
         eval=compared.eval,
-        low=round(compared.head.low, 4),
-        high=round(compared.head.high, 4),
+        low=round(compared.head.low, 9),
+        high=round(compared.head.high, 9),
         threshold=compared.head.threshold,
         passed=sum(score.all_passed for score in scores),
         failed=sum(score.failed > 0 for score in scores),

@@ -57,11 +57,16 @@ class Lowered(Value):
     after: str = ""
     moved: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def edit(self) -> str:
+        """What it is, before and after."""
         moved = (
             f" {self.before} \N{RIGHTWARDS ARROW} {self.after}" if self.before or self.after else ""
         )
-        return f"{self.place.file}:{self.place.line} {self.what}{moved}"
+        return f"{self.what}{moved}"
+
+    def __str__(self) -> str:
+        return f"{self.place.file}:{self.place.line} {self.edit}"
 
 
 Where = Literal["target branch", "merge-base"]

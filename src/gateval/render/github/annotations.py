@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import TITLE_LIMIT, Annotation, AnnotationLevel
+from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Assessment
 from gateval.domain.verdicts import GateVerdict
+from gateval.render.report.bar import binding_edits
 from gateval.render.report.facts import FixtureFacts, Standing, gather, standing
 from gateval.render.report.wording import eval_verdict, passes, score, what_happened
 from gateval.safe.sanitize import label, xml_text
@@ -40,6 +42,7 @@ def annotate(report: Report, *, unverified: bool = False) -> tuple[Annotation, .
         for annotation in _of_fixture(report, fact)
     ]
     found += [_of_eval(report, one) for one in report.comparison.evals if _is_below(one)]
+    found += [_of_edit(report, lowered) for lowered in binding_edits(report)]
     if not unverified:
         return tuple(found)
     return tuple(
@@ -91,6 +94,19 @@ def _of_eval(report: Report, compared: EvalComparison) -> Annotation:
     verdict, _ = eval_verdict(report.decision, compared.eval)
     level = AnnotationLevel.FAILURE if verdict is GateVerdict.FAIL else AnnotationLevel.WARNING
     return _annotation(planned.place, level, title, message)
+
+
+def _of_edit(report: Report, lowered: Lowered) -> Annotation:
+    """Mark an edit that asks less, on its line, or where head removed what stood there."""
+    accepted = report.results.plan.bar_accepted
+    level = AnnotationLevel.WARNING if accepted else AnnotationLevel.FAILURE
+    what = (
+        f"Accepted by {accepted}."
+        if accepted
+        else "It blocks until it is taken back, met or accepted."
+    )
+    title = f"Asks less: {lowered.what}"
+    return _annotation(lowered.place, level, title, f"{lowered.edit}.\n{what}")
 
 
 def _place(fact: FixtureFacts, assessment: Assessment) -> Place:

@@ -59,7 +59,7 @@ def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
 
 def score(of: EvalScore) -> str:
     """Return a score, as an interval when it is not fully measured."""
-    return show_score(of.low, of.high)
+    return show_score(of.low, of.high, of.threshold)
 
 
 def base_score(compared: EvalComparison) -> str:

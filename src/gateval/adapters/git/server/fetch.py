@@ -7,12 +7,11 @@ never becomes it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 
-from gateval.adapters.git.explain import FULL_HISTORY, summary
-from gateval.adapters.git.remote import Remote
 from gateval.adapters.git.run import Git
+from gateval.adapters.git.server.asking import GONE, PATIENCE, FetchRetries, Server, ServerAway
+from gateval.adapters.git.server.remote import Remote
 from gateval.domain.base import is_sha
 from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
@@ -22,12 +21,6 @@ FIRST_DEPTH = 50
 
 STEPS = (200, 1_000, 5_000)
 """Commits by which history is deepened, step by step, before all of it is fetched."""
-
-_DENIED = re.compile(
-    r"could not read (?:Username|Password)|Authentication failed|returned error: 40[13]"
-    r"|[Rr]epository not found|repository '.*' not found"
-)
-_ABSENT = re.compile(r"not our ref|couldn't find remote ref|remote error: upload-pack: not our")
 
 
 class Fetcher:
@@ -43,17 +36,21 @@ class Fetcher:
         *,
         depth: int = FIRST_DEPTH,
         steps: Sequence[int] = STEPS,
+        retries: FetchRetries = PATIENCE,
     ) -> None:
         self._git = git
-        self._remote = remote
+        self._server = Server(git, remote, retries)
         self._depth = depth
         self._steps = steps
 
     def tip(self, branch: str) -> str:
-        """Ask the remote for the commit that a branch is at now."""
+        """Ask the remote for the commit that a branch is at now.
+
+        It is asked for HEAD as well, which every server names: an answer without any ref is none.
+        """
         ref = f"refs/heads/{branch}"
-        told = os.fsdecode(self._ask("ls-remote", "--", self._remote.url, ref))
-        for line in told.splitlines():
+        told = self._server.ask("ls-remote", "--", self._server.url, "HEAD", ref, answers=True)
+        for line in os.fsdecode(told).splitlines():
             oid, _, name = line.partition("\t")
             if name == ref and is_sha(oid):
                 return oid
@@ -74,15 +71,12 @@ class Fetcher:
         depth = (f"--depth={self._depth}",) if self._is_shallow() else ()
         try:
             self._fetch(*depth, wanted=missing)
-        except RepositoryError:
-            if not instead:
+        except RepositoryError as error:
+            if not instead or isinstance(error, ServerAway):
                 raise
             self._fetch(*depth, wanted=[instead])
         if lost := self._missing(missing):
-            raise RepositoryError(
-                f"The commit {lost[0]} is not on the server any more.",
-                hint="It was probably replaced by a force push; the run on the new head counts.",
-            )
+            raise RepositoryError(f"The commit {lost[0]} is not on the server any more.", hint=GONE)
 
     def join(self, one: str, other: str) -> None:
         """Deepen a shallow clone until the merge-base of two commits is known for certain.
@@ -128,26 +122,4 @@ class Fetcher:
 
     def _fetch(self, *options: str, wanted: Sequence[str]) -> None:
         plain = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--quiet")
-        self._ask("fetch", *plain, *options, "--", self._remote.url, *wanted)
-
-    def _ask(self, command: str, *arguments: str) -> bytes:
-        codes = tuple(range(256))
-        env = self._remote.variables()
-        answer = self._git.run(command, *arguments, env=env, accept=codes)
-        if answer.code:
-            raise _explain(answer.err.decode("utf-8", "surrogateescape"))
-        return answer.out
-
-
-def _explain(text: str) -> RepositoryError:
-    """Return the error for a git that did not get what it asked the server for."""
-    if _DENIED.search(text):
-        return RepositoryError(
-            "The server lets this token read no history.",
-            hint="Give the job `permissions: {contents: read}`, and the action its token.",
-        )
-    if _ABSENT.search(text):
-        return RepositoryError(
-            f"The server does not have what was asked for: {summary(text)}.", hint=FULL_HISTORY
-        )
-    return RepositoryError(f"git cannot fetch: {summary(text)}.", hint=FULL_HISTORY)
+        self._server.ask("fetch", *plain, *options, "--", self._server.url, *wanted)
