@@ -8,7 +8,7 @@ from typing import Literal
 from gateval.domain.base import Value
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.compare import compare
-from gateval.domain.results.comparison import Comparison
+from gateval.domain.results.comparison import Comparison, FixtureChange
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.design import design
 from gateval.domain.statistics.power import power
@@ -85,7 +85,7 @@ def self_check(plan: Plan, runs: Sequence[Results]) -> SelfCheck:
 def _is_lost(comparison: Comparison) -> bool:
     """Whether something was not measured, or an agent gave no answer at all."""
     return any(
-        fixture.inconclusive
+        fixture.change is FixtureChange.INCONCLUSIVE
         or fixture.missing
         or fixture.head_all.silent == fixture.head_all.trials
         for compared in comparison.evals
