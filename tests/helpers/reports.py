@@ -82,7 +82,7 @@ class Row:
 def make_results(
     rows: str,
     *,
-    threshold: float | Mapping[str, float] | None = 1.0,
+    threshold: float | Mapping[str, float | None] | None = 1.0,
     policy: Policy | None = None,
     weights: Mapping[Severity, float] | None = None,
     deterministic: bool = True,

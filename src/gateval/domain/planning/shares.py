@@ -26,11 +26,13 @@ def with_shares(
 ) -> list[PlannedEval]:
     """Return the Evals, each told which of its fixtures are compared, and with which shares.
 
-    An Eval of which the target branch's version runs, too, shares its part with that one.
+    An Eval of which the target branch's version runs, too, shares its part with that one. Trials
+    that count for both are looked at once.
     """
     strict = policy.unset_threshold is UnsetThresholdPolicy.STRICT
     told = [_told(one, head, base, tip or base, strict=strict) for one in planned]
     versions = Counter(one.own_name for one in told if one.compared)
+    looked_at = Counter(one.own_name for one in told for _ in _own_compared(one))
     weights = {name: policy.eval_weights.get(name, 1.0) for name in versions}
     if not weights:
         return told
@@ -38,8 +40,7 @@ def with_shares(
     return [
         one.model_copy(
             update={
-                "fixture_share": fixture_share(fixtures[one.own_name], len(one.compared))
-                / versions[one.own_name],
+                "fixture_share": fixture_share(fixtures[one.own_name], looked_at[one.own_name]),
                 "broad_share": broad[one.own_name] / versions[one.own_name],
             }
         )
@@ -47,6 +48,11 @@ def with_shares(
         else one
         for one in told
     ]
+
+
+def _own_compared(planned: PlannedEval) -> set[str]:
+    """The compared fixtures that run under this Eval's name."""
+    return {fixture.name for fixture in planned.own_fixtures} & set(planned.compared)
 
 
 def _told(
