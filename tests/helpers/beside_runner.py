@@ -76,7 +76,7 @@ class Runner:
         for name in ("runner", "src/gateval"):
             shutil.copytree(ROOT / name, self.action / name)
         (self.action / "requirements").mkdir()
-        shutil.copy(ROOT / "requirements/run.lock", self.action / "requirements")
+        shutil.copy(ROOT / "requirements/run.txt", self.action / "requirements")
         (self.home / ".credentials").write_text("secret")
         (self.home / ".credentials").chmod(0o600)
         _program(
