@@ -155,3 +155,23 @@ def test_set_ups_of_several_agents_in_one_folder_do_not_break_each_other(
     repo.commit()
     said = outputs(repo, who)
     assert sorted(said) == ["one 300"] * 2 + ["three 300"] * 2 + ["two 300"] * 2
+
+
+def test_twenty_agents_on_two_sides_set_up_side_by_side(repo: Repo, who: dict[str, str]) -> None:
+    """Half of them share a layer by twos, half have a set-up of old in a folder of all."""
+    repo.write("bots/install.py", INSTALL.replace("../../uv.lock", "../uv.lock"))
+    repo.write("bots/make.py", "import pathlib, sys\npathlib.Path(sys.argv[1]).mkdir()\n")
+    for number in range(20):
+        name = f"bot-{number}"
+        setup = f"[python3, make.py, made-{number}]"
+        if number % 2:
+            setup = f"{{run: [python3, install.py, n{number // 4}], inputs: [install.py, /uv.lock], creates: [.venv]}}"
+        repo.write(f"bots/{name}.yaml", AGENT.format(name=name, cwd=".", setup=setup))
+        repo.write(f"bots/{name}-checks.yaml", WORDS.format(name=name, said=f"{number % 2 == 1}"))
+    program = "import pathlib\nprint(pathlib.Path('.venv').exists(), len([*pathlib.Path().glob('made-*')]))\n"
+    repo.write("bots/agent.py", program)
+    repo.commit()
+    repo.branch("change")
+    repo.write("bots/agent.py", f"{program}# more\n")
+    repo.commit()
+    assert sorted(outputs(repo, who)) == ["False 1"] * 20 + ["True 0"] * 20
