@@ -23,7 +23,6 @@ from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
-from gateval.domain.planning.belonging import unclaimed
 from gateval.domain.planning.change import detect_changes, meaning, scripted_names, system_text
 from gateval.domain.planning.closure import (
     closure_digest,
@@ -31,6 +30,7 @@ from gateval.domain.planning.closure import (
     closure_of,
     working_directory,
 )
+from gateval.domain.planning.files.belonging import unclaimed
 from gateval.domain.planning.hidden_files import hidden_files
 from gateval.domain.planning.nothing import why_nothing
 from gateval.domain.planning.selection import baseline_of, removed_since, script_name, why_selected

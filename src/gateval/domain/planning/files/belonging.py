@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from gateval.domain.planning.closure import closure_of
-from gateval.domain.planning.departures import prompt_path
+from gateval.domain.planning.files.departures import prompt_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.tree import changed_paths
