@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from examples.demo import build, environment
+from examples.demo import build, environment, gate
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.trials.judge_verdict import Violation
@@ -82,7 +82,7 @@ def _check(tmp: Path) -> Shown:
     workspace = tmp / "workspace"
     workspace.mkdir()
     repository = build(workspace)
-    command = [sys.executable, "-m", "gateval", "check", "--base", "main"]
+    command = [*gate(), "check", "--base", "main"]
     return _ran(command, cwd=repository, tmp=tmp)
 
 

@@ -71,18 +71,18 @@ class Door:
     closed: int = 0
     stray: int = 0
 
-    def open(self, side: Side, models: tuple[str, ...]) -> Door:
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> Door:
         self.opened.append((side, models))
         return self
 
     def environment(self) -> dict[str, str]:
         return {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "throw-away"}
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         assert limit > 0
         return None
 
-    def begin(self) -> None:
+    def begin(self, repetition: int = 1) -> None:
         self.begun += 1
 
     def end(self) -> Trace | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -199,6 +201,16 @@ class GitHubShop:
         """The event of a merge group on main, as GitHub recorded one."""
         group = MergeGroup(self.repo, (), head, ref, base, "refs/heads/main")
         return webhooks.merge_group(group, by=self.ada, links=self.server.links).payload
+
+    def wait_for_check(self, pull: Pull, run: subprocess.Popen[str]) -> None:
+        """Wait until the check run of a run is in progress."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and run.poll() is None:
+            if self.repo.checks("gateval", pull.head_sha):
+                time.sleep(0.3)
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"no check run: {run.communicate(timeout=5)}")
 
     def _pull_payload(
         self, pull: Pull, action: str, by: User, label: str | None = None

@@ -34,7 +34,7 @@ def serve(root: Path, body: bytes, request: Mapping[str, str], env: Mapping[str,
         input=body,
         env={**env, **given, **request},
         capture_output=True,
-        check=True,
+        check=False,  # it exits with 1 where it refuses, and says so in its answer
     )
     head, _, content = done.stdout.partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))

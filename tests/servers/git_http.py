@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import os
+import ssl
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -28,11 +30,13 @@ class GitServer:
     """Serves the repositories below `root` at `url`. Use it as a context.
 
     With `token`, only requests that carry it get an answer other than 401. `refuse` maps a part of
-    the path to the status that such a request gets, with `location` as its header.
+    the path to the status that such a request gets, with `location` as its header. With a
+    `certificate` (a PEM file with its key) it speaks TLS. It says nothing for `silence` seconds.
     """
 
-    def __init__(self, root: Path, *, token: str = "") -> None:
+    def __init__(self, root: Path, *, token: str = "", certificate: Path | None = None) -> None:
         self.token = token
+        self.silence = 0.0
         self.seen: list[str] = []
         """The Authorization header of each request, "" for none."""
         self.command_lines: list[bytes] = []
@@ -47,7 +51,11 @@ class GitServer:
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
+        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self._http.server_port}"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:
@@ -83,6 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
         given = ", ".join(self.headers.get_all("Authorization", []))
         self.owner.seen.append(given)
         self.owner.command_lines.append(_command_lines())
+        time.sleep(self.owner.silence)
         for part, refusal in self.owner.refuse.items():
             if part in self.path:
                 self.send_response(refusal)

@@ -11,8 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateval.adapters.folders import entered_folder, opened_folder, replace_file
-from gateval.domain.repository.paths import show_path
+from gateval.adapters.folders import (
+    entered_folder,
+    made_folder,
+    opened_folder,
+    real_path,
+    replace_file,
+)
+from gateval.adapters.shown_paths import show_here
 from gateval.errors import EvaluationError, UsageError
 from gateval.ports.clock import Clock
 
@@ -40,7 +46,7 @@ class ResultsFolder:
                 replace_file(folder, name, content)
         except OSError as error:
             raise EvaluationError(
-                f"{show_path(str(target))} could not be written: {error.strerror}.",
+                f"{show_here(target)} could not be written: {error.strerror}.",
                 hint="Finished trials are in trials.jsonl of that folder. Make room and run again.",
             ) from error
         return target
@@ -68,10 +74,10 @@ def create_results_folder(
 
     It is `<repository>/.gateval/results/<run id>`, with a `.gitignore` above that hides all of
     it from git; or exactly the folder `chosen`, which is new or empty. Raises `UsageError` when
-    that cannot be, or when one of the parents is a symbolic link or no folder.
+    that cannot be, or when a part of the way in the repository is a symbolic link or no folder.
     """
     if chosen is not None:
-        return ResultsFolder(run_id(clock.utc_now(), token()), _take(chosen))
+        return ResultsFolder(run_id(clock.utc_now(), token()), _take(repository, chosen))
     parent = repository.joinpath(*PARENTS)
     with (
         _explained(parent),
@@ -84,15 +90,23 @@ def create_results_folder(
     return ResultsFolder(run, parent / run)
 
 
-def _take(chosen: Path) -> Path:
+def results_path(repository: Path, chosen: Path) -> Path:
+    """Return where the folder `chosen` really is. Raises `UsageError` for a link on the way."""
     with _explained(chosen):
-        chosen.mkdir(parents=True, exist_ok=True)
-        if any(chosen.iterdir()):
+        return real_path(repository, chosen)
+
+
+def _take(repository: Path, chosen: Path) -> Path:
+    path = results_path(repository, chosen)
+    with _explained(chosen), made_folder(repository, path) as folder:
+        with os.scandir(folder) as entries:
+            empty = not any(entries)
+        if not empty:
             raise UsageError(
-                f"The folder for results, {show_path(str(chosen))}, is not empty.",
+                f"The folder for results, {show_here(chosen)}, is not empty.",
                 hint="Name a new or empty folder, so that two runs do not get mixed up.",
             )
-    return chosen
+    return path
 
 
 def _new_run(results: int, clock: Clock, token: Callable[[], str]) -> str:
@@ -126,12 +140,12 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except NotADirectoryError as error:
         raise UsageError(
-            f"Results cannot go to {show_path(str(path))}: "
-            f"{show_path(str(error.filename))} is a symbolic link or no folder.",
+            f"Results cannot go to {show_here(path)}: "
+            f"{show_here(Path(str(error.filename)))} is a symbolic link or no folder.",
             hint="Remove it, or name another folder for the results.",
         ) from error
     except OSError as error:
         raise UsageError(
-            f"Results cannot be written to {show_path(str(path))}: {error.strerror}.",
+            f"Results cannot be written to {show_here(path)}: {error.strerror}.",
             hint="Name a folder for the results that can be written.",
         ) from error

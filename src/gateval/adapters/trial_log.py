@@ -13,7 +13,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from gateval.domain.repository.paths import show_path
+from gateval.adapters.shown_paths import show_here
 from gateval.domain.trials.trial import Trial
 from gateval.errors import EvaluationError, StageFileError
 
@@ -64,24 +64,25 @@ class TrialLogFile:
 
     def _failed(self, error: OSError) -> EvaluationError:
         return EvaluationError(
-            f"Cannot store trials in {show_path(str(self._path))}: {error.strerror}.",
+            f"Cannot store trials in {show_here(self._path)}: {error.strerror}.",
             hint="See that the disk has space and the folder can be written.",
         )
 
 
 def read_trials(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[Trial, ...]:
-    """Return the trials of a log in the order they were stored.
+    """Return the trials of a log in the order they were stored; of two with one key, the later.
 
     Raises `StageFileError` when the file cannot be read, has more than `limit` bytes, or holds a
     whole line that is no trial.
     """
-    shown = show_path(str(path))
+    shown = show_here(path)
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size > limit:
                 raise StageFileError(f"The trial log {shown} has more than {limit:,} bytes.")
             whole = (line for line in file if line.endswith(b"\n"))
-            return tuple(_trial(line, shown, number) for number, line in enumerate(whole, start=1))
+            trials = [_trial(line, shown, number) for number, line in enumerate(whole, start=1)]
+            return tuple({trial.key: trial for trial in trials}.values())
     except OSError as error:
         raise StageFileError(f"Cannot read the trials in {shown}: {error.strerror}.") from error
 

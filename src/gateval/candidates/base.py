@@ -73,11 +73,14 @@ class ModelSession(Protocol):
     def environment(self) -> dict[str, str]:
         """Base addresses and a throw-away key, under the names that the official SDKs read."""
 
-    def begin(self) -> None:
+    def begin(self, repetition: int = 1) -> None:
         """A trial begins: calls are admitted from now on, and go into a fresh trace."""
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
-        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`."""
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
+        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`.
+
+        `late` says that the time was over.
+        """
 
     def end(self) -> Trace | None:
         """The trial is over, and its calls with it. The trace, or None when there were no calls."""
@@ -93,8 +96,11 @@ class ModelSession(Protocol):
 class ModelDoor(Protocol):
     """The door through which candidates call models."""
 
-    def open(self, side: Side, models: tuple[str, ...]) -> ModelSession:
-        """Open it for one instance. `side` says whose scripted models answer."""
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> ModelSession:
+        """Open it for one instance, which may ask `models` and `uses`; any, if both are empty.
+
+        `side` says whose scripted models answer.
+        """
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class RuntimeContext:
     """The outside world of all runtimes of a run.
 
     `run` names the run. `environ` holds only what `allowlist.candidate_environment` lets through.
-    `scratch` is a private folder of the run; whoever made it removes it. `starter` starts programs
+    `scratch` is a private folder of the run; its maker removes it. `starter` starts programs
     in isolation. `setups` remembers which set-ups were done, across agents that share an export.
     """
 

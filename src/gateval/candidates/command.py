@@ -51,13 +51,15 @@ class CommandRuntime(Runtime):
             grace_seconds=self.context.timeouts.grace_seconds,
         )
         door = self.context.door
-        session = door.open(self.agent.side, self.agent.models) if door else None
+        agent = self.agent
+        session = door.open(agent.side, agent.models, agent.uses) if door else None
         trouble = recorded = None
         if session:
-            session.begin()
+            session.begin(request.key.repetition)
         try:
             ran = await self._run(request, session, limits)
-            trouble = session.trouble(limits.seconds) if session else None
+            late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
+            trouble = session.trouble(limits.seconds, late=late) if session else None
             recorded = session.end() if session else None
         finally:
             if session:

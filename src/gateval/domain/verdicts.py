@@ -55,6 +55,7 @@ class ReasonCode(StrEnum):
     NO_ANSWER = "no-answer"
     REGRESSION = "regression"
     BELOW_THRESHOLD = "below-threshold"
+    NEW_FIXTURE = "new-fixture"
     LOWERED_BAR = "lowered-bar"
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"
@@ -64,8 +65,11 @@ class ReasonCode(StrEnum):
     JUDGE_ERROR = "judge-error"
     GATE_ERROR = "gate-error"
     BASELINE_ERROR = "baseline-error"
+    UNCALIBRATED_JUDGE = "uncalibrated-judge"
+    STAND_IN = "stand-in"
     BAR_UNMEASURED = "bar-unmeasured"
     SUSPECT = "suspect"
+    FAILS_AS_BEFORE = "fails-as-before"
     NOTHING_TO_EVALUATE = "nothing-to-evaluate"
 
 

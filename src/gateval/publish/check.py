@@ -21,7 +21,7 @@ from gateval.domain.forge.check_run import (
     Conclusion,
 )
 from gateval.domain.forge.stamp import Stamp
-from gateval.errors import ForgeError, ForgeRejected, MissingPermission
+from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.check_runs import CheckRuns
 from gateval.publish.outcome import Note, Sink, failed, left, written
 from gateval.publish.target import Target
@@ -150,12 +150,13 @@ def _write(
 ) -> CheckRun:
     """Update the first check run that is ours, or make a new one.
 
-    One that we may not change is of another App that copied our external id.
+    One that we may not change is of another App that copied our external id; one that is not there
+    any more is gone.
     """
     for run in candidates:
         try:
             return forge.update_check_run(run.number, report)
-        except MissingPermission:
+        except (MissingPermission, NotOnForge):
             continue
         except ForgeRejected as error:
             if error.status != FORBIDDEN:
@@ -176,7 +177,7 @@ def _final(
         notes.append("A newer run of this gate reports on this commit, too.")
     return CheckReport(
         name=target.check_name,
-        external_id=str(target.stamp),
+        external_id=str(target.stamp.model_copy(update={"record": announcement.record})),
         details_url=target.details_url,
         started_at=target.stamp.started,
         conclusion=announcement.conclusion,

@@ -7,6 +7,7 @@ one that began first gives way.
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple
 
 from gateval.domain.forge.announcement import Announcement
@@ -16,6 +17,9 @@ from gateval.errors import ForgeError, NotOnForge
 from gateval.ports.comments import Comments
 from gateval.publish.outcome import Note, Sink, failed, left, written
 from gateval.publish.target import CommentMode, Target
+
+ACTIONS_BOT = "github-actions[bot]"
+"""Who writes with the token that GitHub gives each job."""
 
 
 class _Ours(NamedTuple):
@@ -30,7 +34,8 @@ def publish_comment(
     if target.comment is CommentMode.OFF:
         return left(Sink.COMMENT, "Comments are switched off.")
     try:
-        found = _ours(forge, target, pull_request)
+        marked = _marked(forge, target, pull_request)
+        found = _ours(forge, marked)
         if newer := _newer(found, target):
             return left(Sink.COMMENT, _NEWER, newer.comment.url)
         if not found and (unwanted := _unwanted(target, announcement)):
@@ -39,8 +44,11 @@ def publish_comment(
         body = mark(text, Marked(stamp=target.stamp, head=target.head))
         if not found:
             made = forge.create_comment(pull_request, body)
-            return _settle(forge, target, pull_request, made)
-        return _write(forge, found, body)
+            note = _settle(forge, target, pull_request, made)
+        else:
+            note = _write(forge, found, body)
+        _remove_the_default_tokens(forge, marked)
+        return note
     except ForgeError as error:
         return failed(Sink.COMMENT, error)
 
@@ -60,13 +68,29 @@ def _unwanted(target: Target, announcement: Announcement) -> str:
     return ""
 
 
-def _ours(forge: Comments, target: Target, pull_request: int) -> list[_Ours]:
-    """Return this gate's comments, oldest first: by our login and with our marker."""
-    marked = [
+def _marked(forge: Comments, target: Target, pull_request: int) -> list[_Ours]:
+    """Return the comments that carry this gate's marker, by whomever."""
+    return [
         _Ours(comment, found)
         for comment in forge.comments(pull_request)
         if (found := read_mark(comment.body)) and found.stamp.gate == target.stamp.gate
     ]
+
+
+def _remove_the_default_tokens(forge: Comments, marked: list[_Ours]) -> None:
+    """Delete what the job's own token wrote before this gate became an App of somebody's own.
+
+    An App may not edit a comment of another one, and two comments would contradict each other.
+    """
+    theirs = [one for one in marked if one.comment.author == ACTIONS_BOT]
+    if theirs and forge.viewer() != ACTIONS_BOT and forge.viewer().endswith("[bot]"):
+        with contextlib.suppress(ForgeError):  # what is written stands all the same
+            for one in theirs:
+                forge.delete_comment(one.comment.number)
+
+
+def _ours(forge: Comments, marked: list[_Ours]) -> list[_Ours]:
+    """Return this gate's comments, oldest first: by our login and with our marker."""
     if not marked:
         return []
     viewer = forge.viewer()
@@ -105,7 +129,7 @@ def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -
     The newest run keeps its own and deletes the others; every other run deletes its own. A request
     that was repeated after a broken connection may have made two of ours, too.
     """
-    found = _ours(forge, target, pull_request)
+    found = _ours(forge, _marked(forge, target, pull_request))
     mine = [one for one in found if one.marked.stamp.same_run(target.stamp)]
     newer = _newer(found, target)
     for one in mine if newer else [one for one in found if one not in mine[:1]]:

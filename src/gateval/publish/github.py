@@ -11,14 +11,16 @@ from collections.abc import Collection
 
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Conclusion
+from gateval.domain.ruling import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, open_check
 from gateval.publish.comment import publish_comment
-from gateval.publish.outcome import Note, Publication, Sink, failed, left
+from gateval.publish.outcome import Note, Publication, Sink, Status, failed, left
 from gateval.publish.target import CommentMode, Target
+from gateval.publish.unfinished import Ending, Unfinished, ending_of
 
-__all__ = ["abandon", "complete_left_open", "open_check", "publish"]
+__all__ = ["abandon", "complete_left_open", "complete_unfinished", "open_check", "publish"]
 
 
 def publish(
@@ -26,13 +28,33 @@ def publish(
     target: Target,
     announcement: Announcement,
     without_labels: Announcement | None = None,
-    labels: Collection[str] = (),
+    labels: Collection[GateLabel] = (),
 ) -> Publication:
     """Write check run, annotations and comment. Raises nothing that GitHub did.
 
     `without_labels` is said instead if head has moved since the announcement was made, or one of
     `labels` was taken off: what somebody let through was this very head, as long as they do.
     """
+    done = _publish(forge, target, announcement, without_labels, labels)
+    if not any(_may_be_mended(note) for note in done.notes):
+        return done
+    instead = ending_of(without_labels) if without_labels is not None else None
+    kept = Unfinished(
+        target=target,
+        said=ending_of(announcement),
+        without_labels=instead,
+        labels=tuple(labels),
+    )
+    return done.model_copy(update={"unfinished": kept})
+
+
+def _publish(
+    forge: Forge,
+    target: Target,
+    announcement: Announcement,
+    without_labels: Announcement | None,
+    labels: Collection[str],
+) -> Publication:
     if target.pull_request is None:
         return Publication(notes=complete_check(forge, target, announcement))
     try:
@@ -47,14 +69,14 @@ def publish(
         why = f"Head has moved on to {head[:7]}; the comment is left to the run on it."
         notes = (*checks, left(Sink.COMMENT, why))
         return Publication(notes=notes, without_labels=without_labels is not None)
-    gone = without_labels is not None and not set(labels) <= set(live.labels)
+    gone = without_labels is not None and not set(labels) <= GateLabel.among(live.labels)
     said = without_labels if without_labels is not None and gone else announcement
     checks = complete_check(forge, target, said)
     comment = publish_comment(forge, target, said, target.pull_request)
     return Publication(notes=(*checks, comment), without_labels=gone)
 
 
-def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Note:
+def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Publication:
     """Complete the check run of a run that ends without a verdict.
 
     `why` is a sanitised sentence. A required check that nobody reports would be waited for without
@@ -63,13 +85,47 @@ def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Note:
     conclusion = Conclusion.CANCELLED if cancelled else Conclusion.FAILURE
     title = "Cancelled" if cancelled else "The gate broke off"
     summary = f"{why}\n\nNothing was decided about this commit. Run the job again."
-    return close_check(forge, target, conclusion, title, summary)
+    note = close_check(forge, target, conclusion, title, summary)
+    said = Ending(conclusion=conclusion, title=title)
+    kept = Unfinished(target=target, said=said) if _may_be_mended(note) else None
+    return Publication(notes=(note,), unfinished=kept)
 
 
-def complete_left_open(forge: Forge, target: Target) -> Note:
+def complete_left_open(forge: Forge, target: Target) -> Publication:
     """Complete what a crash left open, or unmade; for the step after the action's own."""
     why = "The gate ended without completing its check run: it was killed, or the machine was."
     return abandon(forge, target, cancelled=False, why=why)
+
+
+def complete_unfinished(forge: Forge, kept: Unfinished) -> Publication:
+    """Complete a check run that GitHub did not take before, with the same conclusion.
+
+    A label that let something through has to be there still.
+    """
+    said = kept.said
+    if kept.without_labels is not None and not _labels_stand(forge, kept):
+        said = kept.without_labels
+    summary = (
+        "GitHub did not take the check run when the gate had decided, so this was written after "
+        "the job. What was found stands in the job's summary, and in the comment if there is one."
+    )
+    note = close_check(forge, kept.target, said.conclusion, said.title, summary)
+    return Publication(notes=(note,))
+
+
+def _labels_stand(forge: Forge, kept: Unfinished) -> bool:
+    if kept.target.pull_request is None:
+        return True
+    try:
+        live = forge.pull_request(kept.target.pull_request)
+    except ForgeError:
+        return False
+    return live.head.sha == kept.target.head and set(kept.labels) <= set(live.labels)
+
+
+def _may_be_mended(note: Note) -> bool:
+    """Whether the check run was not written, and another try may do better."""
+    return note.sink is Sink.CHECK_RUN and note.status is Status.FAILED and not note.permission
 
 
 def _no_comment(target: Target, error: ForgeError) -> Note:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from gateval.domain.base import Value
 from gateval.errors import ForgeError
+from gateval.publish.unfinished import Unfinished
 
 
 class Sink(StrEnum):
@@ -39,10 +40,14 @@ class Note(Value):
 
 
 class Publication(Value):
-    """What publishing did, in order; `without_labels` says that it wrote what holds without any."""
+    """What publishing did, in order; `without_labels` says that it wrote what holds without any.
+
+    `unfinished` is a check run that GitHub did not take, and may take later.
+    """
 
     notes: tuple[Note, ...] = ()
     without_labels: bool = False
+    unfinished: Unfinished | None = None
 
     def url(self, sink: Sink) -> str:
         """Where a sink's last text can be seen; empty when there is none."""

@@ -4,41 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import time
 
 import pytest
 
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
-from tests.helpers.shop import SCRIPT
 from tests.servers.github.state.pull import Pull
-
-SLOW = SCRIPT.replace("reply: Hello! How can I help?", "reply: Hello!\n    latencySeconds: 60")
-
-
-@pytest.fixture
-def slow(shop: GitHubShop) -> Pull:
-    """A pull request whose evals take a minute."""
-    shop.work.branch("change", "main")
-    shop.work.write(".gateval/scripted/support.yaml", SLOW)
-    return shop.open_pull(SAME)
-
-
-def wait_for_check(shop: GitHubShop, pull: Pull, run: subprocess.Popen[str]) -> None:
-    """Wait until the check run is in progress."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and run.poll() is None:
-        if shop.repo.checks("gateval", pull.head_sha):
-            time.sleep(0.3)
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"no check run: {run.communicate(timeout=5)}")
 
 
 def test_a_killed_run_is_completed_by_the_post_entry(shop: GitHubShop, slow: Pull) -> None:
     job = shop.on_pull(slow)
     run = job.start()
-    wait_for_check(shop, slow, run)
+    shop.wait_for_check(slow, run)
     assert [one.status for one in shop.repo.checks("gateval")] == ["in_progress"]
     run.kill()
     ended = job.end(run)
@@ -56,7 +32,7 @@ def test_a_cancelled_run_completes_its_check(
 ) -> None:
     job = shop.on_pull(slow)
     run = job.start()
-    wait_for_check(shop, slow, run)
+    shop.wait_for_check(slow, run)
     run.send_signal(number)
     ended = job.end(run)
     assert ended.code == 130, ended.errors

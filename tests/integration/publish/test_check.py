@@ -181,7 +181,7 @@ def test_a_run_without_a_verdict_completes_its_check(
     target = shop.target()
     open_check(shop.forge(), target)
 
-    note = abandon(shop.forge(), target, cancelled=cancelled, why="The disk is full.")
+    (note,) = abandon(shop.forge(), target, cancelled=cancelled, why="The disk is full.").notes
 
     assert (note.status, states(shop)) == (Status.WRITTEN, [("completed", conclusion)])
     (run,) = shop.repo.checks("gateval")
@@ -195,7 +195,7 @@ def test_the_post_step_completes_what_a_killed_gate_left(shop: Shop) -> None:
         update={"stamp": target.stamp.model_copy(update={"started": "2026-11-20T09:44:00Z"})}
     )
 
-    assert complete_left_open(shop.forge(), later).status is Status.WRITTEN
+    assert complete_left_open(shop.forge(), later).notes[0].status is Status.WRITTEN
     assert states(shop) == [("completed", "failure")]
 
 
@@ -204,14 +204,14 @@ def test_the_post_step_touches_neither_a_verdict_nor_another_run(shop: Shop) -> 
     open_check(shop.forge(), shop.target(2, minute=1))
 
     for run in (0, 1):
-        note = complete_left_open(shop.forge(), shop.target(run, minute=run))
+        (note,) = complete_left_open(shop.forge(), shop.target(run, minute=run)).notes
         assert note.status is Status.LEFT
     assert states(shop) == [("completed", "success"), ("in_progress", None)]
 
 
 def test_a_gate_that_was_killed_before_it_said_anything_is_reported(shop: Shop) -> None:
     """A required check that nobody reports is waited for without end."""
-    assert complete_left_open(shop.forge(), shop.target()).status is Status.WRITTEN
+    assert complete_left_open(shop.forge(), shop.target()).notes[0].status is Status.WRITTEN
     assert states(shop) == [("completed", "failure")]
 
 

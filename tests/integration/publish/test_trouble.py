@@ -249,3 +249,12 @@ def test_how_many_requests_it_takes(shop: Shop) -> None:
     publish(shop.forge(), second, said("x", annotations=50))
     assert shop.server.log.count() <= 5
     assert time.monotonic() - started < 60, "nobody slept"
+
+
+def test_time_spent_on_answers_that_never_came_is_told_and_limited(shop: Shop) -> None:
+    """Each try waits for its time-out; that counts like a pause."""
+    limits = RetryLimits(timeout_seconds=1, attempts=4, first_wait=0, total_seconds=2)
+    shop.server.faults.plant("GET", "*/pulls/1", delay=1.5, times=9)
+
+    with pytest.raises(ForgeUnavailable, match=r"did not answer in time\. The gate waited 2 s"):
+        shop.forge(limits).pull_request(1)

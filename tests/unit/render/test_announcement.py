@@ -57,7 +57,7 @@ def test_only_the_comment_bears_the_marker() -> None:
 
 
 def test_limits_hold_with_much_to_say() -> None:
-    said = announce(sample_reports.many(900), FORK)
+    said = announce(sample_reports.distinct(900), FORK)
 
     assert size(said.comment) <= LIMIT
     assert len(said.check_summary.encode()) <= SUMMARY_LIMIT - 1000
@@ -71,7 +71,7 @@ def test_limits_hold_with_much_to_say() -> None:
 
 
 def test_limits_hold_in_any_script() -> None:
-    report = sample_reports.many(300, word="審査" * 40)
+    report = sample_reports.distinct(300, word="審査" * 40)
     said = announce(report, PLAIN)
 
     assert len(said.check_summary.encode()) <= SUMMARY_LIMIT - 1000

@@ -11,6 +11,7 @@ from gateval.domain.decision.report import Report, make_report
 from gateval.domain.plan.planned_eval import Removed
 from gateval.domain.repository.place import Place
 from gateval.domain.results.results import RunInfo
+from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.comment.comment import LIMIT, render_comment
 from gateval.render.comment.fitting import size
 from tests.helpers import sample_reports
@@ -125,19 +126,80 @@ def test_it_stays_below_the_limit_and_says_what_it_left_out(
     assert "gateval check --base" in comment
 
 
-def test_of_1000_failing_fixtures_the_worst_are_shown_in_full_and_the_others_counted() -> None:
+def test_of_1000_fixtures_that_fail_alike_one_is_told_and_the_others_are_named() -> None:
     comment = render_comment(sample_reports.many(1000))
+
+    assert len(re.findall(r"(?m)^#### fixture-\d+", comment)) == 1
+    assert "<summary>The same in 999 more</summary>" in comment
+    named = len(set(re.findall(r"fixture-\d{4}", comment)))
+    assert named > 250
+    assert f"and {1000 - named} more" in comment
+    assert "Not shown here" not in comment
+
+
+CAUSES = (
+    "Expected a call of `clarify_reason`, saw `refund` at step 2.",
+    'Expected "order {0}" in the final message, saw "Hello {0}".',
+    "Expected a judge's score of at least 0.7, saw 0.2: It is rude.",
+)
+
+
+def three_causes(fixtures: int, agents: int) -> Report:
+    """So many regressions, for three reasons in turn."""
+    rows = "\n".join(
+        f"agent-{n % agents:02}-eval f-{n:03} base:pass head:fail" for n in range(fixtures)
+    )
+    results = make_results(rows)
+    trials = [
+        with_reason(trial, CAUSES[number % 3].format(number))
+        if (number := int(trial.key.fixture[2:])) >= 0 and trial.outcome is Outcome.FAIL
+        else trial
+        for trial in results.trials
+    ]
+    return make_report(results.model_copy(update={"trials": tuple(trials)}))
+
+
+def with_reason(trial: Trial, reason: str) -> Trial:
+    assessments = tuple(one.model_copy(update={"reason": reason}) for one in trial.assessments)
+    return trial.model_copy(update={"reason": reason, "assessments": assessments})
+
+
+@pytest.mark.parametrize("agents", [1, 7, 97])
+def test_of_500_regressions_the_three_causes_stand_in_the_first_60_lines(agents: int) -> None:
+    comment = render_comment(three_causes(500, agents))
+
+    first = "\n".join(comment.splitlines()[:60])
+    assert "500 fixtures, 3 causes:" in first
+    assert first.count("**167 fixtures**") == 2
+    assert first.count("**166 fixtures**") == 1
+    for words in ("clarify_reason", "in the final message", "at least 0.7"):
+        assert words in first
+    assert len(re.findall(r"(?m)^#### ", comment)) == 3
+    assert "Cut to fit" not in comment or agents == 97
+
+
+def test_few_fixtures_that_fail_otherwise_are_told_each() -> None:
+    comment = render_comment(three_causes(12, 1))
+
+    assert len(re.findall(r"(?m)^#### ", comment)) == 6, "4 of their own, and two causes of 4 each"
+    assert "12 fixtures, 6 causes:" in comment
+    assert comment.count("<summary>The same in 3 more</summary>") == 2
+
+
+def test_room_is_used_before_anything_is_left_out() -> None:
+    report = sample_reports.distinct(400)
+    comment = render_comment(report)
 
     in_full = re.findall(r"(?m)^#### (fixture-\d+)", comment)
     lines = re.findall(r"(?m)^- \*\*(fixture-\d+)", comment)
     left = re.search(r"Not shown here: ([\d,]+) regressed fixtures\.", comment)
     assert left
     assert len(in_full) == 12
-    assert len(lines) > 100
-    assert len(in_full) + len(lines) + int(left[1].replace(",", "")) == 1000
+    assert len(in_full) + len(lines) + int(left[1].replace(",", "")) == 400
     assert all(int(name[-4:]) % 4 == 3 for name in in_full), "critical ones first"
-    assert f"… and {left[1]} more." in comment
+    assert f"\N{HORIZONTAL ELLIPSIS} and {left[1]} more." in comment
     assert "`gateval report results.v1.json` shows it" in comment
+    assert size(comment) > LIMIT - 3_000
 
 
 def test_what_fits_is_not_cut() -> None:

@@ -66,6 +66,22 @@ def test_room_that_a_part_does_not_need_goes_to_the_next() -> None:
     assert fitted.left_out == ()
 
 
+def test_room_that_the_parts_after_it_do_not_need_is_a_part_s_own() -> None:
+    fitted = fit([part(30, weight=1), part(1, weight=100)], 4_000)
+    assert fitted.left_out == ()
+
+
+def test_what_is_cut_fills_its_room() -> None:
+    text = "\n\n".join(fit([part(900), part(900, weight=3), part(2)], 20_000).texts)
+    assert 20_000 - 1_000 <= size(text) <= 20_000
+
+
+def test_a_piece_counts_for_what_it_holds() -> None:
+    fitted = fit([part(100, holds=lambda n: n)], 2_000)
+    shown = fitted.texts[0].count("<")
+    assert fitted.left_out == (f"{sum(range(shown, 100)):,} things",)
+
+
 @given(
     limit=st.integers(1_000, 20_000),
     counts=st.lists(st.tuples(st.integers(1, 60), st.integers(3, 900), st.booleans()), max_size=6),

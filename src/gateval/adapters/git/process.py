@@ -11,6 +11,9 @@ from gateval.errors import RepositoryError
 
 _PIECE = 1024 * 1024
 
+_GRACE = 5.0
+"""Seconds that git gets to clean up."""
+
 
 class GitProcess:
     """A git at work. `out` is its standard output; end it with `close` whatever happens."""
@@ -65,5 +68,10 @@ class GitProcess:
         self._process.wait()
 
     def _expire(self) -> None:
+        """Ask git to end, so that it takes its lock files away, and end it if it does not."""
         self._expired = True
-        self._process.kill()
+        self._process.terminate()
+        try:
+            self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()

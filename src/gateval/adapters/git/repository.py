@@ -12,9 +12,9 @@ from gateval.domain.repository.tree import Entry
 
 if TYPE_CHECKING:
     from gateval.adapters.git.facts import CloneFacts
-    from gateval.adapters.git.fetch import Fetcher
     from gateval.adapters.git.records.records import GitRecords
-    from gateval.adapters.git.remote import Remote
+    from gateval.adapters.git.server.fetch import Fetcher
+    from gateval.adapters.git.server.remote import Remote
     from gateval.domain.forge.merge_group import Landed
     from gateval.domain.plan.plan import Revision
     from gateval.ports.records import RecordFile, Stored
@@ -108,7 +108,7 @@ class GitRepository:
 
     def fetcher(self, remote: Remote) -> Fetcher:
         """What brings commits of a remote into this clone."""
-        from gateval.adapters.git.fetch import Fetcher
+        from gateval.adapters.git.server.fetch import Fetcher
 
         return Fetcher(self._git, remote)
 

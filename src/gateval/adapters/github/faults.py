@@ -51,7 +51,7 @@ def refusal(answer: ApiResponse, what: str, permission: str) -> ForgeError:
 
 def outage(trouble: Trouble, what: str, *, detail: str, waited: float) -> ForgeError:
     """Return the error for a request that was repeated in vain."""
-    waiting = f" The gate waited {waited:.0f} s." if waited else ""
+    waiting = f" The gate waited {waited:.0f} s." if waited >= 1 else ""
     if trouble is Trouble.LIMIT:
         return RateLimited(
             f"GitHub asks for {detail} before it will {what}, because there were too many "

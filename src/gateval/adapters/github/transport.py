@@ -19,7 +19,7 @@ PER_PAGE = 100
 
 _PAGES_LIMIT = 100
 """GitHub takes at most 2,500 comments on an issue and 1,000 check runs of a name. What has more
-pages is refused as a whole: whoever floods a list could hide its newest entries."""
+pages is refused as a whole: a flood of entries could hide the newest."""
 
 
 class ApiRequest(NamedTuple):
@@ -55,7 +55,7 @@ class Transport:
         self._limits = limits
         self._sleep = sleep
         self._now = now
-        self._waited = 0.0
+        self._waited = 0.0  # seconds of pauses, and of the tries that came to nothing
         self._writes = 0
         self._made: Requester | None = None
 
@@ -78,9 +78,10 @@ class Transport:
         )
 
     def _ask(self, request: ApiRequest) -> tuple[ApiResponse, Any]:
-        attempt = 0
+        attempt, before = 0, self._waited
         while True:
             attempt += 1
+            started = self._now()
             answer, content, detail = self._attempt(request)
             if answer is not None and (answer.ok or (request.missing_ok and answer.status == 404)):
                 return answer, content
@@ -88,11 +89,13 @@ class Transport:
             if pause is None and answer is not None:
                 raise refusal(answer, request.what, request.permission)
             assert pause is not None  # noqa: S101 - without an answer there is always one
+            self._waited += max(0.0, self._now() - started)
             left = self._limits.total_seconds - self._waited
             if attempt >= self._limits.attempts or pause.seconds > left:
                 if pause.trouble is Trouble.LIMIT:
                     detail = f"a pause of {pause.seconds:,.0f} s"
-                raise outage(pause.trouble, request.what, detail=detail, waited=self._waited)
+                waited = self._waited - before
+                raise outage(pause.trouble, request.what, detail=detail, waited=waited)
             self._waited += pause.seconds
             self._sleep(pause.seconds)
 

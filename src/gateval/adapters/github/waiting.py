@@ -23,10 +23,10 @@ _LIMIT_WORDS = re.compile(r"rate limit|abuse detection|retry your request again 
 class RetryLimits(Value):
     """How long the gate waits for GitHub, in seconds.
 
-    `total_seconds` bounds all waits of one forge together. `attempts` counts the first one.
-    `first_wait` doubles with each attempt that GitHub failed; `limit_wait` does with each that met
-    a rate limit of unknown length. `timeout_seconds` is for one answer. `between_writes` keeps
-    below the limits for content, after the first `quick_writes`.
+    `total_seconds` bounds all waits of one forge together, tries that came to nothing included.
+    `attempts` counts the first one. `first_wait` doubles with each attempt that GitHub failed;
+    `limit_wait` does with each that met a rate limit of unknown length. `timeout_seconds` is for
+    one answer. `between_writes` keeps below the limits for content, after the first `quick_writes`.
     """
 
     total_seconds: float = Field(default=600, ge=0)

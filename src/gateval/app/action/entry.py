@@ -18,6 +18,10 @@ STATE_TARGET = "target"
 """The name under which the post entry finds what stands in progress."""
 
 STATE_DONE = "done"
+"""Nothing is left to do: what stood in progress was completed."""
+
+STATE_UNFINISHED = "unfinished"
+"""What the check run has to say, because GitHub did not take it."""
 
 
 def run_action(environ: Mapping[str, str]) -> int:
@@ -29,7 +33,10 @@ def run_action(environ: Mapping[str, str]) -> int:
         if result.error is not None:
             tell(result.error)
     output.finish(result)
-    output.keep(STATE_DONE, "true")
+    if result.unfinished is None:
+        output.keep(STATE_DONE, "true")
+    else:
+        output.keep(STATE_UNFINISHED, result.unfinished.model_dump_json())
     return result.exit_code
 
 
@@ -50,8 +57,8 @@ def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
     except GatevalError as error:
         return progress.report_error(error)
     except KeyboardInterrupt:
-        progress.cancel()
-        return ActionResult(EXIT_INTERRUPTED, text="gateval: interrupted.\n")
+        unfinished = progress.cancel()
+        return ActionResult(EXIT_INTERRUPTED, text="gateval: interrupted.\n", unfinished=unfinished)
     except Exception:
         progress.break_off()
         raise
@@ -72,25 +79,30 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def close_action(environ: Mapping[str, str]) -> int:
-    """Complete a check run that a crash left in progress. The job's status is not changed by it."""
-    text = environ.get(f"STATE_{STATE_TARGET}", "")
-    if not text or environ.get(f"STATE_{STATE_DONE}"):
+    """Complete a check run that a crash, or GitHub, left in progress.
+
+    The job's status is not changed by it.
+    """
+    kept = environ.get(f"STATE_{STATE_UNFINISHED}", "")
+    begun = environ.get(f"STATE_{STATE_TARGET}", "")
+    if not kept and (not begun or environ.get(f"STATE_{STATE_DONE}")):
         return EXIT_PASS
     from pydantic import ValidationError
 
-    from gateval.publish.github import complete_left_open
-    from gateval.publish.outcome import Publication
+    from gateval.publish.github import complete_left_open, complete_unfinished
     from gateval.publish.target import Target
+    from gateval.publish.unfinished import Unfinished
 
+    token = environ.get("INPUT_TOKEN", "")
+    forge = build_forge(environ, token, environ.get("GITHUB_REPOSITORY", ""))
     try:
-        target = Target.model_validate_json(text)
+        done = (
+            complete_unfinished(forge, Unfinished.model_validate_json(kept))
+            if kept
+            else complete_left_open(forge, Target.model_validate_json(begun))
+        )
     except ValidationError:
         print("gateval: the state of the action's own entry cannot be read.", file=sys.stderr)
         return EXIT_PASS
-    token = environ.get("INPUT_TOKEN", "")
-    forge = build_forge(environ, token, environ.get("GITHUB_REPOSITORY", ""))
-    note = complete_left_open(forge, target)
-    RunnerOutput(environ).finish(
-        ActionResult(EXIT_PASS, warnings=Publication(notes=(note,)).warnings)
-    )
+    RunnerOutput(environ).finish(ActionResult(EXIT_PASS, warnings=done.warnings))
     return EXIT_PASS

@@ -12,6 +12,7 @@ from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.github import abandon, open_check, publish
 from gateval.publish.outcome import Publication
 from gateval.publish.target import Target
+from gateval.publish.unfinished import Unfinished
 
 
 class Progress:
@@ -53,19 +54,24 @@ class Progress:
             summary=announcement.job_summary,
             warnings=publication.warnings,
             error=error,
+            unfinished=publication.unfinished,
         )
 
-    def cancel(self) -> None:
-        """Complete what is in progress, because somebody ends the run."""
-        self._abandon(cancelled=True, why="The run was cancelled, or its machine was stopped.")
+    def cancel(self) -> Unfinished | None:
+        """Complete what is in progress, because somebody ends the run; return what was not."""
+        return self._abandon(
+            cancelled=True, why="The run was cancelled, or its machine was stopped."
+        )
 
     def break_off(self) -> None:
         """Complete what is in progress, because of a fault of our own."""
         self._abandon(cancelled=False, why="This is a fault in Gateval itself; the log says more.")
 
-    def _abandon(self, *, cancelled: bool, why: str) -> None:
-        if self._opened and self._target is not None:
-            abandon(self._context.forge, self._target, cancelled=cancelled, why=why)
+    def _abandon(self, *, cancelled: bool, why: str) -> Unfinished | None:
+        if not self._opened or self._target is None:
+            return None
+        done = abandon(self._context.forge, self._target, cancelled=cancelled, why=why)
+        return done.unfinished
 
 
 def _first_target(context: ActionContext) -> Target | None:

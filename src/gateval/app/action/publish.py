@@ -8,11 +8,12 @@ from typing import NamedTuple
 from gateval.app.action.decide import Decided
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.result import ActionResult, publication_outputs
-from gateval.app.action.stored_verdicts import keep_verdict
+from gateval.app.action.stored_verdicts import keep_verdict, verdict_record
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.decision.report import Report
 from gateval.domain.decision.trust import exit_code, unverified
 from gateval.domain.forge.announcement import Announcement
+from gateval.domain.history.record import HistoryRecord, record_digest
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.ruling import GateLabel
 from gateval.publish.github import publish
@@ -56,6 +57,7 @@ def publish_statement(
         summary=final.announcement.job_summary,
         text=text,
         warnings=(*warnings, *publication.warnings),
+        unfinished=publication.unfinished,
     )
     return result, dropped
 
@@ -68,16 +70,25 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
     frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
     labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
     plain = decided.without_labels
+    record, plain_record = verdict_record(event, report), verdict_record(event, plain)
     result, dropped = publish_statement(
         event,
-        _statement(event, report, frame),
-        _statement(event, plain, frame) if labels else None,
+        confirming(_statement(event, report, frame), record),
+        confirming(_statement(event, plain, frame), plain_record) if labels else None,
         labels,
         warnings=(*filter(None, (event.resolved.warning,)), *decided.warnings),
     )
-    note = keep_verdict(event, plain if dropped else report)
+    note = keep_verdict(event, plain_record if dropped else record)
     text = summary + (f"\nUnverified. {claim}\n" if claim else "") + note
     return result.with_text(text)
+
+
+def confirming(said: Statement, record: HistoryRecord | None) -> Statement:
+    """Return the same, with a check run that confirms a stored verdict."""
+    if record is None:
+        return said
+    told = said.announcement.model_copy(update={"record": record_digest(record)})
+    return said._replace(announcement=told)
 
 
 def frame_of(

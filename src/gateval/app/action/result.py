@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from gateval.errors import GatevalError
 from gateval.publish.outcome import Publication, Sink
+from gateval.publish.unfinished import Unfinished
 
 
 @dataclass(frozen=True)
 class ActionResult:
     """What the runner gets. `summary` is markdown for the job, `text` plain for the log.
 
-    `error` is what stood in the way of a report, if anything did.
+    `error` is what stood in the way of a report, if anything did. `unfinished` is a check run that
+    the step after the job has to complete.
     """
 
     exit_code: int
@@ -22,6 +24,7 @@ class ActionResult:
     text: str = ""
     warnings: tuple[str, ...] = ()
     error: GatevalError | None = None
+    unfinished: Unfinished | None = None
 
     def with_text(self, text: str) -> ActionResult:
         """Return the same with another text for the log."""

@@ -43,7 +43,7 @@ class Blueprint:
 
     @property
     def limits(self) -> Limits:
-        """What a server may print. It is whoever asks that has a limit of time."""
+        """What a server may print. The limit of time is the caller's."""
         return Limits(
             seconds=float("inf"),
             grace_seconds=self.context.timeouts.grace_seconds,
@@ -54,7 +54,7 @@ class Blueprint:
 
 
 class Instance:
-    """A server that runs. Made by `start_instance`; whoever has it has to `stop` it."""
+    """A server that runs. Made by `start_instance`; its owner has to `stop` it."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ async def _launch(blueprint: Blueprint, port: int) -> Instance:
     around, agent = blueprint.context, blueprint.agent
     async with contextlib.AsyncExitStack() as stack:
         private = await stack.enter_async_context(private_folders(around.scratch))
-        session = around.door.open(agent.side, agent.models) if around.door else None
+        session = around.door.open(agent.side, agent.models, agent.uses) if around.door else None
         if session:
             stack.callback(session.close)
         literals = {name: _with_port(text, port) for name, text in agent.runtime.env.items()}

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from gateval.domain.base import JsonObject, Name, Spec, Value
+from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
 from gateval.domain.repository.place import Place
 
 MODEL_RUNTIME = "model"
@@ -104,6 +104,11 @@ class AgentSpec(Spec):
         default=(),
         description="Models as `provider/model-id`; the first is asked, the others if it fails.",
     )
+    uses: tuple[ModelName, ...] = Field(
+        default=(),
+        description="Other models that a program asks, beside `models`: for a part of its task, "
+        "say. What neither key names is refused.",
+    )
     system: str | SystemFile | None = Field(
         default=None, description="The system prompt: text, or the file it stands in."
     )
@@ -146,6 +151,11 @@ class Agent(Value):
     def folder(self) -> str:
         """The folder of the manifest, without a trailing slash; "" is the repository root."""
         return self.path.rpartition("/")[0]
+
+    @property
+    def asked_models(self) -> tuple[str, ...]:
+        """All models that it may ask, its own first."""
+        return (*self.spec.models, *self.spec.uses)
 
     @property
     def runtime_type(self) -> str:

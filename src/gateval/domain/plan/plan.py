@@ -56,13 +56,15 @@ class AgentDefinition(Value):
     `system` is the prompt's text, whether it stood inline or in a file. `folder` is the manifest's
     folder and `cwd` the candidate's working directory, both relative to the repository root
     without leading or trailing slash ("" is the root). `closure` hashes everything the agent
-    depends on; `files` says which files of the revision its candidates get.
+    depends on; `files` says which files of the revision its candidates get. `models` are those that
+    answer for it, the first before the others; `uses` are more that it asks.
     """
 
     name: Name
     side: Side
     place: Place
     models: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
     system: str = ""
     tools: tuple[AgentTool, ...] = ()
     runtime: RuntimeSpec = RuntimeSpec()
@@ -174,6 +176,15 @@ class Plan(Value):
                 return agent
         return None
 
+    def most_repetitions(self) -> dict[tuple[str, str, Side], int]:
+        """The most repetitions that can be asked for, by Eval, fixture and side."""
+        return {
+            (planned.name, fixture, side): getattr(look, side.value)
+            for planned in self.evals
+            for fixture, look in planned.most().items()
+            for side in planned.sides
+        }
+
     @property
     def binds(self) -> bool:
         """Whether something speaks against a pass before any trial has run."""
@@ -181,18 +192,21 @@ class Plan(Value):
 
     @property
     def trial_count(self) -> int:
-        """How many trials are planned."""
+        """How many trials are planned at first."""
         return sum(
-            len(one.own_fixtures) * one.execution.reps_per_fixture * len(one.sides)
+            (len(one.own_fixtures) - len(one.standing))
+            * one.execution.reps_per_fixture
+            * len(one.sides)
             for one in self.evals
         )
 
     def trial_keys(self) -> tuple[TrialKey, ...]:
-        """All planned trials in the order they are started: (fixture, repetition), base first."""
+        """The trials planned at first, in the order of their start: by fixture, base first."""
         return tuple(
             TrialKey(eval=planned.name, fixture=fixture.name, side=side, repetition=repetition)
             for planned in self.evals
             for fixture in planned.own_fixtures
+            if planned.stands(fixture.name) is None
             for repetition in range(1, planned.execution.reps_per_fixture + 1)
             for side in planned.sides
         )

@@ -111,7 +111,7 @@ def _script_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) 
 def scripted_names(agent: Agent) -> tuple[str, ...]:
     """Return the names of the scripted models that the Agent may ask."""
     prefix = f"{SCRIPTED_PROVIDER}/"
-    scripted = (model for model in agent.spec.models if model.startswith(prefix))
+    scripted = (model for model in agent.asked_models if model.startswith(prefix))
     return tuple(model.removeprefix(prefix) for model in scripted)
 
 

@@ -19,6 +19,7 @@ from gateval.domain.plan.plan import (
     SideScripts,
 )
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.planning.bar.agents import weaker_agents
 from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
@@ -34,6 +35,7 @@ from gateval.domain.planning.files.belonging import unclaimed
 from gateval.domain.planning.hidden_files import hidden_files
 from gateval.domain.planning.nothing import why_nothing
 from gateval.domain.planning.selection import baseline_of, removed_since, script_name, why_selected
+from gateval.domain.planning.shares import with_shares
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.planning.warnings import coverage_warnings, rules_warnings, tip_warnings
 from gateval.domain.repository.paths import show_path
@@ -64,7 +66,13 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
     lost = tuple(laxer_rules(rules.edit)) if rules.edit else ()
     if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
         planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
-        lost = (*bar.lost, *lost, *narrowed_closures(head, base, tip, changes))
+        lost = (
+            *bar.lost,
+            *lost,
+            *narrowed_closures(head, base, tip, changes),
+            *weaker_agents(head, base, tip, changes),
+        )
+    planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
     return Plan(
@@ -188,6 +196,7 @@ def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
         side=side,
         place=agent.place,
         models=agent.spec.models,
+        uses=agent.spec.uses,
         system=system_text(agent, snapshot),
         tools=agent.spec.tools,
         runtime=agent.spec.runtime or RuntimeSpec(),

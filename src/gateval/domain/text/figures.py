@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+_MOST = 9
+"""Digits after the point; what is closer together counts as equal."""
 
-def show_score(low: float, high: float) -> str:
-    """Return a score to two digits, or `0.40-0.60` when it is an interval."""
-    first, last = _two_digits(low), _two_digits(high)
+
+def show_score(low: float, high: float, threshold: float | None = None) -> str:
+    """Return a score to two digits, or `0.40-0.60` when it is an interval.
+
+    Beside a threshold it gets as many digits as show on which side of it the score is.
+    """
+    first, last = _digits(low, threshold), _digits(high, threshold)
     return first if abs(high - low) < 1e-9 else f"{first}\N{EN DASH}{last}"
 
 
-def show_threshold(threshold: float) -> str:
+def show_threshold(threshold: float | None) -> str:
     """Return a threshold to two digits, or to as many as it has: 0.996 is not 1.00."""
+    if threshold is None:
+        return "none"
     shown = f"{threshold:.2f}"
     return shown if float(shown) == threshold else repr(threshold)
+
+
+def show_percent(rate: float) -> str:
+    """Return a rate in whole per cent."""
+    return f"{100 * rate:.0f} %"
 
 
 def show_bytes(size: int) -> str:
@@ -25,8 +38,23 @@ def show_bytes(size: int) -> str:
     return f"{amount:.1f} {unit}" if unit != "B" and amount < 10 else f"{amount:,.0f} {unit}"
 
 
-def _two_digits(score: float) -> str:
+def _digits(score: float, threshold: float | None) -> str:
+    for digits in range(2, _MOST):
+        shown = _rounded(score, digits)
+        if threshold is None or _side(float(shown), threshold) == _side(score, threshold):
+            return shown
+    return _rounded(score, _MOST)
+
+
+def _side(score: float, threshold: float) -> int:
+    """Whether a score is below a threshold, equal to it, or above."""
+    apart = score - threshold
+    return 0 if abs(apart) < 10**-_MOST else 1 if apart > 0 else -1
+
+
+def _rounded(score: float, digits: int) -> str:
     """Only a full score is 1.00, and only none is 0.00."""
+    least = 10**-digits
     if 0 < score < 1:
-        score = min(max(score, 0.01), 0.99)
-    return f"{score:.2f}"
+        score = min(max(score, least), 1 - least)
+    return f"{score:.{digits}f}"

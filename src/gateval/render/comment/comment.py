@@ -58,17 +58,18 @@ def _head(report: Report, frame: Frame) -> str:
         worktree=plan.head.worktree,
         head=plan.head.short,
         base=plan.base.short if plan.base else "",
-        policy_source=plan.policy_source,
-        policy_digest=plan.policy_digest[:12],
         scripted=", ".join(scripted_models(report)),
     )
 
 
 def _foot(report: Report, frame: Frame, left_out: str) -> str:
+    plan = report.results.plan
     return fill(
         "foot.md.j2",
-        command=reproduce_command(report.results.plan),
-        worktree=report.results.plan.head.worktree,
+        command=reproduce_command(plan),
+        worktree=plan.head.worktree,
+        policy_source=plan.policy_source,
+        policy_digest=plan.policy_digest[:12],
         left_out=left_out,
         log=link("Log and results of this run", frame.run_url) if frame.run_url else "",
         anchor=frame.anchor,

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.domain.trials.trial import Assessment, Outcome
+from gateval.render.report.causes import Cause
+from gateval.render.report.counts import count, listing
 from gateval.render.report.environment import fill
 from gateval.render.report.excerpt import trial_excerpt
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.wording import evidence_icon, evidence_mark, passes, what_happened
 
+NAMES_WIDTH = 4_000
+"""Characters for the names of those that fail alike."""
 
-def fixture(fact: FixtureFacts) -> str:
-    """Render everything about one fixture that is worse than it should be."""
-    items = [_assessment(fact, assessment) for assessment in fact.broken]
+
+def cause(found: Cause) -> str:
+    """Render everything about the worst of the fixtures that fail alike, and name the others."""
+    fact = found.first
     worst = fact.worst
     return fill(
         "fixture.md.j2",
@@ -20,27 +27,79 @@ def fixture(fact: FixtureFacts) -> str:
         eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
-        passes=passes(fact.compared),
+        passes=_first_upper(passes(fact.compared)),
         note=_note(fact),
-        items=items,
+        items=[_assessment(fact, assessment) for assessment in fact.broken],
         reason=worst.reason if worst else "",
         excerpts=_excerpts(fact),
+        same={"title": _same(found), "names": _names(found)} if found.others else None,
     )
+
+
+def cause_line(found: Cause) -> str:
+    """Render the same as one line of a list."""
+    return _line(found.first, _same(found) if found.others else "")
 
 
 def fixture_line(fact: FixtureFacts) -> str:
     """Render one fixture as one line of a list."""
-    broken = fact.broken
-    worst = fact.worst
+    return _line(fact, "")
+
+
+def cause_summary(found: Cause) -> str:
+    """Render how many fixtures fail for one reason, and for which."""
+    label, reason = _told(found.first)
+    return fill(
+        "cause.md.j2",
+        count=count(len(found.facts), "fixture"),
+        label=label,
+        reason=reason,
+        agent=listing(found.agents, 3),
+        name=found.first.fixture.name,
+    )
+
+
+def _line(fact: FixtureFacts, same: str) -> str:
+    label, reason = _told(fact)
     return fill(
         "line.md.j2",
         name=fact.fixture.name,
         eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         passes=passes(fact.compared),
-        label=broken[0].type if broken else "Reason",
-        reason=broken[0].reason if broken else (worst.reason if worst else ""),
+        label=label,
+        reason=reason,
+        same=same,
     )
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _told(fact: FixtureFacts) -> tuple[str, str]:
+    """Return what failed first, and why."""
+    if fact.broken:
+        return fact.broken[0].type, fact.broken[0].reason
+    return "Reason", fact.worst.reason if fact.worst else ""
+
+
+def _same(found: Cause) -> str:
+    number = f"{len(found.others):,} more"
+    return f"In {number}, {found.alike}" if found.alike else f"The same in {number}"
+
+
+def _names(found: Cause) -> str:
+    """Name the others; their Eval only where it is another."""
+    first = found.first.planned.name
+    names = [
+        one.fixture.name
+        if one.planned.name == first
+        else f"{one.planned.shown_name}/{one.fixture.name}"
+        for one in found.others
+    ]
+    ends = accumulate(len(name) + 2 for name in names)
+    return listing(names, sum(end <= NAMES_WIDTH for end in ends))
 
 
 def _note(fact: FixtureFacts) -> str:
@@ -49,11 +108,16 @@ def _note(fact: FixtureFacts) -> str:
     base = fact.compared.base
     if base is None:
         said.append("Not compared with base.")
-    elif base.all_failed:
+    elif fact.compared.base_all is not None and not fact.compared.base_all.passes:
         said.append("It failed on base as well.")
     elif not base.measured:
         said.append("Base was not fully measured.")
-    if fact.worst is not None and fact.compared.head.planned > 1:
+    wavering, judged = fact.wavering
+    if wavering:
+        said.append(
+            f"The judge wavers: shown the same again, it said otherwise for {wavering} of {judged}."
+        )
+    if fact.worst is not None and len(fact.head) > 1:
         said.append(f"Shown is repetition {fact.worst.key.repetition}.")
     return " ".join(said)
 
@@ -91,10 +155,11 @@ def _violation(violation: Violation) -> dict[str, object]:
 
 
 def _excerpts(fact: FixtureFacts) -> list[dict[str, str]]:
-    """Head's steps around what failed, and what base did where it passed."""
+    """Head's steps around what failed, what it printed, and what base did where it passed."""
     passed = next((trial for trial in fact.base if trial.outcome is Outcome.PASS), None)
     sources = (
         ("What head did", trial_excerpt(fact.worst, fact.broken)),
+        ("What head printed", "\n".join(fact.worst.detail) if fact.worst else ""),
         ("What base did, where it passed", trial_excerpt(passed)),
     )
     return [{"title": title, "text": text} for title, text in sources if text]

@@ -10,9 +10,17 @@ from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.verdicts import PRECEDENCE
 from gateval.render.comment import sections
 from gateval.render.comment.fitting import Part
-from gateval.render.comment.fixture_section import fixture, fixture_line
+from gateval.render.comment.fixture_section import (
+    cause,
+    cause_line,
+    cause_summary,
+    fixture_line,
+)
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
-from gateval.render.report.counts import listing
+from gateval.render.report.causes import FEW, Cause, causes
+from gateval.render.report.certainty import certainty
+from gateval.render.report.counts import count, listing
+from gateval.render.report.evidence import doubts_on_evidence, trace_sources
 from gateval.render.report.facts import (
     FixtureFacts,
     Standing,
@@ -27,35 +35,48 @@ from gateval.render.report.plan_wording import removed_sentence
 from gateval.render.report.usage import models_used, usage_by_agent
 from gateval.render.report.wording import eval_verdict, passes, regressed_title
 
-_FIXTURES_IN_FULL = 12
 _PASSING_SHOWN = 100
+_TRACED = 20
+"""Agents of which the comment tells where their traces come from."""
+
+_ROWS = 20
+"""Evals in the first table: what is said about the worst fixtures should not be far below."""
+
+_HEADER = (
+    "| Agent | Eval | Score | Base | Δ | Threshold | Fixtures | Verdict |\n"
+    "|---|---|--:|--:|--:|--:|--:|---|\n"
+)
 
 
 def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     """Return the parts that have anything to show, in the order in which they are shown."""
     facts = gather(report)
+    table, more = _tables(report, frame)
     parts = (
-        _table(report, frame),
+        table,
         *_worse(report, facts),
-        _list("lowered bar", "The bar", lowered_bar(report))._replace(weight=5),
+        _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),
+        _list("doubt", "Evidence", doubts_on_evidence(report)),
         *_missing(report, facts),
+        more,
         *_folded(report, facts),
         _tokens(report),
+        _why(report),
     )
     return [part for part in parts if part.items]
 
 
-def _table(report: Report, frame: Frame) -> Part[Any]:
+def _tables(report: Report, frame: Frame) -> tuple[Part[Any], Part[Any]]:
+    """The Evals, worst first; those beyond the first `_ROWS` in a fold of their own."""
     plan, decision = report.results.plan, report.decision
     evals = sorted(
         shown_evals(report),
         key=lambda compared: PRECEDENCE.index(eval_verdict(decision, compared.eval)[0]),
     )
-    return Part(
+    first = Part(
         "Eval",
-        "| Agent | Eval | Score | Base | Δ | Threshold | Fixtures | Verdict |\n"
-        "|---|---|--:|--:|--:|--:|--:|---|\n",
-        evals,
+        _HEADER,
+        evals[:_ROWS],
         lambda compared: sections.row(
             compared,
             decision,
@@ -65,6 +86,9 @@ def _table(report: Report, frame: Frame) -> Part[Any]:
         joint="\n",
         weight=4,
     )
+    rest = evals[_ROWS:]
+    opening = f"<details><summary>{count(len(rest), 'more Eval')}</summary>\n\n{_HEADER}"
+    return first, first._replace(opening=opening, items=rest, closing="\n\n</details>")
 
 
 def _worse(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
@@ -100,18 +124,12 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
         f"{fact.planned.shown_name}/{fact.fixture.name}: {passes(fact.compared)}"
         for fact in standing(facts, Standing.PASSING)
     ]
-    shown = {compared.eval for compared in shown_evals(report)}
-    why = [
-        f"{e.shown_name}: {listing([str(reason) for reason in e.why], 4)}"
-        for e in plan.evals
-        if e.name in shown
-    ]
     return [
         _fold(
             "lowered bar", "The bar moves, and head meets it", met_bar(report), sections.bullet, 2
         ),
         _fold("changed agent", "What changed in each agent", plan.changes, sections.change, 3),
-        _fold("reason", "Why each Eval runs", why, sections.bullet, 1),
+        _fold("note on certainty", "How sure this is", certainty(report), sections.bullet, 1),
         _fold("improved fixture", "Improved", improved, fixture_line, 2),
         _fold("passing fixture", "Passing", passing, sections.bullet, 2)._replace(
             most=_PASSING_SHOWN
@@ -119,8 +137,22 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
     ]
 
 
+def _why(report: Report) -> Part[Any]:
+    shown = {compared.eval for compared in shown_evals(report)}
+    why = [
+        f"{one.shown_name}: {listing([str(reason) for reason in one.why], 4)}"
+        for one in report.results.plan.evals
+        if one.name in shown
+    ]
+    return _fold("reason", "Why each Eval runs", why, sections.bullet, 1)
+
+
 def _tokens(report: Report) -> Part[Any]:
-    models = sections.bullet(f"Models: {', '.join(models_used(report)) or 'unknown'}")
+    said = (
+        f"Models: {', '.join(models_used(report)) or 'unknown'}",
+        *trace_sources(report)[:_TRACED],
+    )
+    models = "\n".join(map(sections.bullet, said))
     return Part(
         "agent's token count",
         "<details><summary>Tokens and models</summary>\n\n"
@@ -132,18 +164,31 @@ def _tokens(report: Report) -> Part[Any]:
     )
 
 
-def _fixtures(
-    noun: str, title: str, facts: Sequence[FixtureFacts], weight: float
-) -> Part[FixtureFacts]:
+def _fixtures(noun: str, title: str, facts: Sequence[FixtureFacts], weight: float) -> Part[Cause]:
+    found = causes(facts)
     return Part(
         noun,
-        f"### {title}\n\n",
-        facts,
-        fixture,
-        fixture_line,
-        most=_FIXTURES_IN_FULL,
+        f"### {title}\n\n{_overview(found, len(facts))}",
+        found,
+        cause,
+        cause_line,
+        most=FEW,
         weight=weight,
+        holds=lambda one: len(one.facts),
     )
+
+
+def _overview(found: Sequence[Cause], fixtures: int) -> str:
+    """List the causes first, where there are several and fewer than fixtures."""
+    if not 1 < len(found) < fixtures:
+        return ""
+    largest = sorted(found, key=lambda one: -len(one.facts))
+    lines = [f"{count(fixtures, 'fixture')}, {count(len(found), 'cause')}:\n"]
+    lines += map(cause_summary, largest[:FEW])
+    if len(found) > FEW:
+        rest = sum(len(one.facts) for one in largest[FEW:])
+        lines.append(f"- and {len(found) - FEW:,} more, of {count(rest, 'fixture')}")
+    return "\n".join(lines) + "\n\n"
 
 
 def _list(noun: str, title: str, items: Sequence[str]) -> Part[str]:

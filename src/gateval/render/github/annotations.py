@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import TITLE_LIMIT, Annotation, AnnotationLevel
+from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
 from gateval.domain.text.figures import show_threshold
-from gateval.domain.trials.trial import Assessment
 from gateval.domain.verdicts import GateVerdict
+from gateval.render.report.bar import binding_edits
 from gateval.render.report.facts import FixtureFacts, Standing, gather, standing
 from gateval.render.report.wording import eval_verdict, passes, score, what_happened
 from gateval.safe.sanitize import label, xml_text
@@ -40,6 +41,7 @@ def annotate(report: Report, *, unverified: bool = False) -> tuple[Annotation, .
         for annotation in _of_fixture(report, fact)
     ]
     found += [_of_eval(report, one) for one in report.comparison.evals if _is_below(one)]
+    found += [_of_edit(report, lowered) for lowered in binding_edits(report)]
     if not unverified:
         return tuple(found)
     return tuple(
@@ -62,10 +64,10 @@ def left_out_note(found: Sequence[Annotation]) -> str:
 def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Annotation]:
     level = _level(report, fact)
     name, eval_name = fact.fixture.name, fact.planned.name
-    about = f"{eval_name}, severity {fact.compared.head.severity}. Passed: {passes(fact.compared)}"
+    about = f"{eval_name}, severity {fact.compared.head.severity}: {passes(fact.compared)}"
     for assessment in fact.broken:
         title = f"{name}: {assessment.type} {what_happened(assessment)}"
-        yield _annotation(_place(fact, assessment), level, title, f"{assessment.reason}\n{about}")
+        yield _annotation(fact.place_of(assessment), level, title, f"{assessment.reason}\n{about}")
     if not fact.broken:
         reason = fact.worst.reason if fact.worst else "No planned repetition ran."
         title = f"{name}: {fact.standing}"
@@ -88,13 +90,22 @@ def _of_eval(report: Report, compared: EvalComparison) -> Annotation:
     planned = report.results.plan.eval(compared.eval)
     title = f"{compared.eval} is below its threshold"
     message = f"Score {score(compared.head)}, threshold {show_threshold(compared.head.threshold)}."
-    return _annotation(planned.place, AnnotationLevel.FAILURE, title, message)
+    verdict, _ = eval_verdict(report.decision, compared.eval)
+    level = AnnotationLevel.FAILURE if verdict is GateVerdict.FAIL else AnnotationLevel.WARNING
+    return _annotation(planned.place, level, title, message)
 
 
-def _place(fact: FixtureFacts, assessment: Assessment) -> Place:
-    assertions = fact.fixture.assertions
-    inside = assessment.index < len(assertions)
-    return assertions[assessment.index].place if inside else fact.fixture.place
+def _of_edit(report: Report, lowered: Lowered) -> Annotation:
+    """Mark an edit that asks less, on its line, or where head removed what stood there."""
+    accepted = report.results.plan.bar_accepted
+    level = AnnotationLevel.WARNING if accepted else AnnotationLevel.FAILURE
+    what = (
+        f"Accepted by {accepted}."
+        if accepted
+        else "It blocks until it is taken back, met or accepted."
+    )
+    title = f"Asks less: {lowered.what}"
+    return _annotation(lowered.place, level, title, f"{lowered.edit}.\n{what}")
 
 
 def _annotation(place: Place, level: AnnotationLevel, title: str, message: str) -> Annotation:

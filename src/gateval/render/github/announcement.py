@@ -7,6 +7,7 @@ from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_conclusion import conclude
 from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT
 from gateval.domain.forge.stamp import MARKER
+from gateval.domain.verdicts import GateVerdict
 from gateval.render.comment.comment import LIMIT, render_comment
 from gateval.render.comment.fitting import size
 from gateval.render.github.annotations import MOST, annotate, left_out_note
@@ -34,7 +35,7 @@ def announce(report: Report, frame: Frame) -> Announcement:
         comment=whole if size(whole) <= LIMIT else render_comment(report, frame),
         job_summary=_unmarked(whole),
         annotations=found[:MOST],
-        unasked=bool(report.results.plan.nothing),
+        unasked=bool(report.results.plan.nothing) and report.decision.verdict is GateVerdict.PASS,
     )
 
 

@@ -9,6 +9,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Lowered, PlannedEval
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
+from gateval.domain.ruling import GateLabel
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.counts import listing
@@ -19,14 +20,25 @@ _MEETS = {
     Meets.UNKNOWN: "which could not be measured",
 }
 
-_EDITED = (
-    "Meet it, or take these edits back. If they are meant, they have to be accepted: on the target "
-    "branch (`policy.bar`), or locally with `--accept-bar-change`."
+_EDITED = "Meet it, or take these edits back. If they are meant, "
+_UNEDITED = "The change takes nothing of it away: meet it without what the change adds. Otherwise, "
+_UNREAD = (
+    "It may ask more than was measured. Mend it on the target branch and update this branch. "
+    "Otherwise, "
 )
-_UNEDITED = (
-    "The change takes nothing of it away: it has to be met without what the change adds, or "
-    "accepted, locally with `--accept-bar-change`."
-)
+
+
+def how_to_accept(roles: Sequence[str]) -> str:
+    """Return who can accept a lower bar, and how; `roles` are empty where no label counts."""
+    if roles:
+        return (
+            f"a person with the role {' or '.join(roles)} accepts it with the label "
+            f"`{GateLabel.ACCEPT_BAR}`. It is recorded, and a push ends it."
+        )
+    return (
+        f"it has to be accepted: on a pull request with the label `{GateLabel.ACCEPT_BAR}`, "
+        "locally with `--accept-bar-change`."
+    )
 
 
 def shown_evals(report: Report) -> Sequence[EvalComparison]:
@@ -45,24 +57,24 @@ def shown_evals(report: Report) -> Sequence[EvalComparison]:
     ]
 
 
-def lowered_bar(report: Report) -> Sequence[str]:
-    """Return the lines on every Eval of the target branch that keeps head from passing."""
-    plan = report.results.plan
+def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]:
+    """Return the lines on every Eval of the target branch that keeps head from passing.
+
+    `may_accept` are the roles whose label accepts that; empty where no label counts.
+    """
+    plan, accept = report.results.plan, how_to_accept(may_accept)
     lines = [f"{lost}." for lost in plan.lost]
     unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
     binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
     for planned, compared in binding:
         lines += _lines(planned, compared)
     if unread and not plan.bar_accepted:
-        unread.append(
-            "It may ask more than was measured. Mend it on the target branch and update this "
-            "branch; or have it accepted that it does not count."
-        )
+        unread.append(f"{_UNREAD}{accept}")
     if (lines or unread) and plan.bar_accepted:
         unread.append(f"Accepted by {plan.bar_accepted}: this does not block.")
     elif lines:
         edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
-        lines.append(_EDITED if edits else _UNEDITED)
+        lines.append(f"{_EDITED if edits else _UNEDITED}{accept}")
     return [*lines, *unread, *_unclaimed(plan)]
 
 
@@ -75,6 +87,18 @@ def _unclaimed(plan: Plan) -> list[str]:
         "spec.include of the Agent that uses them."
     )
     return [said]
+
+
+def binding_edits(report: Report) -> Sequence[Lowered]:
+    """Return the change's own edits that ask less and keep head from passing, each once."""
+    of_evals = [
+        lowered
+        for planned, _ in _bars(report)
+        if planned.bar and _binds(report, planned)
+        for lowered in planned.bar.lowered
+        if not lowered.moved
+    ]
+    return tuple(dict.fromkeys((*report.results.plan.lost, *of_evals)))
 
 
 def met_bar(report: Report) -> Sequence[str]:
@@ -106,7 +130,7 @@ def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
     bar = planned.bar
     if bar is None:
         return []
-    score = show_score(compared.head.low, compared.head.high)
+    score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
     asked = show_threshold(compared.head.threshold)
     first = (
         f"The target branch asks {asked} in its version of {bar.eval}, "

@@ -14,6 +14,7 @@ from gateval.render.report.counts import count
 from gateval.render.report.plan_wording import (
     judge_questions,
     models_needed,
+    outlook_lines,
     removed_sentence,
     revisions,
 )
@@ -112,6 +113,8 @@ def _evals(page: Page, plan: Plan) -> None:
     trials = count(sum(map(_trials, plan.evals)), "trial")
     calls = count(sum(map(judge_questions, plan.evals)), "judge call")
     page.heading(f"{trials}, {calls}")
+    for line in outlook_lines(plan):
+        page.line(line)
     page.line(f"models: {', '.join(models_needed(plan)) or 'none declared'}")
     if plan.disk:
         page.line(f"disk for the files of candidates: {show_bytes(plan.disk)}")

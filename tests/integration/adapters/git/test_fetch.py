@@ -5,19 +5,24 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gateval.adapters.git import Remote, open_repository
-from gateval.adapters.git.fetch import FIRST_DEPTH, Fetcher
 from gateval.adapters.git.run import Git
+from gateval.adapters.git.server.asking import FetchRetries
+from gateval.adapters.git.server.fetch import FIRST_DEPTH, Fetcher
 from gateval.errors import RepositoryError
+from tests.helpers.certificates import self_signed
 from tests.helpers.repo import Repo
 from tests.servers.git_http import GitServer
 
 TOKEN = "ghs_secret"
+
+QUICK = FetchRetries(first_wait=0.01)
 
 
 @pytest.fixture
@@ -225,8 +230,54 @@ def test_a_commit_that_is_gone(upstream: Repo, server: GitServer, tmp_path: Path
 
 def test_a_server_that_is_not_there(upstream: Repo, tmp_path: Path) -> None:
     here = clone(upstream, tmp_path / "clone")
-    with pytest.raises(RepositoryError, match="cannot fetch"):
-        fetcher(here, Remote("http://127.0.0.1:9/acme/shop", TOKEN, here.env)).tip("main")
+    away = Remote("http://127.0.0.1:9/acme/shop", TOKEN, here.env)
+    fetching = Fetcher(Git(here.path, here.env), away, retries=QUICK)
+    with pytest.raises(RepositoryError, match="did not reach the server") as refused:
+        fetching.tip("main")
+    assert "fetch-depth" not in refused.value.sentence
+
+
+def test_a_server_that_hangs_is_given_up_within_the_time(
+    upstream: Repo, server: GitServer, tmp_path: Path
+) -> None:
+    here = clone(upstream, tmp_path / "clone")
+    server.silence = 60
+    limits = QUICK._replace(silence=1, attempts=2)
+    fetching = Fetcher(Git(here.path, here.env), remote(server, here), retries=limits)
+    started = time.monotonic()
+    with pytest.raises(RepositoryError, match="too slow"):
+        fetching.tip("main")
+    assert 2 <= time.monotonic() - started < 10
+
+
+def test_a_git_that_does_not_end_leaves_no_lock_behind(
+    upstream: Repo, server: GitServer, tmp_path: Path
+) -> None:
+    here = clone(upstream, tmp_path / "clone", "--depth=1")
+    server.silence = 60
+    limits = QUICK._replace(seconds=1)
+    fetching = Fetcher(Git(here.path, here.env), remote(server, here), retries=limits)
+    with pytest.raises(RepositoryError, match="did not end within 1 seconds"):
+        fetching.bring([upstream.id("refs/pull/7/head")])
+    assert not list((here.path / ".git").rglob("*.lock"))
+
+
+@pytest.mark.parametrize("names", ["localhost", "elsewhere"])
+def test_a_certificate_that_git_does_not_trust_is_no_outage(
+    upstream: Repo, tmp_path: Path, names: str
+) -> None:
+    certificate = self_signed(tmp_path, names)
+    with GitServer(tmp_path / "srv", certificate=certificate) as server:
+        here = clone(upstream, tmp_path / "clone")
+        trusted = {**here.env, "GIT_SSL_CAINFO": str(certificate)} if names == "elsewhere" else {}
+        url = server.url.replace("127.0.0.1", "localhost")
+        away = Remote(f"{url}/acme/shop/.git", "", {**here.env, **trusted})
+        fetching = Fetcher(Git(here.path, here.env), away)
+        started = time.monotonic()
+        with pytest.raises(RepositoryError, match="does not trust the server") as refused:
+            fetching.tip("main")
+        assert time.monotonic() - started < 1, "no second try"
+        assert "GATEVAL_CA_FILE" in refused.value.hint
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")

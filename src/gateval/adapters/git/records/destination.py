@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gateval.adapters.git.remote import PASSED_ON, as_variables
+from gateval.adapters.git.server.remote import PASSED_ON, as_variables
 from gateval.domain.repository.paths import show_path
 from gateval.domain.text.secret_forms import secret_forms
 from gateval.errors import UsageError

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.adapters.git.explain import summary
+from gateval.adapters.git.server.network import CERTIFICATE, CERTIFICATE_HINT, OUTAGE
 from gateval.errors import RecordsError
 
 WRITE_PERMISSION = "contents: write"
@@ -106,16 +107,19 @@ _RULES = (
         "Use an https or ssh URL, or a path.",
     ),
     _Rule(
+        CERTIFICATE,
+        RefusalKind.FINAL,
+        "git does not trust its certificate",
+        CERTIFICATE_HINT,
+    ),
+    _Rule(
         r"redirect",
         RefusalKind.FINAL,
         "it has moved, and tokens follow no redirect",
         "Use the URL where it is now.",
     ),
     _Rule(
-        r"[Cc]ould not resolve|[Cc]onnection (?:refused|reset|timed out|closed)|early EOF|SSL|TLS"
-        r"|[Ff]ailed to connect|unable to connect|[Tt]imed? ?out|Network is unreachable"
-        r"|No route to host|hung up|returned error: (?:5\d\d|429)|RPC failed|[Ee]mpty reply"
-        r"|did not end within",
+        OUTAGE,
         RefusalKind.OUTAGE,
         "the remote was not reached, or broke off",
         "Check the network and the remote's state, then run it again.",

@@ -1,0 +1,102 @@
+"""Every call to GitHub's API and to git fails once, in each of eight ways: the verdict stands.
+
+One run meets all calls' failures, each call another one; eight runs meet every pair. They run in
+this process, for only here can the waits be short; `test_git_faults.py` and
+`test_completed_later.py` have the real entry wait.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gateval.adapters.git import Remote
+from gateval.adapters.git.records.records import PATIENCE
+from gateval.adapters.git.records.remotes import open_records
+from gateval.adapters.git.run import Git
+from gateval.adapters.git.server.asking import FetchRetries
+from gateval.adapters.git.server.fetch import Fetcher
+from gateval.adapters.github import GitHubAccess, GitHubForge
+from gateval.app.action.context import ActionContext, build_context
+from gateval.app.action.gate import run_gate
+from gateval.app.action.progress import Progress
+from gateval.publish.github import complete_unfinished
+from tests.helpers.github_shop import WORSE, GitHubShop
+from tests.helpers.runner import Job
+from tests.servers.github.http import Reply
+from tests.servers.github.state.pull import Pull
+
+WAYS: list[dict[str, Any]] = [
+    {"reply": Reply(500, b"")},
+    {"reply": Reply(502, b"<html>Bad gateway</html>")},
+    {"reply": Reply(503, b"")},
+    {"reply": Reply(504, b"")},
+    {"reply": Reply(429, {"message": "Too many requests"}, {"Retry-After": "1"})},
+    {"drop": True},
+    {"drop": True, "done": True},
+    {"reply": Reply(408, b"")},
+]
+
+
+def calls(shop: GitHubShop) -> list[tuple[str, str]]:
+    """The calls of a plain run, each path as often as it is asked."""
+    return [
+        (one.method, one.path) for one in (*shop.server.log.entries, *shop.server.git_log.entries)
+    ]
+
+
+def disturbed(shop: GitHubShop, turn: int) -> Pull:
+    """A pull request whose run finds every call failing once; of a plain run it is known which."""
+    plain = shop.open_pull(WORSE, "plain")
+    assert shop.on_pull(plain).run_action().code == 1
+    found = calls(shop)
+    assert len(shop.server.log.entries) <= 10
+    pull = shop.open_pull(WORSE + "Be brief.\n", "change")
+    seen: Counter[tuple[str, str]] = Counter()
+    for number, (method, path) in enumerate(found):
+        now = path.replace(plain.head_sha, pull.head_sha).replace("/1", "/2")
+        now = "/repos/acme/shop/check-runs/*" if "check-runs/" in now else now
+        nth = 1 + 2 * seen[method, now]  # each of those before was asked twice
+        way = WAYS[(number + turn) % len(WAYS)]
+        shop.server.faults.plant(method, now, nth=nth, **way)
+        seen[method, now] += 1
+    return pull
+
+
+def hasty(context: ActionContext, job: Job) -> ActionContext:
+    """The world of a job as it is, but for the length of its waits."""
+    access = GitHubAccess(repository=job.repository, token=job.token, api_url=job.api)
+    environ = job.environ({}, {})
+    remote = Remote(f"{job.server}/{job.repository}", job.token, environ)
+    git = Git(job.workspace, environ)
+    push = PATIENCE._replace(race_wait=0.01, outage_wait=0.01)
+    return replace(
+        context,
+        forge=GitHubForge(access, sleep=lambda _: None),
+        server=Fetcher(git, remote, retries=FetchRetries(first_wait=0.01)),
+        open_records=lambda: open_records(
+            git, environ, remote=remote.url, token=remote.token, retries=push
+        ),
+    )
+
+
+@pytest.mark.parametrize("turn", range(len(WAYS)))
+def test_every_call_fails_once(shop: GitHubShop, turn: int) -> None:
+    pull = disturbed(shop, turn)
+    job = shop.on_pull(pull)
+    context = hasty(build_context(job.environ({}, {})), job)
+    result = run_gate(context, Progress(context, lambda _: None))
+    assert (result.exit_code, result.outputs["verdict"]) == (1, "fail")
+    if result.unfinished is not None:
+        complete_unfinished(context.forge, result.unfinished)
+    all_is_said(shop, pull)
+
+
+def all_is_said(shop: GitHubShop, pull: Pull) -> None:
+    """One comment, and no check run that still is in progress."""
+    checks = shop.repo.checks("gateval", pull.head_sha)
+    assert {(one.status, one.conclusion) for one in checks} == {("completed", "failure")}
+    assert len([one for one in pull.comments if one.user.login == "github-actions[bot]"]) == 1
