@@ -150,6 +150,14 @@ class Plan(Value):
         return self
 
     @model_validator(mode="after")
+    def _compared_fixtures_are_planned(self) -> Self:
+        for planned in self.evals:
+            names = {fixture.name for fixture in planned.fixtures}
+            if not names.issuperset((*planned.compared, *planned.added)):
+                raise ValueError(f"the Eval {planned.name} compares fixtures that are not planned")
+        return self
+
+    @model_validator(mode="after")
     def _names_stand_for_one_thing(self) -> Self:
         """Trials are found by name, so a name that stands twice would count some of them twice."""
         names = [

@@ -195,8 +195,8 @@ class PlannedEval(Value):
 
     def owners(self) -> dict[str, str]:
         """The name of the Eval whose trials count, by fixture."""
-        names = dict.fromkeys((fixture.name for fixture in self.fixtures), self.name)
-        return names | dict.fromkeys(self.bar.reused, self.bar.eval) if self.bar else names
+        reused = set(self.bar.reused if self.bar else ())
+        return {f.name: self.own_name if f.name in reused else self.name for f in self.fixtures}
 
     def measured_by(self, fixture: str) -> str:
         """The name of the Eval whose trials count for this fixture."""

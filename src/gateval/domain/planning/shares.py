@@ -31,23 +31,37 @@ def with_shares(
     """
     strict = policy.unset_threshold is UnsetThresholdPolicy.STRICT
     told = [_told(one, head, base, tip or base, strict=strict) for one in planned]
-    versions = Counter(one.own_name for one in told if one.compared)
-    looked_at = Counter(one.own_name for one in told for _ in _own_compared(one))
+    compared = [one for one in told if one.compared]
+    looked_at = Counter(one.own_name for one in compared for _ in _own_compared(one))
+    tests = {(one.own_name, _trials_of(one)): one.name for one in reversed(compared)}
+    versions = Counter(own_name for own_name, _ in tests)
     weights = {name: policy.eval_weights.get(name, 1.0) for name in versions}
     if not weights:
         return told
     fixtures, broad = split(FIXTURES, weights), split(BROAD, weights)
+    alone = set(tests.values())
     return [
         one.model_copy(
             update={
                 "fixture_share": fixture_share(fixtures[one.own_name], looked_at[one.own_name]),
-                "broad_share": broad[one.own_name] / versions[one.own_name],
+                "broad_share": broad[one.own_name] / versions[one.own_name]
+                if one.name in alone
+                else 0.0,
             }
         )
         if one.compared
         else one
         for one in told
     ]
+
+
+def _trials_of(planned: PlannedEval) -> frozenset[tuple[str, str]]:
+    """What a test of all compared fixtures looks at: the Evals that measure them, and their names.
+
+    Two versions that look at the same have the same test; the first has it.
+    """
+    owners = planned.owners()
+    return frozenset((owners[name], name) for name in planned.compared)
 
 
 def _own_compared(planned: PlannedEval) -> set[str]:
