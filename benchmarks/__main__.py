@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import action_entry, gateway, plan_unchanged, run_http, validate_all
+from benchmarks import action_entry, closure_export, gateway, plan_unchanged, run_http, validate_all
 from benchmarks.figures import table
 from benchmarks.processes import BenchmarkError
 from benchmarks.repository import default_cache
@@ -18,6 +18,7 @@ from benchmarks.statistics import bars, lines
 BENCHMARKS = {
     plan_unchanged.NAME: plan_unchanged.measure,
     validate_all.NAME: validate_all.measure,
+    closure_export.NAME: closure_export.measure,
     action_entry.NAME: action_entry.measure,
     run_http.NAME: run_http.measure,
     gateway.NAME: gateway.measure,

@@ -136,6 +136,20 @@ def test_what_is_not_declared_fails_on_its_first_day(repo: Repo, case: str) -> N
     assert "Nothing to evaluate" not in second.stdout
 
 
+def test_where_nothing_fits_the_plain_hint_is_told_once(repo: Repo) -> None:
+    repo.write("bots/desk/agent.yaml", agent("command: [python3, agent.py]"))
+    repo.write(
+        "bots/desk/checks.yaml",
+        CHECKS.replace("targetAgent: desk", "targetAgent: desk\n  execution: {repsPerFixture: 3}"),
+    )
+    repo.write("bots/desk/agent.py", "raise SystemExit('no idea')\n")
+    repo.commit()
+    done = gateval(repo, "run", "desk-eval")
+    assert done.returncode in {1, 3}, done.stdout
+    hint = "A candidate of Agent desk gets its 1 file and nothing else of the repository"
+    assert (done.stdout + done.stderr).count(hint) == 1
+
+
 def test_the_files_of_an_agent_are_listed_with_sizes_and_why(repo: Repo) -> None:
     repo.write(
         "bots/desk/agent.yaml", agent("command: [python3, agent.py, ../words.txt]", "/lib/**")

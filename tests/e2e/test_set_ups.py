@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from examples.demo import WITHOUT_RIGHTS
 from gateval.candidates.isolation.places import passable
-from tests.helpers.command import gateval
+from tests.helpers.command import environment
 from tests.helpers.repo import Repo
 
 WORDS = """\
@@ -60,14 +64,24 @@ print((venv / "lock").read_text(), (venv / "made").read_text(), (venv / "seen").
 """
 
 
+class Who(NamedTuple):
+    """How the gate is started, so that candidates get users of their own or run as the gate's."""
+
+    command: list[str]
+    path: str
+
+
+PROGRAM = [sys.executable, "-P", "-m", "gateval"]
+SAME_USER = Who([*WITHOUT_RIGHTS, *PROGRAM] if os.geteuid() == 0 else PROGRAM, os.environ["PATH"])
+
+
 @pytest.fixture(params=["own users", "same user"])
-def who(request: pytest.FixtureRequest) -> dict[str, str]:
-    """The environment by which candidates get users of their own, or run as the gate's."""
+def who(request: pytest.FixtureRequest) -> Who:
     if request.param == "same user":
-        return {}
+        return SAME_USER
     if os.geteuid() or not passable(shutil.which("python3", path=os.defpath) or ""):
         pytest.skip("users of their own take root, and a python3 that they can run")
-    return {"GATEVAL_CANDIDATE_USERS": "", "PATH": os.defpath}
+    return Who(PROGRAM, os.defpath)
 
 
 @pytest.fixture
@@ -77,16 +91,30 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
-def outputs(repo: Repo, who: dict[str, str], *arguments: str) -> list[str]:
+def run(repo: Repo, who: Who, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*who.command, *arguments],
+        cwd=repo.path,
+        env=environment(repo, PATH=who.path),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def outputs(repo: Repo, who: Who) -> list[str]:
     """What each trial of `check` answered; all of them have to pass."""
     results = repo.path.parent / "results"
-    done = gateval(repo, "check", "--results", str(results), *arguments, **who)
+    done = run(repo, who, "check", "--results", str(results))
     assert done.returncode == 0, done.stdout + done.stderr
+    whose = "same user as the gate" if who is SAME_USER else "own user per candidate"
+    assert whose in done.stdout
     trials = json.loads((results / "results.v1.json").read_text())["trials"]
     return [trial["output"] for trial in trials]
 
 
-def test_three_agents_on_two_sides_share_one_layer(repo: Repo, who: dict[str, str]) -> None:
+def test_three_agents_on_two_sides_share_one_layer(repo: Repo, who: Who) -> None:
     for name in ("one", "two", "three"):
         repo.write(f"bots/{name}/agent.yaml", AGENT.format(name=name, cwd="../shared", setup=LAYER))
         repo.write(f"bots/{name}/checks.yaml", WORDS.format(name=name, said="version 1"))
@@ -114,7 +142,7 @@ def test_another_input_is_another_layer(repo: Repo) -> None:
     repo.branch("change")
     repo.write("uv.lock", "version 2")
     repo.commit()
-    said = outputs(repo, {})
+    said = outputs(repo, SAME_USER)
     assert sorted(one.split()[2] for one in said) == ["1", "2"]
 
 
@@ -125,7 +153,7 @@ def test_what_a_layer_misses_is_named(repo: Repo) -> None:
     repo.write("bots/one/agent.py", READ)
     repo.write("bots/one/install.py", INSTALL)
     repo.commit()
-    done = gateval(repo, "run", "one-eval")
+    done = run(repo, SAME_USER, "run", "one-eval")
     assert done.returncode == 1, done.stdout
     text = " ".join(done.stdout.split())
     assert (
@@ -135,7 +163,7 @@ def test_what_a_layer_misses_is_named(repo: Repo) -> None:
 
 
 def test_set_ups_of_several_agents_in_one_folder_do_not_break_each_other(
-    repo: Repo, who: dict[str, str]
+    repo: Repo, who: Who
 ) -> None:
     make = "import pathlib, sys\nfor n in range(300):\n    pathlib.Path(f'{sys.argv[1]}-{n}').mkdir()\n"
     for name in ("one", "two", "three"):
@@ -155,3 +183,23 @@ def test_set_ups_of_several_agents_in_one_folder_do_not_break_each_other(
     repo.commit()
     said = outputs(repo, who)
     assert sorted(said) == ["one 300"] * 2 + ["three 300"] * 2 + ["two 300"] * 2
+
+
+def test_twenty_agents_on_two_sides_set_up_side_by_side(repo: Repo, who: Who) -> None:
+    """Half of them share a layer by twos, half have a set-up of old in a folder of all."""
+    repo.write("bots/install.py", INSTALL.replace("../../uv.lock", "../uv.lock"))
+    repo.write("bots/make.py", "import pathlib, sys\npathlib.Path(sys.argv[1]).mkdir()\n")
+    for number in range(20):
+        name = f"bot-{number}"
+        setup = f"[python3, make.py, made-{number}]"
+        if number % 2:
+            setup = f"{{run: [python3, install.py, n{number // 4}], inputs: [install.py, /uv.lock], creates: [.venv]}}"
+        repo.write(f"bots/{name}.yaml", AGENT.format(name=name, cwd=".", setup=setup))
+        repo.write(f"bots/{name}-checks.yaml", WORDS.format(name=name, said=f"{number % 2 == 1}"))
+    program = "import pathlib\nprint(pathlib.Path('.venv').exists(), len([*pathlib.Path().glob('made-*')]))\n"
+    repo.write("bots/agent.py", program)
+    repo.commit()
+    repo.branch("change")
+    repo.write("bots/agent.py", f"{program}# more\n")
+    repo.commit()
+    assert sorted(outputs(repo, who)) == ["False 1"] * 20 + ["True 0"] * 20

@@ -10,7 +10,7 @@ from gateval.adapters.git import open_repository
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
-from gateval.domain.planning.inventory import Inventory, inventory
+from gateval.domain.planning.files.inventory import Inventory, inventory
 from gateval.domain.repository.place import nearest
 from gateval.domain.text.figures import show_bytes
 from gateval.errors import EXIT_PASS, UsageError

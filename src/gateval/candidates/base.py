@@ -6,15 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from gateval.candidates.process.once import Once
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import Spec
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
-from gateval.domain.plan.absent import Surroundings
-from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey
@@ -22,6 +20,10 @@ from gateval.events import Listener
 from gateval.ports.clock import Clock
 from gateval.ports.local_http import LocalHttp
 from gateval.ports.model_calls import ModelCalls, ModelTrouble
+
+if TYPE_CHECKING:  # only a run needs these, and start-up time is a promise
+    from gateval.domain.plan.absent import Surroundings
+    from gateval.domain.plan.layer import LayerInputs
 
 OptionsModel = type[Spec]
 

@@ -22,7 +22,6 @@ from gateval.domain.plan.absent import absent_sentence, find_absent
 from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Cause, NoAnswer
-from gateval.errors import RepositoryError
 
 if TYPE_CHECKING:
     from gateval.candidates.process.processes import Programs
@@ -103,9 +102,3 @@ def _explained(failed: NoAnswer, agent: AgentDefinition, inputs: LayerInputs) ->
         return failed
     said = absent_sentence(agent.name, absent, inputs=True)
     return failed.model_copy(update={"reason": f"{failed.reason} {said}"})
-
-
-def refused(side: str, error: RepositoryError) -> NoAnswer:
-    """Return the answer of a candidate whose files cannot be exported."""
-    reason = f"The files of {side} could not be exported: {error.message}"
-    return NoAnswer(cause=Cause.GATE, reason=reason)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.layers import Layer, layer_of, refused
 from gateval.candidates.set_up import run_set_up, tell
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
 
 if TYPE_CHECKING:
+    from gateval.candidates.layers import Layer
     from gateval.candidates.process.processes import Programs
 
 
@@ -37,6 +37,8 @@ async def prepare_workplace(
     `name` marks the set-up's processes. Agents that share folder, set-up and literals share one
     set-up; where one of them differs, they have exports of their own. Layers are shared by digest.
     """
+    from gateval.candidates.layers import layer_of
+
     spec = agent.runtime.layer
     layer: Layer | None = None
     try:
@@ -48,7 +50,8 @@ async def prepare_workplace(
         tell(agent, context, "export")
         export = await context.exports.folder(agent, layer.links if layer else {})
     except RepositoryError as error:
-        return refused(agent.side, error)
+        reason = f"The files of {agent.side} could not be exported: {error.message}"
+        return NoAnswer(cause=Cause.GATE, reason=reason)
     folder = working_directory(export, agent.cwd)
     if isinstance(folder, NoAnswer):
         return folder

@@ -13,7 +13,6 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
-from gateval.pipeline.exports import disk_needed
 from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.read import read_change, read_revision
 from gateval.pipeline.revisions import Revisions
@@ -76,7 +75,11 @@ def plan_named_evals(
 
 
 def _with_disk(repository: Repository, plan: Plan) -> Plan:
-    return plan.model_copy(update={"disk": disk_needed(repository, plan)}) if plan.evals else plan
+    if not plan.evals:
+        return plan
+    from gateval.pipeline.exports import disk_needed  # asyncio: not where nothing is planned
+
+    return plan.model_copy(update={"disk": disk_needed(repository, plan)})
 
 
 def _refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None:

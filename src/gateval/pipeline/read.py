@@ -13,7 +13,7 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import closure_of
-from gateval.domain.planning.departures import moved_contents
+from gateval.domain.planning.files.departures import moved_contents
 from gateval.domain.planning.planner import Rules
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path

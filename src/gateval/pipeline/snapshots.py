@@ -17,7 +17,7 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, ScriptedModel
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.change import scripted_names
-from gateval.domain.planning.closure_checks import closure_problems
+from gateval.domain.planning.files.checks import closure_problems
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.lfs import is_lfs_pointer

@@ -89,6 +89,14 @@ def copied_with(change: Step) -> Step:
     return step
 
 
+def then(*steps: Step) -> Step:
+    def step(repo: Repo) -> None:
+        for one in steps:
+            one(repo)
+
+    return step
+
+
 SEEN: dict[str, Step] = {
     "the included library": lambda r: r.write("libs/common/money.py", "x = 2\n"),
     "the lock file at the workspace's root": lambda r: r.write("uv.lock", "version = 2\n"),
@@ -99,9 +107,7 @@ SEEN: dict[str, Step] = {
     "a file behind a link": lambda r: r.write("libs/other/tax.py", "x = 2\n"),
     "another target of a link": lambda r: relink(r, "agents/shared.py", "../libs/common/money.py"),
     "a link in the place of a file": lambda r: relink(r, "agents/run.py", "../libs/other/tax.py"),
-    "a file in the place of a link": lambda r: (
-        r.delete("agents/shared.py"), r.write("agents/shared.py", "x = 9\n"),
-    ),
+    "a file in the place of a link": then(lambda r: r.delete("agents/shared.py"), lambda r: r.write("agents/shared.py", "x = 9\n")),
     "a generated file behind a linked folder": lambda r: r.write("generated/client.py", "x = 2\n"),
     "a new generated file there": lambda r: r.write("generated/extra.py", "x = 2\n"),
     "the executable bit": lambda r: (r.path / "agents/run.py").chmod(0o755),
@@ -110,10 +116,7 @@ SEEN: dict[str, Step] = {
     "a name in another Unicode form": lambda r: r.write("agents/cafe\u0301.py", "x = 1\n"),
     "bytes that are no text": lambda r: r.write(os.fsdecode(b"agents/\xff.py"), "x = 1\n"),
     "a submodule among its files": lambda r: submodule(r, "agents/vendor", "1" * 40),
-    "an ignored file, tracked all the same": lambda r: (
-        r.write(".gitignore", "*.pyc\n"), r.write("agents/run.pyc", "x"),
-        r.git("add", "--force", "agents/run.pyc"),
-    ),
+    "an ignored file, tracked all the same": then(lambda r: r.write(".gitignore", "*.pyc\n"), lambda r: r.write("agents/run.pyc", "x"), lambda r: r.git("add", "--force", "agents/run.pyc")),
     "attributes that would hide it from an archive": lambda r: r.write(
         "agents/.gitattributes", "run.py export-ignore\n"
     ),
@@ -123,22 +126,15 @@ SEEN: dict[str, Step] = {
         lambda r: relink(r, "agents/run.py", "../libs/other/tax.py")
     ),
     "a copy, the original's content elsewhere": copied_with(
-        lambda r: (r.rename("agents/run.py", "moved/run.py"), r.delete("agents"))
+        then(lambda r: r.rename("agents/run.py", "moved/run.py"), lambda r: r.delete("agents"))
     ),
     "a copy, the program that stays is included": copied_with(
         lambda r: manifest(r, "[/libs/common", "[/agents/Tools.py, /libs/common",
                            "copies/a/support.yaml")
     ),
-    "cwd moved to a copy": lambda r: (
-        shutil.copytree(r.path / "agents", r.path / "copies/a", symlinks=True),
-        r.delete("copies/a/support.yaml"),
-        manifest(r, "{type: command", "{cwd: /copies/a, type: command"),
-    ),
+    "cwd moved to a copy": then(lambda r: shutil.copytree(r.path / "agents", r.path / "copies/a", symlinks=True), lambda r: r.delete("copies/a/support.yaml"), lambda r: manifest(r, "{type: command", "{cwd: /copies/a, type: command")),
     "an include left out": lambda r: manifest(r, "/libs/common/**, ", ""),
-    "an include that names a copy": lambda r: (
-        shutil.copytree(r.path / "libs/common", r.path / "libs/copy"),
-        manifest(r, "/libs/common/**", "/libs/copy/**"),
-    ),
+    "an include that names a copy": then(lambda r: shutil.copytree(r.path / "libs/common", r.path / "libs/copy"), lambda r: manifest(r, "/libs/common/**", "/libs/copy/**")),
     "a watch that leaves the library out": lambda r: manifest(
         r, "  include: [/libs/common/**, /uv.lock, '/data/*.csv']", "  watch: [run.py]"
     ),
@@ -200,16 +196,8 @@ HARMLESS: dict[str, Step] = {
 
 REFACTORINGS: dict[str, Step] = {
     "the whole folder, to one as deep": lambda r: r.rename("agents", "bots"),
-    "the prompt's name, with what names it": lambda r: (
-        r.write("agents/support.yaml", AGENT), r.commit(), r.branch("prompt"),
-        r.rename("agents/prompts/support.md", "agents/prompts/desk.md"),
-        manifest(r, "support.md", "desk.md"),
-    ),
-    "the prompt from its file into the manifest": lambda r: (
-        r.write("agents/support.yaml", AGENT), r.commit(), r.branch("inline"),
-        r.delete("agents/prompts/support.md"),
-        manifest(r, "{file: prompts/support.md}", "|\n    " + PROMPT.replace("\n", "\n    ").rstrip()),
-    ),
+    "the prompt's name, with what names it": then(lambda r: r.write("agents/support.yaml", AGENT), lambda r: r.commit(), lambda r: r.branch("prompt"), lambda r: r.rename("agents/prompts/support.md", "agents/prompts/desk.md"), lambda r: manifest(r, "support.md", "desk.md")),
+    "the prompt from its file into the manifest": then(lambda r: r.write("agents/support.yaml", AGENT), lambda r: r.commit(), lambda r: r.branch("inline"), lambda r: r.delete("agents/prompts/support.md"), lambda r: manifest(r, "{file: prompts/support.md}", "|\n    " + PROMPT.replace("\n", "\n    ").rstrip())),
     "the fixtures into the Agent's folder": lambda r: r.rename("evals/fixtures.yaml", "agents/checks.yaml"),
     "the Eval into the Agent's folder": lambda r: r.rename("evals/support-eval.yaml", "agents/eval.yaml"),
 }  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gateval.domain.base import Value
 from gateval.domain.repository.paths import path_of_text, path_text
-from gateval.domain.repository.patterns import match_any
+from gateval.domain.repository.patterns import folder_of, match_any
 from gateval.domain.repository.tree import Tree, below, folders_of
 
 
@@ -30,9 +30,8 @@ class FileRules(Value):
         paths = sorted(tree)
         roots = {path_of_text(root) for root in self.roots}
         found = {path for root in roots for path in below(paths, root)}
-        if self.patterns:
-            matches = match_any(map(path_of_text, self.patterns))
-            found |= {path for path in paths if matches(path)}
+        for pattern in map(path_of_text, self.patterns):
+            found |= set(filter(match_any([pattern]), below(paths, folder_of(pattern))))
         kept = {path for path in found if path not in hidden}
         folders = {path.rpartition("/")[0] for path in found - kept}
         folder = path_of_text(self.folder)

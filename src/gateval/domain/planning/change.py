@@ -14,7 +14,7 @@ from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.planning.closure import closure_files, closure_of
-from gateval.domain.planning.departures import departures
+from gateval.domain.planning.files.departures import departures
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.tree import changed_paths

@@ -18,12 +18,12 @@ from functools import cached_property
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
 from gateval.domain.plan.file_rules import FileRules, file_rules
-from gateval.domain.planning.closure_links import follow_links
-from gateval.domain.planning.named_paths import process_roots
+from gateval.domain.planning.files.links import follow_links
+from gateval.domain.planning.files.named_paths import process_roots
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
 from gateval.domain.repository.paths import resolve_path
-from gateval.domain.repository.patterns import has_wildcard, match_any
+from gateval.domain.repository.patterns import folder_of, has_wildcard, match_any
 from gateval.domain.repository.tree import folders_of, under
 
 
@@ -114,8 +114,8 @@ def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
 def closure_paths(closure: Closure, snapshot: Snapshot) -> Iterable[str]:
     """Yield the tracked paths of the closure, each once, in no order."""
     found = {path for root in closure.roots for path in snapshot.below(root)}
-    if closure.patterns:
-        found |= {path for path in snapshot.tree if closure.watched(path)}
+    for pattern in closure.patterns:
+        found |= set(filter(match_any([pattern]), snapshot.below(folder_of(pattern))))
     return (path for path in found if closure.covers(path))
 
 

@@ -8,7 +8,7 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Doubt
-from gateval.domain.planning.belonging import homeless
+from gateval.domain.planning.files.belonging import homeless
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.tree import changed_paths

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gateval.domain.base import digest
-from gateval.domain.manifests.agent import Agent, RuntimeSpec
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.gate_config import BarPolicy, Policy, policy_digest
-from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.plan.plan import (
     AgentChange,
-    AgentDefinition,
     Plan,
     Revision,
-    SideScripts,
 )
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.planning.bar.agents import weaker_agents
@@ -24,17 +19,12 @@ from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
-from gateval.domain.planning.belonging import unclaimed
-from gateval.domain.planning.change import detect_changes, meaning, scripted_names, system_text
-from gateval.domain.planning.closure import (
-    closure_digest,
-    closure_files,
-    closure_of,
-    working_directory,
-)
+from gateval.domain.planning.change import detect_changes
+from gateval.domain.planning.definitions import asked_scripts, definitions
+from gateval.domain.planning.files.belonging import unclaimed
 from gateval.domain.planning.hidden_files import hidden_files
 from gateval.domain.planning.nothing import why_nothing
-from gateval.domain.planning.selection import baseline_of, removed_since, script_name, why_selected
+from gateval.domain.planning.selection import baseline_of, removed_since, why_selected
 from gateval.domain.planning.shares import with_shares
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.planning.warnings import coverage_warnings, rules_warnings, tip_warnings
@@ -83,13 +73,13 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         policy_source=rules.source,
         policy_digest=policy_digest(rules.policy),
         changes=changes,
-        agents=(*_definitions(planned, head, Side.HEAD), *_definitions(planned, base, Side.BASE)),
+        agents=(*definitions(planned, head, Side.HEAD), *definitions(planned, base, Side.BASE)),
         evals=tuple(planned),
         removed=removed,
         lost=lost,
         doubts=doubts,
         unclaimed=tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base))),
-        scripts=_scripts(planned, head, base, bar.scripts),
+        scripts=asked_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
         warnings=(
             *coverage_warnings(planned, changes, head, base),
@@ -120,10 +110,10 @@ def plan_revision(
         policy=rules.policy,
         policy_source=rules.source,
         policy_digest=policy_digest(rules.policy),
-        agents=_definitions(planned, head, Side.HEAD),
+        agents=definitions(planned, head, Side.HEAD),
         evals=tuple(planned),
         only=tuple(fixtures),
-        scripts=_scripts(planned, head, None),
+        scripts=asked_scripts(planned, head, None),
         hidden=hidden_files(planned, head, None),
         warnings=tuple(coverage_warnings(planned, (), head, None)),
         nothing="" if planned else "None of the named Evals has one of the named fixtures.",
@@ -177,54 +167,3 @@ def _planned(
         why=why,
         fixtures=select_fixtures(evaluation, head.catalogue),
     )
-
-
-def _definitions(
-    planned: Iterable[PlannedEval], snapshot: Snapshot, side: Side
-) -> tuple[AgentDefinition, ...]:
-    names = sorted({one.agent for one in planned if side in one.sides})
-    agents = (snapshot.catalogue.agent(name) for name in names)
-    return tuple(define(agent, snapshot, side) for agent in agents if agent is not None)
-
-
-def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
-    """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash."""
-    closure = closure_of(agent, snapshot)
-    files = closure_files(closure, snapshot)
-    return AgentDefinition(
-        name=agent.name,
-        side=side,
-        place=agent.place,
-        models=agent.spec.models,
-        uses=agent.spec.uses,
-        system=system_text(agent, snapshot),
-        tools=agent.spec.tools,
-        runtime=agent.spec.runtime or RuntimeSpec(),
-        folder=agent.folder,
-        cwd=working_directory(agent) or "",
-        closure=closure_digest(digest(meaning(agent, snapshot)), files),
-        files=closure.rules(),
-    )
-
-
-def _scripts(
-    planned: Sequence[PlannedEval],
-    head: Snapshot,
-    base: Snapshot | None,
-    more: Sequence[ScriptedModel] = (),
-) -> tuple[SideScripts, ...]:
-    """The scripted models that are asked, by side; `more` are judges of the base tip."""
-    judges = {name for one in planned if (name := script_name(one.judge.model))}
-    scripts = []
-    for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
-        if snapshot is None:
-            continue
-        names = set(judges) if side is Side.HEAD else set()
-        for one in planned:
-            agent = snapshot.catalogue.agent(one.agent) if side in one.sides else None
-            names |= set(scripted_names(agent)) if agent else set()
-        models = tuple(snapshot.scripts[name] for name in sorted(names) if name in snapshot.scripts)
-        models += tuple(more) if side is Side.HEAD else ()
-        if models:
-            scripts.append(SideScripts(side=side, models=models))
-    return tuple(scripts)

@@ -7,6 +7,7 @@ everything in it. There are no character classes and no negation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 
 def has_wildcard(pattern: str) -> bool:
@@ -14,17 +15,29 @@ def has_wildcard(pattern: str) -> bool:
     return "*" in pattern or "?" in pattern
 
 
+def folder_of(pattern: str) -> str:
+    """Return the folder in which everything lies that a pattern can match; "" is the root."""
+    steps = pattern.split("/")
+    plain = next((at for at, step in enumerate(steps) if has_wildcard(step)), len(steps))
+    return "/".join(steps[:plain])
+
+
 def match_any(patterns: Iterable[str]) -> Callable[[str], bool]:
     """Return a function that tells whether a path matches one of the patterns.
 
     Patterns and paths are relative to the same folder; both use `/`.
     """
+    return _matcher(tuple(patterns))
+
+
+@lru_cache(maxsize=1024)
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    """Compiled once: an Agent's patterns are asked for at each look at its closure."""
+    if not patterns:
+        return lambda _path: False
     import re2
 
-    joined = "|".join(_translate(pattern) for pattern in patterns)
-    if not joined:
-        return lambda _path: False
-    compiled = re2.compile(joined)
+    compiled = re2.compile("|".join(_translate(pattern) for pattern in patterns))
     return lambda path: compiled.fullmatch(path.encode("utf-8", "replace").decode()) is not None
 
 

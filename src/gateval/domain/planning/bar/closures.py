@@ -9,7 +9,7 @@ from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.planning.change import system_text
 from gateval.domain.planning.closure import closure_of, closure_paths
-from gateval.domain.planning.departures import prompt_path
+from gateval.domain.planning.files.departures import prompt_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place

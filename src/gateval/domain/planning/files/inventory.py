@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.planning.closure import closure_of, closure_paths, working_directory
-from gateval.domain.planning.departures import prompt_path
+from gateval.domain.planning.files.departures import prompt_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.tree import Entry

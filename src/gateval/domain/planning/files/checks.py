@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.planning.closure import Closure, closure_of, closure_paths, working_directory
-from gateval.domain.planning.named_paths import named
+from gateval.domain.planning.files.named_paths import named
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import check_links
 from gateval.domain.repository.paths import resolve_path, show_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from gateval.domain.planning.closure import closure_of
-from gateval.domain.planning.departures import prompt_path
+from gateval.domain.planning.files.departures import prompt_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.tree import changed_paths
@@ -16,7 +16,7 @@ Owned = Callable[[str], bool]
 def homeless(head: Snapshot, base: Snapshot) -> Sequence[str]:
     """Return the changed paths that belong to no Agent and are no manifest, sorted."""
     changed = sorted(changed_paths(head.tree, base.tree))
-    return _strays(changed, head, _owned(head), _owned(base))
+    return _strays(changed, head, base, measured=False)
 
 
 def unclaimed(patterns: Iterable[str], head: Snapshot, base: Snapshot) -> Sequence[str]:
@@ -25,11 +25,16 @@ def unclaimed(patterns: Iterable[str], head: Snapshot, base: Snapshot) -> Sequen
     changed = [path for path in sorted(changed_paths(head.tree, base.tree)) if matches(path)]
     if not changed:
         return []
-    return _strays(changed, head, _owned(head, measured=True), _owned(base, measured=True))
+    return _strays(changed, head, base, measured=True)
 
 
-def _strays(paths: Iterable[str], head: Snapshot, ours: Owned, theirs: Owned) -> Sequence[str]:
+def _strays(
+    paths: Sequence[str], head: Snapshot, base: Snapshot, *, measured: bool
+) -> Sequence[str]:
     """Those that belong to nobody on head or, if they are gone there, at the base."""
+    gone = [path for path in paths if path not in head.tree]
+    ours = _owned(head, measured=measured)
+    theirs = _owned(base, measured=measured) if gone else ours
     return [path for path in paths if not (ours if path in head.tree else theirs)(path)]
 
 

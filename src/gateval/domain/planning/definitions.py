@@ -1,0 +1,73 @@
+"""What a plan carries of the Agents that run, resolved at one revision, and of their scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gateval.domain.base import digest
+from gateval.domain.manifests.agent import Agent, RuntimeSpec
+from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.plan.plan import AgentDefinition, SideScripts
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.planning.change import meaning, scripted_names, system_text
+from gateval.domain.planning.closure import (
+    closure_digest,
+    closure_files,
+    closure_of,
+    working_directory,
+)
+from gateval.domain.planning.selection import script_name
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.trials.trial import Side
+
+
+def definitions(
+    planned: Iterable[PlannedEval], snapshot: Snapshot, side: Side
+) -> tuple[AgentDefinition, ...]:
+    """Return the Agents that the planned Evals ask on this side, by name."""
+    names = sorted({one.agent for one in planned if side in one.sides})
+    agents = (snapshot.catalogue.agent(name) for name in names)
+    return tuple(define(agent, snapshot, side) for agent in agents if agent is not None)
+
+
+def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
+    """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash."""
+    closure = closure_of(agent, snapshot)
+    files = closure_files(closure, snapshot)
+    return AgentDefinition(
+        name=agent.name,
+        side=side,
+        place=agent.place,
+        models=agent.spec.models,
+        uses=agent.spec.uses,
+        system=system_text(agent, snapshot),
+        tools=agent.spec.tools,
+        runtime=agent.spec.runtime or RuntimeSpec(),
+        folder=agent.folder,
+        cwd=working_directory(agent) or "",
+        closure=closure_digest(digest(meaning(agent, snapshot)), files),
+        files=closure.rules(),
+    )
+
+
+def asked_scripts(
+    planned: Sequence[PlannedEval],
+    head: Snapshot,
+    base: Snapshot | None,
+    more: Sequence[ScriptedModel] = (),
+) -> tuple[SideScripts, ...]:
+    """Return the scripted models that are asked, by side; `more` are judges of the base tip."""
+    judges = {name for one in planned if (name := script_name(one.judge.model))}
+    scripts = []
+    for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
+        if snapshot is None:
+            continue
+        names = set(judges) if side is Side.HEAD else set()
+        for one in planned:
+            agent = snapshot.catalogue.agent(one.agent) if side in one.sides else None
+            names |= set(scripted_names(agent)) if agent else set()
+        models = tuple(snapshot.scripts[name] for name in sorted(names) if name in snapshot.scripts)
+        models += tuple(more) if side is Side.HEAD else ()
+        if models:
+            scripts.append(SideScripts(side=side, models=models))
+    return tuple(scripts)
