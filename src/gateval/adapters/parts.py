@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateval.domain.repository.paths import show_path
+from gateval.adapters.shown_paths import show_here
 from gateval.errors import StageFileError
 
 MOST_PARTS = 256
@@ -98,4 +98,4 @@ def _entered(parent: int, name: str) -> Iterator[int]:
 
 
 def _shown(path: Path) -> str:
-    return show_path(str(path))
+    return show_here(path)

@@ -18,7 +18,7 @@ from gateval.adapters.folders import (
     real_path,
     replace_file,
 )
-from gateval.domain.repository.paths import show_path
+from gateval.adapters.shown_paths import show_here
 from gateval.errors import EvaluationError, UsageError
 from gateval.ports.clock import Clock
 
@@ -46,7 +46,7 @@ class ResultsFolder:
                 replace_file(folder, name, content)
         except OSError as error:
             raise EvaluationError(
-                f"{show_path(str(target))} could not be written: {error.strerror}.",
+                f"{show_here(target)} could not be written: {error.strerror}.",
                 hint="Finished trials are in trials.jsonl of that folder. Make room and run again.",
             ) from error
         return target
@@ -103,7 +103,7 @@ def _take(repository: Path, chosen: Path) -> Path:
             empty = not any(entries)
         if not empty:
             raise UsageError(
-                f"The folder for results, {show_path(str(chosen))}, is not empty.",
+                f"The folder for results, {show_here(chosen)}, is not empty.",
                 hint="Name a new or empty folder, so that two runs do not get mixed up.",
             )
     return path
@@ -140,12 +140,12 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except NotADirectoryError as error:
         raise UsageError(
-            f"Results cannot go to {show_path(str(path))}: "
-            f"{show_path(str(error.filename))} is a symbolic link or no folder.",
+            f"Results cannot go to {show_here(path)}: "
+            f"{show_here(Path(str(error.filename)))} is a symbolic link or no folder.",
             hint="Remove it, or name another folder for the results.",
         ) from error
     except OSError as error:
         raise UsageError(
-            f"Results cannot be written to {show_path(str(path))}: {error.strerror}.",
+            f"Results cannot be written to {show_here(path)}: {error.strerror}.",
             hint="Name a folder for the results that can be written.",
         ) from error

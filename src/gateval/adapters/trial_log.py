@@ -13,7 +13,7 @@ from typing import Self
 
 from pydantic import ValidationError
 
-from gateval.domain.repository.paths import show_path
+from gateval.adapters.shown_paths import show_here
 from gateval.domain.trials.trial import Trial
 from gateval.errors import EvaluationError, StageFileError
 
@@ -64,7 +64,7 @@ class TrialLogFile:
 
     def _failed(self, error: OSError) -> EvaluationError:
         return EvaluationError(
-            f"Cannot store trials in {show_path(str(self._path))}: {error.strerror}.",
+            f"Cannot store trials in {show_here(self._path)}: {error.strerror}.",
             hint="See that the disk has space and the folder can be written.",
         )
 
@@ -75,7 +75,7 @@ def read_trials(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[Trial, ...]:
     Raises `StageFileError` when the file cannot be read, has more than `limit` bytes, or holds a
     whole line that is no trial.
     """
-    shown = show_path(str(path))
+    shown = show_here(path)
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size > limit:

@@ -17,7 +17,8 @@ class ToolCalled(Assertion):
 
     With `before`, its first call comes before the first call of each named tool that is called at
     all. With `after`, some call of it follows the first call of each named tool; a named tool that
-    is never called fails. Both may be given; then both must hold.
+    is never called fails. Both may be given; then both must hold. A refused call is none, except
+    that asking for a tool of `before` too early fails all the same.
     """
 
     type: ClassVar[str] = "toolCalled"
@@ -41,7 +42,11 @@ class ToolCalled(Assertion):
         calls = evidence.tool_calls
         mine = [step.number for step in calls.of(self.tool)]
         expected = f"a call of `{self.tool}`" + listed(before=self.before, after=self.after)
-        others = [number for name in (*self.before, *self.after) if (number := calls.first(name))]
+        numbers = (
+            *(calls.first_asked(name) for name in self.before),
+            *(calls.first(name) for name in self.after),
+        )
+        others = [number for number in numbers if number]
         if not mine:
             return self.result(met=False, expected=expected, saw=str(calls), steps=others)
         broken = [*self._late(mine[0], calls), *self._not_followed(mine[-1], calls)]

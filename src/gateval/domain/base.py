@@ -47,6 +47,11 @@ def is_sha(text: str) -> bool:
     return re.fullmatch(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", text) is not None
 
 
+def plain_message(message: str) -> str:
+    """Return a message of pydantic's without what it puts before a validator's own words."""
+    return message.removeprefix("Value error, ")
+
+
 def canonical_json(value: JsonValue) -> str:
     """Return `value` as JSON with sorted keys and no white space: equal values, equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

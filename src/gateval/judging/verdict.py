@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from gateval.domain.base import Value
+from gateval.domain.base import Value, plain_message
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.judge_verdict import Verdict, Violation
@@ -83,7 +83,7 @@ def _sentence(details: ErrorDetails) -> str:
         return f"`{path}` is missing"
     if details["type"] == "extra_forbidden":
         return f"`{path}` is no field of a verdict"
-    message = details["msg"].removeprefix("Input should be ")
+    message = plain_message(details["msg"]).removeprefix("Input should be ")
     return f"`{path}` should be {message}" if path else "it should be an object"
 
 

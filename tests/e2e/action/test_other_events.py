@@ -102,3 +102,21 @@ def test_events_that_the_gate_does_not_follow(
     assert ended.code == 2
     assert "::error title=Gateval::" in ended.log
     assert shop.server.log.count() == 0
+
+
+def test_an_error_speaks_of_the_repository_s_paths_and_in_words_of_our_own(
+    shop: GitHubShop,
+) -> None:
+    job = shop.on_pull(shop.open_pull(SAME))
+    (job.workspace / "out").mkdir()
+    (job.workspace / "out/old.txt").write_text("old\n")
+    ended = job.run_action(inputs={"results": "out"})
+    assert ended.code == 2
+    assert "The folder for results, out, is not empty." in ended.summary
+    assert str(job.workspace) not in ended.log + ended.errors + ended.summary
+
+    ended = shop.on_pull(shop.open_pull(SAME, "other")).run_action(
+        GITHUB_API_URL="http://x.example"
+    )
+    assert ended.code == 2
+    assert "environment: api_url must begin with https://" in ended.errors

@@ -1,3 +1,5 @@
+# mypy: disable-error-code="func-returns-value"
+# A tuple in a lambda does several things one after the other.
 """Ways to change what an Agent does unseen, each told or without effect; and what stays quiet.
 
 A change is *seen* when an Eval runs for it or the bar is lowered. What no candidate gets has no

@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gateval.domain.decision.report import Report
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.trials.trial import Side
 from gateval.render.files.junit import render_junit
 from tests.helpers import sample_reports
 from tests.helpers.reports import make
@@ -22,7 +23,7 @@ SHAPE = {
     ),
     "properties": (set(), ["property"]),
     "property": ({"name", "value"}, []),
-    "testcase": ({"name", "classname"}, ["failure", "error", "skipped"]),
+    "testcase": ({"name", "classname", "file", "line", "time"}, ["failure", "error", "skipped"]),
     "failure": ({"message", "type"}, []),
     "error": ({"message", "type"}, []),
     "skipped": ({"message", "type"}, []),
@@ -90,6 +91,22 @@ def test_suites_carry_score_base_threshold_and_verdict() -> None:
         "threshold": "0.80",
         "verdict": "fail: regressed, below threshold",
     }
+
+
+def test_a_test_case_has_its_place_and_its_time() -> None:
+    report = make("a-eval one base:pass,pass head:fail,fail\na-eval two base:pass,pass head:pass,-")
+    trials = tuple(
+        trial.model_copy(update={"seconds": 1.25 if trial.key.side is Side.HEAD else 9.0})
+        for trial in report.results.trials
+    )
+    report = make_report(report.results.model_copy(update={"trials": trials}))
+
+    root = parse(report)
+    assert [
+        (case.get("file"), case.get("line"), case.get("time")) for case in root.iter("testcase")
+    ] == [("evals/one.yaml", "8", "2.5"), ("evals/two.yaml", "8", "1.25")]
+    (suite,) = root.iter("testsuite")
+    assert suite.get("time") == root.get("time") == "3.75"
 
 
 def test_golden(golden: Golden) -> None:

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from gateval.adapters.git.environment import clean_environment, global_options
 from gateval.adapters.git.explain import explain
 from gateval.adapters.git.process import GitProcess
-from gateval.domain.repository.paths import show_path
+from gateval.adapters.shown_paths import show_here
 from gateval.errors import RepositoryError
 
 TIMEOUT_SECONDS = 300.0
@@ -116,7 +116,7 @@ class Git:
             )
         except OSError as error:
             if not self.folder.is_dir():
-                where = show_path(str(self.folder))
+                where = show_here(self.folder)
                 raise RepositoryError(f"There is no folder {where}.") from error
             raise RepositoryError(
                 f"git cannot be started: {error.strerror}.",

@@ -15,6 +15,7 @@ from gateval.adapters.git import GitRepository, Remote, open_repository
 from gateval.adapters.github import GitHubAccess, GitHubForge
 from gateval.app.action.sinks import audit_sinks
 from gateval.domain.audit.entry import AuditRun
+from gateval.domain.base import plain_message
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.stamp import Stamp
 from gateval.domain.forge.trigger import Trigger
@@ -128,7 +129,7 @@ def build_forge(environ: Mapping[str, str], token: str, repository: str) -> GitH
     try:
         access = GitHubAccess(repository=repository, token=SecretStr(token), api_url=url)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]["msg"]
+        first = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
         raise UsageError(
             f"GitHub cannot be reached with this environment: {first}.",
             hint="GITHUB_API_URL, GITHUB_REPOSITORY and the input token say where and as whom.",

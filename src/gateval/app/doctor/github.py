@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gateval.domain.audit.entry import AUDIT_BRANCH
+from gateval.domain.base import plain_message
 from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.diagnosis import Finding, Health, about_audit_branch, about_required_check
@@ -108,7 +109,7 @@ def _access(
     try:
         return GitHubAccess(repository=chosen, token=SecretStr(token), api_url=url)
     except ValidationError as error:
-        wrong = error.errors(include_url=False, include_input=False)[0]["msg"]
+        wrong = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
         return Finding(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")
 
 

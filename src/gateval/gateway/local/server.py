@@ -7,7 +7,6 @@ Only POST on the generation endpoints of our wire formats is answered; everythin
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 from types import TracebackType
 from typing import Self
 
@@ -16,8 +15,9 @@ from aiohttp import web
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.local.candidate_call import CandidateCall, Reply, Stream, error_reply
+from gateval.gateway.local.candidate_call import CandidateCall, Reply, error_reply
 from gateval.gateway.local.connections import Connections, connection_limit
+from gateval.gateway.local.http_replies import write_reply, write_stream
 from gateval.gateway.local.http_server import HttpServer
 from gateval.gateway.local.limits import CallLimits, RateLimiter, RunTotals
 from gateval.gateway.local.session import GEMINI_PATH, Session
@@ -138,7 +138,7 @@ class GatewayServer:
         wait = min(self._refusals.wait(), LONGEST_REFUSAL)
         if wait:
             await asyncio.sleep(wait)
-        return _response(reply)
+        return write_reply(reply)
 
     async def _admit(
         self, request: web.BaseRequest, session: Session, name: str
@@ -159,31 +159,15 @@ class GatewayServer:
                         body = await request.read()
                 except web.HTTPRequestEntityTooLarge:
                     message = f"A request may have {BODY_LIMIT} bytes."
-                    return _response(error_reply(wire, 413, message))
+                    return write_reply(error_reply(wire, 413, message))
                 except TimeoutError:
                     message = f"The request was not here in {self._limits.body_seconds:g} s."
-                    return _response(error_reply(wire, 408, message))
+                    return write_reply(error_reply(wire, 408, message))
                 call = CandidateCall(self.gateway, session, trial, name, timer)
                 reply = await call.answer(body)
                 if isinstance(reply, Reply):
-                    return _response(reply)
-                return await _send(request, reply)
-
-
-async def _send(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
-    """Send a stream as it comes; a candidate that does not read it holds up only itself."""
-    headers = {
-        "Server": "gateval",
-        "Content-Type": "text/event-stream; charset=utf-8",
-        "Cache-Control": "no-cache",
-    }
-    response = web.StreamResponse(headers=headers)
-    async with aclosing(stream.pieces) as pieces:
-        await response.prepare(request)
-        async for piece in pieces:
-            await response.write(piece)
-        await response.write_eof()
-    return response
+                    return write_reply(reply)
+                return await write_stream(request, reply)
 
 
 def _presented_key(request: web.BaseRequest) -> str:
@@ -204,13 +188,3 @@ def _not_found(request: web.BaseRequest) -> Reply:
 def _shape(request: web.BaseRequest) -> WireFormat:
     is_anthropic = "anthropic-version" in request.headers
     return WIRE_FORMATS["anthropic-messages" if is_anthropic else "openai-chat"]
-
-
-def _response(reply: Reply) -> web.Response:
-    headers = {"Server": "gateval"}
-    if reply.status >= 400:
-        # The gate has made its retries; an SDK that adds its own multiplies them.
-        headers["x-should-retry"] = "false"
-    return web.Response(
-        status=reply.status, body=reply.body, content_type="application/json", headers=headers
-    )

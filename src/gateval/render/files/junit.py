@@ -2,7 +2,8 @@
 
 One test suite per Eval, one test case per fixture; the worst repetition decides. What was not
 measured is an `error`, also when it came to nothing in time; only a fixture of which no repetition
-ran is `skipped`. No times and no stamps: equal trials give equal bytes.
+ran is `skipped`. A test case has the place of the assertion that failed, else of its fixture, and
+the seconds that head's repetitions took. There are no stamps: equal trials give equal bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
-from junitparser.junitparser import FinalResult
+from junitparser.junitparser import Attr, FinalResult, IntAttr
 
 from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
@@ -60,8 +61,18 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
     }
 
 
+class _Case(TestCase):
+    """A test case with its place, as pytest writes it and GitLab reads it."""
+
+    file = Attr()
+    line = IntAttr()
+
+
 def _case(fact: FixtureFacts, suite: str) -> TestCase:
-    case = TestCase(_xml(fact.fixture.name), classname=suite)
+    case = _Case(_xml(fact.fixture.name), classname=suite)
+    place = fact.first_place
+    case.file, case.line = _xml(place.file), place.line
+    case.time = round(sum(trial.seconds for trial in fact.head), 3)
     found = _result(fact)
     if found is not None:
         found.text = xml_text(_body(fact), _BODY_LIMIT)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
-from gateval.domain.base import Value
+from gateval.domain.base import Value, plain_message
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results
 from gateval.domain.text.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
@@ -118,7 +118,7 @@ def _sentence(problem: ErrorDetails) -> str:
     where = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         return f"Unknown field {where}."
-    return f"{where or 'As a whole'}: {problem['msg']}."
+    return f"{where or 'As a whole'}: {plain_message(problem['msg'])}."
 
 
 def _refuse(message: str) -> NoReturn:

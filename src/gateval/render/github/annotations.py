@@ -11,7 +11,6 @@ from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
 from gateval.domain.text.figures import show_threshold
-from gateval.domain.trials.trial import Assessment
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.bar import binding_edits
 from gateval.render.report.facts import FixtureFacts, Standing, gather, standing
@@ -68,7 +67,7 @@ def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Annotation]:
     about = f"{eval_name}, severity {fact.compared.head.severity}: {passes(fact.compared)}"
     for assessment in fact.broken:
         title = f"{name}: {assessment.type} {what_happened(assessment)}"
-        yield _annotation(_place(fact, assessment), level, title, f"{assessment.reason}\n{about}")
+        yield _annotation(fact.place_of(assessment), level, title, f"{assessment.reason}\n{about}")
     if not fact.broken:
         reason = fact.worst.reason if fact.worst else "No planned repetition ran."
         title = f"{name}: {fact.standing}"
@@ -107,12 +106,6 @@ def _of_edit(report: Report, lowered: Lowered) -> Annotation:
     )
     title = f"Asks less: {lowered.what}"
     return _annotation(lowered.place, level, title, f"{lowered.edit}.\n{what}")
-
-
-def _place(fact: FixtureFacts, assessment: Assessment) -> Place:
-    assertions = fact.fixture.assertions
-    inside = assessment.index < len(assertions)
-    return assertions[assessment.index].place if inside else fact.fixture.place
 
 
 def _annotation(place: Place, level: AnnotationLevel, title: str, message: str) -> Annotation:

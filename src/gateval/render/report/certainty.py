@@ -52,6 +52,6 @@ def _interval(compared: EvalComparison) -> str:
     beside = f"; base scores {show_score(base.low, base.high)}" if base else ""
     threshold = show_threshold(compared.head.threshold)
     return (
-        f"{compared.eval} scores {score} in {count(trials, 'trial')}; with others it might score between "
-        f"{low:.2f} and {high:.2f}. Its threshold is {threshold}{beside}."
+        f"{compared.eval} scores {score} in {count(trials, 'trial')}; with others it might score "
+        f"between {low:.2f} and {high:.2f}. Its threshold is {threshold}{beside}."
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side, Trial
@@ -62,12 +63,21 @@ class FixtureFacts(NamedTuple):
         ]
         return sum(again), len(again)
 
-    def place(self, assessment: Assessment) -> str:
-        """Where the assertion stands, as `file:line`."""
+    def place_of(self, assessment: Assessment) -> Place:
+        """Where the assertion stands."""
         assertions = self.fixture.assertions
         inside = assessment.index < len(assertions)
-        place = assertions[assessment.index].place if inside else self.fixture.place
+        return assertions[assessment.index].place if inside else self.fixture.place
+
+    def place(self, assessment: Assessment) -> str:
+        """Where the assertion stands, as `file:line`."""
+        place = self.place_of(assessment)
         return f"{place.file}:{place.line}"
+
+    @property
+    def first_place(self) -> Place:
+        """Where the first assertion stands that did not pass, else the fixture."""
+        return self.place_of(self.broken[0]) if self.broken else self.fixture.place
 
 
 def broken(trial: Trial | None) -> tuple[Assessment, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import warnings  # noqa: F401 - os.execvpe imports it, where the library may no longer be read
 from collections.abc import Iterator
 
 DEPTH = 4
