@@ -41,7 +41,9 @@ def all_reasons(
         found = list(_reasons_of(planned, compared, trials, policy))
         found += evidence_reasons(results.plan, planned, trials)
         found += _unknown_score(compared, found, planned.bar is not None)
-        yield from found if planned.bar is None else _bar_reasons(results.plan, found)
+        yield from (
+            found if planned.bar is None else _bar_reasons(results.plan, found, planned.threshold)
+        )
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)
@@ -77,11 +79,17 @@ def _unknown_score(
     return [_reason(GateVerdict.INCONCLUSIVE, code, text, compared)]
 
 
-def _bar_reasons(plan: Plan, found: Iterable[DecisionReason]) -> Iterator[DecisionReason]:
-    """The reasons of a base tip's Eval: they bind until somebody who may accepts the lower bar."""
+def _bar_reasons(
+    plan: Plan, found: Iterable[DecisionReason], threshold: float | None
+) -> Iterator[DecisionReason]:
+    """The reasons of a base tip's Eval: they bind until somebody who may accepts the lower bar.
+
+    Where it has no threshold, that nothing regresses is what it asks.
+    """
     for reason in found:
-        below = reason.code is ReasonCode.BELOW_THRESHOLD
-        changed = {"code": ReasonCode.LOWERED_BAR} if below else {}
+        misses = reason.code is ReasonCode.BELOW_THRESHOLD
+        misses |= threshold is None and reason.code is ReasonCode.REGRESSION
+        changed = {"code": ReasonCode.LOWERED_BAR} if misses else {}
         yield _accepted(plan, reason.model_copy(update=changed))
 
 
