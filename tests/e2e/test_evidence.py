@@ -273,6 +273,4 @@ def test_waits_for_a_provider_that_refuses_are_no_latency(tmp_path: Path, runs: 
     with provider(busy) as (_, environ):
         code, said, _ = check(shop, tmp_path, **environ)
     assert not waiting
-    assert code == (0 if runs == "model" else 3), said
-    if runs == "program":
-        assert "went by waiting for a provider that refused or dropped calls" in said
+    assert code == 0, f"a program's trial that was spent waiting is made again\n{said}"

@@ -204,7 +204,7 @@ def gate_command(user: int | None) -> tuple[list[str], dict[str, str]]:
 
 def _agent(name: str) -> dict[str, Any]:
     runtime = {"type": "command", "cwd": "../code", "command": [open_python(), "-S", f"{name}.py"]}
-    spec = {"models": ["openai/gpt-test"], "runtime": runtime, "watch": ["code/**"]}
+    spec = {"models": ["openai/gpt-test"], "runtime": runtime, "watch": ["/code/**"]}
     return {"apiVersion": "gateval/v1", "kind": "Agent", "metadata": {"name": name}, "spec": spec}
 
 
