@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,14 +16,15 @@ from gateval.candidates.process.group import Groups
 from gateval.candidates.team import Candidates
 from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.agent import LayerSpec
+from gateval.domain.manifests.evaluation import ExecutionSpec
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.results.results import RunInfo, results_of
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
-from gateval.engine.run import RunContext, run_trials
-from gateval.events import Event, TrialFinished, TrialStarted
+from gateval.engine.run import TRIES, RunContext, run_trials
+from gateval.events import Event, TrialFinished, TrialsAdded, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.judging.judge import Judge
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
@@ -180,6 +182,68 @@ def test_an_outage_is_an_error_of_the_provider_on_its_trials_alone(
             assert (trial.cause, trial.reason) == (Cause.PROVIDER, "openai is down")
     decision = make_report(results_of(plan, trials, RunInfo())).decision
     assert (decision.verdict, decision.exit_code) == ("inconclusive", 3)
+
+
+@pytest.mark.parametrize(("failures", "measured"), [(0, True), (3, True), (4, False)])
+def test_a_lost_trial_is_made_again_three_times(
+    plan: Plan, tmp_path: Path, failures: int, measured: bool
+) -> None:
+    """Each trial calls the model once; a try more is one more call."""
+    asked: Counter[tuple[str, Side]] = Counter()
+    one = one_at_a_time(plan)
+
+    def fail_at_first(request: ModelRequest, side: Side) -> ModelReply:
+        said = (request.messages[-1].text, side)
+        asked[said] += 1
+        if asked[said] <= failures:
+            raise ModelCallError(ModelCallFault.OUTAGE, "openai is down")
+        return greet(request, side)
+
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(one, SlowModel(fail_at_first), log, tmp_path)
+    assert len(trials) == 4
+    assert [trial.passed is not None for trial in trials] == [measured] * 4
+    assert set(asked.values()) == {min(failures, TRIES - 1) + 1}
+    assert len(read_trials(tmp_path / "log")) == 4
+
+
+def test_what_the_candidate_itself_breaks_is_made_once(plan: Plan, tmp_path: Path) -> None:
+    asked: list[Side] = []
+
+    def refuse(_request: ModelRequest, side: Side) -> ModelReply:
+        asked.append(side)
+        raise ModelCallError(ModelCallFault.REJECTED, "openai refused the request")
+
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(one_at_a_time(plan), SlowModel(refuse), log, tmp_path)
+    assert {(trial.passed, trial.answered) for trial in trials} == {(False, False)}
+    assert len(asked) == len(trials)
+
+
+@pytest.mark.parametrize(("exact", "expected"), [(True, [2]), (False, [4, 6])])
+def test_trials_are_added_where_something_looks_worse(
+    plan: Plan, tmp_path: Path, exact: bool, expected: list[int]
+) -> None:
+    def worse(_request: ModelRequest, side: Side) -> ModelReply:
+        return ModelReply(text="Hello" if side is Side.BASE else "No.")
+
+    small = one_at_a_time(plan)
+    evals = tuple(one.model_copy(update={"deterministic": exact}) for one in small.evals)
+    small = small.model_copy(update={"evals": evals})
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, events = run(small, SlowModel(worse), log, tmp_path)
+    assert [event.count for event in events if isinstance(event, TrialsAdded)] == expected
+    assert len(trials) == 4 + sum(expected)
+    (reason,) = make_report(results_of(small, trials, RunInfo())).decision.reasons[:1]
+    assert (reason.code, reason.fixture) == ("regression", "greets")
+
+
+def one_at_a_time(plan: Plan) -> Plan:
+    """One repetition of each fixture."""
+    evals = tuple(
+        one.model_copy(update={"execution": ExecutionSpec(parallel=1)}) for one in plan.evals
+    )
+    return plan.model_copy(update={"evals": evals})
 
 
 def test_a_log_that_cannot_be_written_ends_the_run(plan: Plan, tmp_path: Path) -> None:

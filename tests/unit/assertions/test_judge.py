@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from gateval.domain.trials.trial import Answer, Cause, Side
+from gateval.assertions.assess import assess
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trial import Answer, Assessment, Cause, Side
 from gateval.judging.judge import Judge
-from tests.helpers.scripted_calls import ScriptedCalls, says
-from tests.helpers.trials import assessed, trace
+from tests.helpers.scripted_calls import ScriptedCalls, Turn, outage, says
+from tests.helpers.trials import assessed, fixture, trace
 
 ANSWER = Answer(
     output="Refund is on its way.",
@@ -102,3 +106,54 @@ def test_a_summary_is_shortened_in_the_reason() -> None:
     judge = Judge(ScriptedCalls([says(verdict(0, REAL, summary="blah " * 200))]))
     found = assessed({"type": "judge", "rubric": "x"}, ANSWER, judge)
     assert len(found.reason) < 300
+
+
+def asked_often(replies: list[Turn], model: str = "openai/gpt-x") -> tuple[Assessment, Usage, int]:
+    """What a judge makes of a run if 0.5 is enough, what it took, and how often it was asked."""
+    calls = ScriptedCalls(replies)
+    (found,), usage = asyncio.run(
+        assess(
+            fixture({"type": "judge", "rubric": "x"}), ANSWER, Judge(calls), JudgeSpec(model=model)
+        )
+    )
+    return found, usage, len(calls.asked)
+
+
+@pytest.mark.parametrize(
+    ("scores", "status", "score"),
+    [
+        ([0.9], "passed", 0.9),
+        ([0.61], "passed", 0.61),
+        ([0.39], "failed", 0.39),
+        ([0.6, 0.8], "passed", 0.6),
+        ([0.4, 0.1], "failed", 0.4),
+        ([0.55, 0.2, 0.9], "passed", 0.55),
+        ([0.55, 0.2, 0.1], "failed", 0.2),
+        ([0.45, 0.5, 0.5], "passed", 0.5),
+        ([0.45, 0.5, 0.45], "failed", 0.45),
+    ],
+)
+def test_a_score_near_the_border_is_asked_for_again_and_two_of_three_decide(
+    scores: list[float], status: str, score: float
+) -> None:
+    found, usage, asked = asked_often([says(verdict(one, REAL)) for one in scores])
+    assert (found.status.value, found.score, found.asked) == (status, score, len(scores))
+    assert asked == len(scores)
+    assert usage == Usage(input_tokens=10 * asked, output_tokens=5 * asked)
+
+
+def test_three_answers_of_three_kinds_are_no_verdict() -> None:
+    """Passed, failed, and blamed without proof, which is asked twice."""
+    scores = [verdict(0.55), verdict(0.45, REAL), verdict(0.45, FAKE), verdict(0.45, FAKE)]
+    found, _, asked = asked_often([says(one) for one in scores])
+    assert (found.status.value, found.cause, found.score) == ("error", Cause.JUDGE, None)
+    assert (asked, found.asked) == (4, 3)
+
+
+def test_a_scripted_judge_would_say_the_same_again() -> None:
+    assert asked_often([says(verdict(0.5))], "scripted/judge")[2] == 1
+
+
+def test_an_outage_at_the_second_time_leaves_no_verdict() -> None:
+    found, _, _ = asked_often([says(verdict(0.55)), outage()])
+    assert (found.status.value, found.cause) == ("error", Cause.PROVIDER)

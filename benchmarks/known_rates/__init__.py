@@ -1,0 +1,1 @@
+"""The gate's promises, counted on the real command with a program whose pass rates are known."""
