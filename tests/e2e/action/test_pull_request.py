@@ -243,6 +243,19 @@ def test_a_missing_permission_is_a_warning_that_names_it(
     assert any(missing in line for line in warnings), ended.log
 
 
+def test_in_a_private_repository_all_that_publishing_needs_is_named_at_once(
+    shop: GitHubShop,
+) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.repo.private = True
+    ended = shop.on_pull(pull, token=shop.token(contents="write")).run_action()
+    assert ended.code == 1
+    warnings = "".join(line for line in ended.log.splitlines() if line.startswith("::warning"))
+    assert "`checks: write`" in warnings
+    assert "`pull-requests: write`" in warnings
+    assert ": read`" not in warnings, "what is read is written, too"
+
+
 def test_github_is_down_at_the_end(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
     job = shop.on_pull(pull, token="ghs_unknown")

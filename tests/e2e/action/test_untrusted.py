@@ -13,7 +13,7 @@ import pytest
 from tests.helpers import payloads
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.runner import Ended, Job
-from tests.helpers.shop import AGENT, EVAL
+from tests.helpers.shop import AGENT, EVAL, PROMPT
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.pull import Pull
 
@@ -50,6 +50,24 @@ def test_a_fork_alone(shop: GitHubShop, prompt: str, code: int, claim: str) -> N
     assert "workflow_dispatch" in ended.log
     assert shop.repo.check_runs == {}
     assert pull.comments == []
+    warnings = [line for line in ended.log.splitlines() if line.startswith("::warning")]
+    assert "permissions" not in "".join(warnings), "nobody can give a fork's token more"
+    assert any("a token that only reads" in line for line in warnings)
+    assert any("maintainers' workflow" in line for line in warnings)
+    errors = [line for line in ended.log.splitlines() if line.startswith("::error")]
+    if code == 1:
+        assert "file=evals/fixtures.yaml,line=8,title=refund-asks-why" in errors[0]
+    else:
+        assert errors == []
+
+
+def test_a_fork_that_changes_no_agent_is_told_who_gives_the_check(shop: GitHubShop) -> None:
+    pull = shop.open_fork_pull(PROMPT, {"README.md": "A better shop.\n"})
+    ended = on_fork(shop, pull).run_action()
+    assert ended.code == 0, ended.errors
+    (warning,) = [line for line in ended.log.splitlines() if line.startswith("::warning")]
+    assert "the check gateval is not written" in warning
+    assert f"for pull request {pull.number}" in warning
 
 
 def test_a_fork_is_measured_by_the_evals_of_its_target(shop: GitHubShop) -> None:
@@ -132,8 +150,7 @@ def test_a_token_that_may_not_read_the_pull_request(shop: GitHubShop) -> None:
     shop.repo.private = True
     ended = shop.on_pull(pull, token=shop.token(contents="read")).run_action(inputs={"step": "run"})
     assert ended.code == 1, "what the event says is enough to measure"
-    assert "pull-requests: read" in ended.log
-    assert "The event's own facts count instead" in ended.log
+    assert "::warning" not in ended.log, "this step needs no more than `contents: read`"
 
 
 def test_a_head_that_moved_on_since(shop: GitHubShop) -> None:

@@ -12,17 +12,17 @@ from pydantic import SecretStr, ValidationError
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, Remote, open_repository
-from gateval.adapters.github import GitHubAccess, GitHubForge
+from gateval.adapters.github import WRITES, GitHubAccess, GitHubForge, Needs
 from gateval.app.action.sinks import audit_sinks
 from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import plain_message
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.stamp import Stamp
-from gateval.domain.forge.trigger import Trigger
+from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.repository.paths import show_path
 from gateval.errors import UsageError
-from gateval.formats.github.action_inputs import ActionInputs, read_inputs
+from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
 from gateval.formats.github.event import read_trigger
 from gateval.formats.github.reading import PAYLOAD_LIMIT
 from gateval.pipeline.labels import OpenRecords
@@ -100,7 +100,7 @@ def build_context(environ: Mapping[str, str]) -> ActionContext:
         trigger=trigger,
         repository=repository,
         server=repository.fetcher(remote),
-        forge=build_forge(environ, inputs.token, trigger.repository),
+        forge=build_forge(environ, inputs.token, trigger.repository, _needs(inputs, trigger)),
         narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals),
         stamp=_stamp(environ, clock),
         run=_run(environ, trigger),
@@ -118,7 +118,9 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value for name in names if (value := environ.get(name, "").strip()))
 
 
-def build_forge(environ: Mapping[str, str], token: str, repository: str) -> GitHubForge:
+def build_forge(
+    environ: Mapping[str, str], token: str, repository: str, needs: Needs = WRITES
+) -> GitHubForge:
     """Return GitHub as this token may use it. Raises `UsageError`."""
     if not token:
         raise UsageError(
@@ -134,7 +136,16 @@ def build_forge(environ: Mapping[str, str], token: str, repository: str) -> GitH
             f"GitHub cannot be reached with this environment: {first}.",
             hint="GITHUB_API_URL, GITHUB_REPOSITORY and the input token say where and as whom.",
         ) from None
-    return GitHubForge(access)
+    return GitHubForge(access, needs=needs)
+
+
+def _needs(inputs: ActionInputs, trigger: Trigger) -> Needs:
+    """Return what the job's token needs: a run without a comment only reads pull requests."""
+    commented = isinstance(trigger.subject, PullRequestSubject | ClaimSubject)
+    publishes = inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
+    if publishes and commented and CommentMode(inputs.comment.value) is not CommentMode.OFF:
+        return WRITES
+    return Needs(pulls="pull-requests: read")
 
 
 def _event_file(environ: Mapping[str, str]) -> bytes:

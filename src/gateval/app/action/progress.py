@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gateval.app.action.context import ActionContext
-from gateval.app.action.result import ActionResult, publication_outputs
+from gateval.app.action.result import (
+    ActionResult,
+    publication_outputs,
+    publication_warnings,
+)
 from gateval.domain.forge.trigger import PullRequestSubject
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.github import abandon, open_check, publish
-from gateval.publish.outcome import Publication
+from gateval.publish.outcome import Publication, Sink
 from gateval.publish.target import Target
 from gateval.publish.unfinished import Unfinished
 
@@ -45,6 +49,7 @@ class Progress:
         context = self._context
         announcement = announce_trouble(error, context.run_url)
         publication = Publication()
+        number = self._target.pull_request if self._target else None
         publishes = context.inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
         if self._target is not None and publishes:
             publication = publish(context.forge, self._target, announcement)
@@ -52,7 +57,8 @@ class Progress:
             exit_code=error.exit_code,
             outputs=publication_outputs(publication),
             summary=announcement.job_summary,
-            warnings=publication.warnings,
+            warnings=publication_warnings(publication, context.trigger.trust, number),
+            annotations=() if publication.url(Sink.CHECK_RUN) else announcement.annotations,
             error=error,
             unfinished=publication.unfinished,
         )
