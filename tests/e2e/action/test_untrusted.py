@@ -141,8 +141,36 @@ def test_two_workflows_and_then_the_maintainer(shop: GitHubShop) -> None:
     real = shop.on_dispatch().run_action(inputs={"pull-request": str(pull.number)})
     assert real.code == 0, real.errors
     assert shop.conclusions(pull.head_sha) == ["success"]
+    (verdict,) = pull.comments
+    assert "Unverified" not in verdict.body, "the claim's comment is gone"
     publish(follow(shop, pull, claims.results))
     assert shop.conclusions(pull.head_sha) == ["success"], "a later claim takes nothing back"
+    assert pull.comments == [verdict]
+
+
+def test_a_claim_about_a_new_head_is_shown_beside_the_verdict_on_the_old_one(
+    shop: GitHubShop,
+) -> None:
+    pull = shop.open_fork_pull(WORSE)
+    assert shop.on_dispatch().run_action(inputs={"pull-request": str(pull.number)}).code == 1
+    shop.commit(SAME)
+    assert pull.head_repo is not None
+    pull.head_repo.push_from(shop.work.path, "change", "change", by=pull.author)
+    claims = on_fork(shop, pull).run_action(inputs={"step": "run", "results": "out"})
+    publish(follow(shop, pull, claims.results))
+    assert ["Unverified" in one.body for one in pull.comments] == [False, True]
+    assert shop.on_dispatch().run_action(inputs={"pull-request": str(pull.number)}).code == 0
+    assert ["Unverified" in one.body for one in pull.comments] == [False]
+
+
+def test_a_claim_goes_also_where_the_verdict_writes_no_comment(shop: GitHubShop) -> None:
+    pull = shop.open_fork_pull(SAME)
+    claims = on_fork(shop, pull).run_action(inputs={"step": "run", "results": "out"})
+    publish(follow(shop, pull, claims.results))
+    assert len(pull.comments) == 1
+    inputs = {"pull-request": str(pull.number), "comment": "on-failure"}
+    assert shop.on_dispatch().run_action(inputs=inputs).code == 0
+    assert pull.comments == []
 
 
 def test_a_token_that_may_not_read_the_pull_request(shop: GitHubShop) -> None:
