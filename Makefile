@@ -1,76 +1,110 @@
 # The two commands that matter: `make demo` and `make test`. Both set everything up themselves.
+# `make` alone lists all of them: each line of a target says after ## what it does.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TESTS ?= tests
 
-.PHONY: demo test frameworks lint unit docs schemas image-check lock bench clean
+# Compiled modules and tests are kept, whatever the shell says: compiling them takes most of the
+# seconds before the first test.
+export PYTHONDONTWRITEBYTECODE :=
 
-demo: $(VENV)/run.stamp $(VENV)/agents.stamp
+.PHONY: help demo test unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/run.stamp $(VENV)/agents.stamp ## Run the gate on a sample pull request, without keys or network
 	@$(BIN)/python -m examples.demo
 
-test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp
+test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and all tests
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-unit: $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest tests/unit -n auto --dist worksteal
+unit: $(VENV)/dev.stamp ## Run the unit tests, the quick part of the suite
+	@$(BIN)/python -m pytest tests/unit -n logical --dist worksteal
 
-lint: $(VENV)/dev.stamp
+lowest: $(VENV)/lowest.stamp ## Run the unit tests on the lowest versions that pyproject.toml allows
+	@$(VENV)/lowest/bin/python -m pytest tests/unit -n logical --dist worksteal
+
+coverage: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Count what the tests reach, child processes too; TESTS=tests/unit for a part
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest $(TESTS) -n auto --dist worksteal
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage html --quiet
+	@$(BIN)/coverage report
+
+lint: $(VENV)/dev.stamp ## Check format, style, types, import layers and workflows
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tools.workflow_lint
 
-docs schemas: $(VENV)/dev.stamp
+format: $(VENV)/dev.stamp ## Format the code and mend what ruff can mend
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+schemas: docs
+docs: $(VENV)/dev.stamp ## Write the generated pages and schemas anew
 	@$(BIN)/python -m tools.reference --write
 
-bench: $(VENV)/dev.stamp
+bench: $(VENV)/dev.stamp ## Measure what benchmarks/ promises
 	@$(BIN)/python -m benchmarks
 
-image-check: $(VENV)/dev.stamp
+image-check: $(VENV)/dev.stamp ## Build the action's image and run the demo in it
 	@$(BIN)/python -m tools.image.check
 
-lock: $(VENV)/dev.stamp
-	@sh tools/lock.sh $(BIN)/uv
+lock: $(VENV)/dev.stamp ## Write the lock files in requirements/ anew; LOCK=--upgrade for newer versions
+	@$(BIN)/python -m tools.direct
+	@sh tools/lock.sh $(CURDIR)/$(BIN)/uv $(LOCK)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateval needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/run.stamp: requirements/run.lock requirements/build.lock pyproject.toml | $(VENV)/bin/python
-	@echo "Setting up $(VENV) from requirements/run.lock ..."
-	@$(PIP) --require-hashes -r requirements/run.lock
-	@$(PIP) --require-hashes -r requirements/build.lock
+$(VENV)/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) from requirements/run.txt ..."
+	@$(PIP) --require-hashes -r requirements/run.txt
+	@$(PIP) --require-hashes -r requirements/build.txt
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q $(VENV)/lib src || true
 	@touch $@
 
 # What the agents of the examples need, apart from the gate: its own lock stays free of their SDKs.
-$(VENV)/agents.stamp: requirements/agents.lock | $(VENV)/bin/python
-	@echo "Setting up $(VENV)/agents from requirements/agents.lock ..."
+$(VENV)/agents.stamp: requirements/agents.txt | $(VENV)/bin/python
+	@echo "Setting up $(VENV)/agents from requirements/agents.txt ..."
 	@$(PYTHON) -m venv $(VENV)/agents
-	@$(VENV)/agents/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/agents.lock
+	@$(VENV)/agents/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/agents.txt
 	@$(VENV)/agents/bin/python -m compileall -q $(VENV)/agents/lib || true
 	@touch $@
 
-$(VENV)/dev.stamp: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
-	@echo "Setting up $(VENV) from requirements/dev.lock ..."
-	@$(PIP) --require-hashes -r requirements/dev.lock
+$(VENV)/dev.stamp: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) from requirements/dev.txt ..."
+	@$(PIP) --require-hashes -r requirements/dev.txt
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/run.stamp
 
-# What the agents in examples/frameworks need, apart from what Gateval needs. It is large: uv keeps
-# one copy for all clones on a machine.
-frameworks: $(VENV)/frameworks.stamp
-
-$(VENV)/frameworks.stamp: requirements/frameworks.lock $(VENV)/dev.stamp
-	@echo "Setting up $(VENV)/frameworks from requirements/frameworks.lock ..."
-	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/frameworks
-	@$(BIN)/uv pip install --quiet --python $(VENV)/frameworks/bin/python \
-	  --require-hashes -r requirements/frameworks.lock
+# Direct dependencies as old as pyproject.toml allows.
+$(VENV)/lowest.stamp: requirements/lowest.lock requirements/build.txt pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV)/lowest from requirements/lowest.lock ..."
+	@$(BIN)/python -m venv --clear $(VENV)/lowest
+	@$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lowest.lock
+	@$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(VENV)/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+# What the agents in examples/frameworks need, apart from what Gateval needs. It is large: uv keeps
+# one copy for all clones on a machine.
+frameworks: $(VENV)/frameworks.stamp ## Set up what examples/frameworks need
+
+$(VENV)/frameworks.stamp: requirements/frameworks.txt $(VENV)/dev.stamp
+	@echo "Setting up $(VENV)/frameworks from requirements/frameworks.txt ..."
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/frameworks
+	@$(BIN)/uv pip install --quiet --python $(VENV)/frameworks/bin/python \
+	  --require-hashes -r requirements/frameworks.txt
+	@touch $@
+
+clean: ## Remove the virtual environments and all caches
+	rm -rf $(VENV) .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

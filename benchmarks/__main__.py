@@ -13,6 +13,7 @@ from benchmarks.figures import table
 from benchmarks.processes import BenchmarkError
 from benchmarks.repository import default_cache
 from benchmarks.scale import Scale, tiny
+from benchmarks.statistics import bars, lines
 
 BENCHMARKS = {
     plan_unchanged.NAME: plan_unchanged.measure,
@@ -20,6 +21,7 @@ BENCHMARKS = {
     action_entry.NAME: action_entry.measure,
     run_http.NAME: run_http.measure,
     gateway.NAME: gateway.measure,
+    lines.NAME: bars.measured,
 }
 
 

@@ -20,7 +20,7 @@ KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "VIRTUAL_ENV", "PYTHONPATH")
 so that another copy of the sources can be measured."""
 
 ROOT = Path(__file__).parent.parent
-GATEVAL = (sys.executable, "-m", "gateval")
+GATEVAL = (sys.executable, "-P", "-m", "gateval")
 IMPORT_PYDANTIC = (sys.executable, "-c", "from pydantic import BaseModel")
 
 

@@ -26,6 +26,7 @@ class Scale:
     gateway_calls: int = 4_000
     gateway_streams: int = 100
     stream_chunks: int = 2_000
+    simulated_runs: int = 4_000
 
 
 def tiny(cache: Path) -> Scale:
@@ -43,4 +44,5 @@ def tiny(cache: Path) -> Scale:
         gateway_calls=40,
         gateway_streams=4,
         stream_chunks=20,
+        simulated_runs=5,
     )

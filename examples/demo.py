@@ -28,6 +28,9 @@ INTERRUPTED = 130
 PASSED_ON = ("PATH", "LANG", "TMPDIR", "TERM", "COLUMNS", "NO_COLOR", "LD_LIBRARY_PATH")
 """What the gate gets of our environment; in particular no provider key."""
 
+WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+"""Begins a command that root runs without any capability."""
+
 AGENTS = EXAMPLES.parent / ".venv" / "agents" / "bin"
 """Where the shop's agents find Python and their client, if `make demo` has set it up."""
 
@@ -120,15 +123,26 @@ def check(repository: Path) -> int:
 
     Raises KeyboardInterrupt when it was interrupted, with us or alone.
     """
-    command = [sys.executable, "-m", "gateval", "check", "--base", "main"]
-    gate = subprocess.Popen(command, cwd=repository, env=environment(repository.parent))
+    command = [*gate(), "check", "--base", "main"]
+    process = subprocess.Popen(command, cwd=repository, env=environment(repository.parent))
     try:
-        status = gate.wait(SECONDS)
+        status = process.wait(SECONDS)
     finally:
-        end(gate)
+        end(process)
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     return status
+
+
+def gate() -> list[str]:
+    """Return the words that start the gate.
+
+    Root's candidates get users of their own, unless this Python lies where only root can go: then
+    the gate does without the right to that.
+    """
+    program = [sys.executable, "-P", "-m", "gateval"]
+    private = os.geteuid() == 0 and not passable(sys.executable)
+    return [*WITHOUT_RIGHTS, *program] if private else program
 
 
 def end(gate: subprocess.Popen[bytes]) -> None:
@@ -145,21 +159,13 @@ def end(gate: subprocess.Popen[bytes]) -> None:
 
 
 def environment(workspace: Path) -> dict[str, str]:
-    """Return the whole environment of the demo's processes; `workspace` is their home.
-
-    Root's candidates get users of their own, unless this Python lies where only root can go.
-    """
+    """Return the whole environment of the demo's processes; `workspace` is their home."""
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    users = {} if passable(sys.executable) else {"GATEVAL_CANDIDATE_USERS": "none"}
-    return (
-        passed_on
-        | users
-        | {
-            "PATH": agents_path(),
-            "HOME": str(workspace),
-            "GIT_CONFIG_NOSYSTEM": "1",
-        }
-    )
+    return passed_on | {
+        "PATH": agents_path(),
+        "HOME": str(workspace),
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
 
 
 def agents_path() -> str:

@@ -25,9 +25,12 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Let two tests share a core: many of them wait for processes that they started."""
-    return 2 * (os.cpu_count() or 1)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Let two tests share a core: many of them wait for processes that they started.
+
+    With `-n logical` they do not: unit tests start next to none.
+    """
+    return 2 * (os.cpu_count() or 1) if config.option.numprocesses == "auto" else None
 
 
 @pytest.hookimpl(wrapper=True)

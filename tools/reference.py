@@ -22,7 +22,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield REFERENCE / "schema" / f"{kind}.schema.json", schema_text(kind)
     yield REFERENCE / "assertions.md", assertions_page.page()
     yield REFERENCE / "cli.md", cli_page.page()
-    yield action_copy.COPY, action_copy.page()
+    yield from ((copy.path, action_copy.page(copy)) for copy in action_copy.COPIES)
 
 
 def stale() -> list[Path]:

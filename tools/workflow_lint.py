@@ -1,6 +1,6 @@
 """Runs the linters of workflows, actions and Dockerfiles, each on every such file of the project.
 
-All of them come as programs in Python wheels (`requirements/dev.lock`) and work without a network.
+All of them come as programs in Python wheels (`requirements/dev.txt`) and work without a network.
 Where a machine has no wheel of one, it is named as skipped; with GATEVAL_TEST_ALL=1 that fails.
 """
 

@@ -1,11 +1,17 @@
-"""`python -m gateval` and the `gateval` command."""
+"""`python -P -m gateval` and the `gateval` command."""
 
-from __future__ import annotations
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:  # before anything else is imported
+    sys.stderr.write(
+        "gateval: `python -m gateval` takes modules from the folder that it is started in, where a "
+        "pull request can put its own.\n  Next: start `gateval`, or `python -P -m gateval`.\n"
+    )
+    sys.exit(2)
 
 import contextlib
 import gc
 import os
-import sys
 from io import TextIOWrapper
 from typing import cast
 

@@ -45,6 +45,13 @@ class CandidateWarned(Value):
     message: str
 
 
+class TrialsAdded(Value):
+    """So many further trials are asked for, because something looks worse or is close."""
+
+    event: Literal["trials-added"] = "trials-added"
+    count: int
+
+
 class TrialStarted(Value):
     """A trial begins."""
 
@@ -72,6 +79,7 @@ Event = (
     | RunWarned
     | CandidatePreparing
     | CandidateWarned
+    | TrialsAdded
     | TrialStarted
     | TrialFinished
     | RunFinished

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gateval.adapters.screen import is_plain
+from gateval.candidates.isolation.places import RUNNER_FOLDER
 from gateval.candidates.isolation.wishes import Wishes, read_wishes
 from gateval.domain.text.secret_names import secret_values
 from gateval.errors import UsageError
@@ -48,6 +49,11 @@ class Settings:
     def secrets_beside(self, passed: Iterable[str]) -> tuple[str, ...]:
         """Return `secrets`, and those in variables that candidates see: they may say them."""
         return (*self.secrets, *secret_values(self.environ, passed))
+
+    @property
+    def runner_folder(self) -> str:
+        """Where the runner's own files are if the gate runs beside it; empty in a container."""
+        return self.environ.get(RUNNER_FOLDER, "")
 
     def __repr__(self) -> str:
         return f"Settings(upstreams={sorted(self.upstreams)})"

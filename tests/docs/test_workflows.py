@@ -12,18 +12,24 @@ import pytest
 import yaml
 
 from tests.helpers.command import ROOT
+from tools.workflow_lint import PROGRAMS
 
 SAMPLES = sorted((ROOT / "examples/workflows").glob("*.yml"))
 OWN = sorted((ROOT / ".github/workflows").glob("*.yml"))
 NAMES = {
+    "app.yml",
     "gate.yml",
+    "labels.yml",
     "maintainers.yml",
     "merge-queue.yml",
+    "required.yml",
     "untrusted-publish.yml",
     "untrusted-run.yml",
 }
-WRITES_NOTHING = {"untrusted-run.yml"}
-VERSION = "v" + tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+WRITES_NOTHING = {"untrusted-run.yml", "app.yml"}
+"""With the job's own token; the App of `app.yml` has one of its own."""
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+VERSION = "v" + PROJECT["project"]["version"]
 SHA = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 
@@ -56,7 +62,7 @@ def test_permissions_are_given_to_jobs_only_and_each_with_a_limit_of_time(path: 
     assert workflow["permissions"] == {}
     for job in workflow["jobs"].values():
         assert set(job["permissions"].values()) <= {"read", "write"}
-        assert job["timeout-minutes"] <= 30
+        assert job["timeout-minutes"] <= 60
     assert "pull_request_target" not in workflow["on"]
 
 
@@ -81,7 +87,7 @@ def test_a_sample_uses_the_action_as_it_is(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
-def test_only_the_untrusted_run_may_write_nothing_and_only_it_has_no_keys_to_lose(
+def test_who_may_write_nothing_and_that_untrusted_runs_have_no_keys_to_lose(
     path: Path,
 ) -> None:
     text = path.read_text("utf-8")
@@ -98,7 +104,7 @@ def test_a_run_that_a_label_started_is_never_cancelled() -> None:
         for path in SAMPLES + OWN
         if "labeled" in ((workflow := load(path))["on"].get("pull_request") or {}).get("types", ())
     ]
-    assert [name for name, _ in labelled] == ["gate.yml", "evals.yml"]
+    assert [name for name, _ in labelled] == ["gate.yml", "labels.yml", "evals.yml"]
     for name, group in labelled:
         assert "github.event.label && github.run_id" in group, name
 
@@ -156,3 +162,33 @@ def test_the_program_for_the_end_of_the_job_ignores_what_a_runner_adds(tmp_path:
         ["/bin/sh", "-c", script, "gateval-post", "action"], capture_output=True, check=True
     )
     assert done.stdout == b"action post\n"
+
+
+def test_ci_begins_with_the_lowest_python() -> None:
+    jobs = load(ROOT / ".github/workflows/ci.yml")["jobs"]
+    lowest, *newer = jobs["test"]["strategy"]["matrix"]["python"]
+    assert PROJECT["project"]["requires-python"] == f">={lowest}"
+    assert PROJECT["tool"]["mypy"]["python_version"] == lowest
+    assert newer
+    (setup,) = [one for one in jobs["lowest"]["steps"] if "setup-python" in one.get("uses", "")]
+    assert setup["with"]["python-version"] == lowest
+
+
+CONFIGURATIONS = {
+    "dependabot.yml": "vendor.dependabot",
+    "ISSUE_TEMPLATE/bug.yml": "vendor.github-issue-forms",
+    "ISSUE_TEMPLATE/config.yml": "vendor.github-issue-config",
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_github_can_read_its_configuration(name: str) -> None:
+    schema, path = CONFIGURATIONS[name], str(ROOT / ".github" / name)
+    command = [str(PROGRAMS / "check-jsonschema"), "--builtin-schema", schema, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_dependabot_watches_every_kind_of_pin() -> None:
+    updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text("utf-8"))["updates"]
+    assert {one["package-ecosystem"] for one in updates} == {"github-actions", "docker", "uv"}

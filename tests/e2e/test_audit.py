@@ -76,6 +76,20 @@ def test_the_clones_own_copy_is_read_without_the_remote(clone: tuple[Repo, Repo]
     assert "there is no such repository" in there.stderr
 
 
+def test_in_a_bare_clone(clone: tuple[Repo, Repo], tmp_path: Path) -> None:
+    """Where people look after many repositories there is often no working tree."""
+    repo, origin = clone
+    (entry,) = record(repo, "Kept here")
+    bare = Repo.clone(origin.path, tmp_path / "copy.git", "--bare")
+    for where in ((), ("--remote", "origin")):
+        shown = gateval(bare, "audit", "log", *where)
+        assert (shown.returncode, shown.stdout.count("Kept here")) == (0, 1), shown.stderr
+        verified = gateval(bare, "audit", "verify", "--anchor", entry.hash, *where)
+        assert verified.returncode == 0, verified.stderr
+    mirror = Repo.clone(origin.path, tmp_path / "mirror.git", "--mirror")
+    assert gateval(mirror, "audit", "verify").returncode == 0
+
+
 def test_since(clone: tuple[Repo, Repo]) -> None:
     repo, _ = clone
     record(repo, "First")

@@ -33,11 +33,6 @@ LOWERING = {
         FIXTURES.split("---\n")[1],
         "high fixture refund-asks-why removed",
     ),
-    "a lower threshold": (
-        "evals/support-eval.yaml",
-        EVAL + "  scoring: {passThreshold: 0.1}\n",
-        "passThreshold 1.00 → 0.10",
-    ),
     "the Eval removed": ("evals/support-eval.yaml", None, "Eval support-eval removed"),
 }
 

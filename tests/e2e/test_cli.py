@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from examples.demo import gate
 from tests.helpers.command import environment, gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, FIXTURES, PROMPT, build_shop
@@ -311,7 +312,7 @@ def test_a_plan_must_name_a_commit_of_this_repository(shop: Repo, field: str) ->
 
 def shell(shop: Repo, command: str, **extra: str) -> subprocess.CompletedProcess[str]:
     """Run a command line in which `gateval` stands for ours."""
-    line = f'gateval() {{ "{sys.executable}" -m gateval "$@"; }}; {command}'
+    line = f'gateval() {{ {shlex.join(gate())} "$@"; }}; {command}'
     return subprocess.run(
         ["sh", "-c", line],
         cwd=shop.path,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from examples.demo import build, environment
+from examples.demo import build, environment, gate
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.trials.judge_verdict import Violation
@@ -49,13 +49,12 @@ class Shown(NamedTuple):
         return changes[name]
 
     def trial(self, name: str, side: Side) -> Trial:
-        """The one trial of a fixture on one side."""
-        (found,) = [
+        """The first trial of a fixture on one side."""
+        return next(
             trial
             for trial in self.report.results.trials
             if (trial.key.fixture, trial.key.side) == (name, side)
-        ]
-        return found
+        )
 
 
 def _ran(command: list[str], *, cwd: Path, tmp: Path) -> Shown:
@@ -82,7 +81,7 @@ def _check(tmp: Path) -> Shown:
     workspace = tmp / "workspace"
     workspace.mkdir()
     repository = build(workspace)
-    command = [sys.executable, "-m", "gateval", "check", "--base", "main"]
+    command = [*gate(), "check", "--base", "main"]
     return _ran(command, cwd=repository, tmp=tmp)
 
 
@@ -137,7 +136,7 @@ def _shows_an_improvement_and_what_is_unchanged(shown: Shown) -> None:
 
 def _shows_a_candidate_that_does_not_start(shown: Shown) -> None:
     trial = shown.trial("shipping-light-parcel", Side.HEAD)
-    assert trial.outcome is Outcome.ERROR
+    assert trial.outcome is Outcome.FAIL
     assert shown.trial("shipping-light-parcel", Side.BASE).outcome is Outcome.PASS
     assert any("No module named 'zones'" in line for line in trial.detail)
     assert "No module named 'zones'" in shown.comment

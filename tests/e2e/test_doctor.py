@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.helpers.command import ROOT, gateval
+from examples.demo import WITHOUT_RIGHTS, gate
+from tests.helpers.command import ROOT, environment, gateval
 from tests.helpers.repo import Repo
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ def test_without_a_token_it_says_what_it_cannot_see(repo: Repo) -> None:
         "workflow": "ok",
         "permissions": "ok",
         "labels": "ok",
+        "time": "ok",
         "keys here": "ok",
         "GitHub": "unknown",
     }
@@ -128,6 +131,16 @@ def test_it_finds_nothing_wrong_with_our_samples(repo: Repo, samples: list[Path]
             'Did you mean "max-parallel"?',
         ),
         ("permissions: {}", "permissions: {", "gateval.yml:"),
+        (
+            "timeout-minutes: 60",
+            "timeout-minutes: 54",
+            "GitHub ends the job after 54 minutes, and the gate its run after 50; cut off",
+        ),
+        (
+            "        env:",
+            "        with: {max-minutes: 58}\n        env:",
+            "Let `timeout-minutes` be at least 63",
+        ),
     ],
 )
 def test_workflows_that_do_not_mean_what_they_say(
@@ -158,9 +171,20 @@ def test_a_repository_that_cannot_be_one(repo: Repo) -> None:
 
 
 def test_it_says_what_holds_candidates_here(repo: Repo) -> None:
-    done = gateval(repo, "doctor", GATEVAL_CANDIDATE_USERS="none")
+    done = subprocess.run(
+        [*WITHOUT_RIGHTS, *gate(), "doctor"] if os.geteuid() == 0 else [*gate(), "doctor"],
+        cwd=repo.path,
+        env=environment(repo),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "same user as the gate" in done.stdout
     assert "not promised" in done.stdout
+    if os.geteuid() == 0:
+        refused = gateval(repo, "doctor", GATEVAL_CANDIDATE_USERS="none")
+        assert lines(refused)["isolation"] == "problem"
+        assert "the gate runs as root" in refused.stdout
     wrong = gateval(repo, "doctor", GATEVAL_CANDIDATE_USERS="some")
     assert lines(wrong)["isolation"] == "problem"
 
@@ -183,10 +207,13 @@ def test_a_key_that_ci_does_not_hand_on(repo: Repo) -> None:
     assert "secrets.OPENAI_API_KEY" in done.stdout
 
 
-def ask(repo: Repo, github: GitHubServer, token: str) -> subprocess.CompletedProcess[str]:
+def ask(
+    repo: Repo, github: GitHubServer, token: str, *options: str, command: str = "doctor"
+) -> subprocess.CompletedProcess[str]:
     return gateval(
         repo,
-        "doctor",
+        command,
+        *options,
         GITHUB_REPOSITORY="acme/shop",
         GITHUB_TOKEN=token,
         GITHUB_API_URL=github.api_url,
@@ -239,3 +266,34 @@ def test_a_repository_that_is_not_there_and_a_name_that_cannot_be_one(
     wrong = gateval(repo, "doctor", "--repository", "../x", GITHUB_TOKEN=SECRET)
     assert "cannot be asked about" in wrong.stdout
     assert SECRET not in wrong.stdout + wrong.stderr
+
+
+def test_the_gates_labels_on_github(repo: Repo, github_server: GitHubServer) -> None:
+    there = github_server.world.repository("acme/shop")
+    token = github_server.world.workflow_token(
+        there, contents="read", pull_requests="write", checks="write"
+    )
+    done = ask(repo, github_server, token)
+    seen = "acme/shop has no label force-eval-bypass and no label accept-bar-change."
+    assert seen in done.stdout
+    assert "gh label create force-eval-bypass --repo acme/shop --color" in done.stdout
+    there.label("Force-Eval-Bypass")
+    assert "has no label accept-bar-change." in ask(repo, github_server, token).stdout
+    started = ask(repo, github_server, token, command="init").stdout
+    assert "gh label create accept-bar-change --color" in started
+    assert "create force-eval-bypass" not in started
+
+    fixed = ask(repo, github_server, token, "--fix").stdout
+    assert "force-eval-bypass and accept-bar-change (accept-bar-change made now)." in fixed
+    assert set(there.labels) == {"force-eval-bypass", "accept-bar-change"}
+    assert there.labels["accept-bar-change"].description
+    assert "made now" not in ask(repo, github_server, token, "--fix").stdout
+    assert "gh label create" not in ask(repo, github_server, token, command="init").stdout
+
+
+def test_a_token_that_may_make_no_labels(repo: Repo, github_server: GitHubServer) -> None:
+    there = github_server.world.repository("acme/shop")
+    token = github_server.world.workflow_token(there, contents="read", pull_requests="read")
+    done = ask(repo, github_server, token, "--fix")
+    assert "unknown  labels" in done.stdout
+    assert "make the label force-eval-bypass: it lacks the permission" in done.stdout

@@ -6,13 +6,12 @@ import importlib.util
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from examples.demo import BRANCH, EXAMPLES, build, changed_files, commit, environment, git
+from examples.demo import BRANCH, EXAMPLES, build, changed_files, commit, environment, gate, git
 
 LINK = re.compile(r"\]\(([^)#]+)\)")
 FILE_NAME = re.compile(r"(?<!\[)`([\w./-]+\.(?:py|md|yaml|yml|json))`")
@@ -83,7 +82,7 @@ def _is_sample(name: str) -> bool:
 
 def _gateval(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "gateval", *arguments],
+        [*gate(), *arguments],
         cwd=repository,
         env=environment(repository.parent),
         capture_output=True,

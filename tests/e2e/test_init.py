@@ -39,6 +39,8 @@ def test_an_empty_repository_gets_a_gate_that_works(tmp_path: Path) -> None:
         "agents/assistant/prompt.md",
     }
     assert "gateval validate && gateval run assistant-eval" in done.stdout
+    assert "Make the gate's labels on GitHub, unless it has them" in done.stdout
+    assert "gh label create force-eval-bypass --color" in done.stdout
     assert "Commit this first: a change is compared with a commit" in done.stdout
     assert gateval(repo, "validate").stdout == (
         "1 Agent, 1 Eval, 1 fixture, 0 calibrations: valid.\n"

@@ -72,6 +72,25 @@ def test_a_signal_ends_the_run_and_keeps_what_was_finished(
     assert list((tmp_path / "home").glob("gateval-*")) == []
 
 
+@pytest.mark.parametrize("command", [("run", "support-eval"), ("check", "--base", "main")])
+def test_a_run_ends_in_order_when_its_time_is_over(
+    shop: Repo, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    results = tmp_path / "out"
+    began = time.monotonic()
+    done = gateval(shop, *command, "--max-minutes", "0.08", "--results", str(results))
+    assert time.monotonic() - began < 15
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stdout.startswith("Gateval: incomplete"), done.stdout
+    assert "The time of the run was over (0.08 minutes)." in done.stdout
+    assert "interrupted" not in done.stderr
+    stored = json.loads((results / "results.v1.json").read_text())
+    assert "greets" in {trial["key"]["fixture"] for trial in stored["trials"]}
+    assert gateval(shop, "report", str(results)).stdout == done.stdout
+    assert candidate_processes(tmp_path) == []
+    assert list((tmp_path / "home").glob("gateval-*")) == []
+
+
 def test_a_killed_run_leaves_its_finished_trials(shop: Repo, tmp_path: Path) -> None:
     results = tmp_path / "out"
     run = start_gateval(shop, "run", "support-eval", "--results", str(results))

@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from uuid import uuid4
 
 import pytest
 
+from examples.demo import WITHOUT_RIGHTS
 from tests.helpers.command import start_gateval
 from tests.helpers.isolation import open_folder, open_python
 from tests.helpers.repo import Repo
@@ -26,6 +28,9 @@ from tests.helpers.shop import AGENT, EVAL, FIXTURES, build_shop
 RUNS = int(os.environ.get("GATEVAL_TEARDOWN_RUNS", "3"))
 AFTER_SECONDS = 5
 STARTED_SECONDS = 60
+
+OWN_USERS = [sys.executable, "-P", "-m", "gateval"]
+SAME_USER = [*(WITHOUT_RIGHTS if os.geteuid() == 0 else ()), *OWN_USERS]
 
 CANDIDATE = """\
 import json, os, signal, sys, time
@@ -74,7 +79,7 @@ def marked(token: str) -> list[str]:
 
 
 def end_one(
-    shop: Repo, folder: Path, users: str, number: signal.Signals, delay: float
+    shop: Repo, folder: Path, command: list[str], number: signal.Signals, delay: float
 ) -> tuple[bool, list[str]]:
     """Start a run, signal its gate `delay` seconds after its first candidate; if negative, earlier.
 
@@ -82,8 +87,9 @@ def end_one(
     """
     temporary, results, token = folder / "tmp", folder / "out", f"token-{uuid4().hex}"
     temporary.mkdir(parents=True)
-    extra = {"TMPDIR": str(temporary), "GATEVAL_CANDIDATE_USERS": users, "LC_TEARDOWN": token}
-    run = start_gateval(shop, "run", "support-eval", "--results", str(results), **extra)
+    extra = {"TMPDIR": str(temporary), "LC_TEARDOWN": token}
+    arguments = ("run", "support-eval", "--results", str(results))
+    run = start_gateval(shop, *arguments, command=command, **extra)
     deadline = time.monotonic() + (STARTED_SECONDS if delay > 0 else -delay)
     busy = False
     while time.monotonic() < deadline and not busy:
@@ -122,16 +128,17 @@ def finished(results: Path) -> set[str]:
     return {json.dumps(json.loads(line)["key"], sort_keys=True) for line in lines}
 
 
-@pytest.mark.parametrize("users", ["", "none"], ids=["own users", "same user"])
+@pytest.mark.parametrize("own_users", [True, False], ids=["own users", "same user"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_ended_at_a_random_moment_leaves_nothing(
-    shop: Repo, number: signal.Signals, users: str
+    shop: Repo, number: signal.Signals, *, own_users: bool
 ) -> None:
-    chance = random.Random(f"{number} {users}")
+    command = OWN_USERS if own_users else SAME_USER
+    chance = random.Random(f"{number} {own_users}")
     delays = [chance.uniform(0, 1) * (-0.5 if n % 3 == 2 else 1) for n in range(RUNS)]
     with open_folder() as folder, ThreadPoolExecutor(3) as together:
         ends = together.map(
-            lambda n: end_one(shop, folder / str(n), users, number, delays[n]), range(RUNS)
+            lambda n: end_one(shop, folder / str(n), command, number, delays[n]), range(RUNS)
         )
         busy, wrong = zip(*ends, strict=True)
     assert [what for what in wrong if what] == []
@@ -143,9 +150,9 @@ def test_where_supervisor_and_wardens_are_killed_the_gate_does_their_work(shop: 
     with open_folder() as folder:
         temporary = folder / "tmp"
         temporary.mkdir()
-        extra = {"TMPDIR": str(temporary), "GATEVAL_CANDIDATE_USERS": "none", "LC_TEARDOWN": token}
-        results = str(folder / "out")
-        run = start_gateval(shop, "run", "support-eval", "--results", results, **extra)
+        extra = {"TMPDIR": str(temporary), "LC_TEARDOWN": token}
+        arguments = ("run", "support-eval", "--results", str(folder / "out"))
+        run = start_gateval(shop, *arguments, command=SAME_USER, **extra)
         deadline = time.monotonic() + STARTED_SECONDS
         while not marked(token) and time.monotonic() < deadline:
             time.sleep(0.01)

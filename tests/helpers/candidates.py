@@ -20,8 +20,10 @@ from gateval.candidates.base import ModelDoor, ProcessTimeouts, RuntimeContext, 
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
+from gateval.domain.manifests.agent import AgentSpec, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
+from gateval.domain.plan.absent import Surroundings
+from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.trace import Trace
@@ -39,12 +41,23 @@ class Folders:
 
     root: Path | str
     asked: list[Side] = field(default_factory=list)
+    outside: tuple[str, ...] = ()
 
-    async def folder(self, side: Side) -> Path:
-        self.asked.append(side)
+    async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
+        assert not links
+        self.asked.append(agent.side)
         if isinstance(self.root, str):
             raise RepositoryError(self.root)
         return self.root
+
+    def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
+        raise NotImplementedError("a test of layers takes a repository")
+
+    async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
+        raise NotImplementedError("a test of layers takes a repository")
+
+    def around(self, agent: AgentDefinition) -> Surroundings:
+        return Surroundings((), self.outside)
 
 
 @dataclass
@@ -58,18 +71,18 @@ class Door:
     closed: int = 0
     stray: int = 0
 
-    def open(self, side: Side, models: tuple[str, ...]) -> Door:
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> Door:
         self.opened.append((side, models))
         return self
 
     def environment(self) -> dict[str, str]:
         return {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "throw-away"}
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         assert limit > 0
         return None
 
-    def begin(self) -> None:
+    def begin(self, repetition: int = 1) -> None:
         self.begun += 1
 
     def end(self) -> Trace | None:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from gateval.candidates.isolation.places import passable
+from examples.demo import gate
 from tests.helpers.repo import Repo
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def environment(repo: Repo, **extra: str) -> dict[str, str]:
-    """The repository's clean environment, with a home that can be written, and `extra`.
-
-    Candidates get users of their own only where those can reach the Python that the tests run on.
-    """
+    """The repository's clean environment, with a home that can be written, and `extra`."""
     home = repo.path.parent / "home"
     home.mkdir(exist_ok=True)
-    users = {} if passable(sys.executable) else {"GATEVAL_CANDIDATE_USERS": "none"}
-    return {**repo.env, "HOME": str(home), "TMPDIR": str(home), **users, **extra}
+    return {**repo.env, "HOME": str(home), "TMPDIR": str(home), **extra}
 
 
 def gateval(
@@ -29,7 +25,7 @@ def gateval(
 ) -> subprocess.CompletedProcess[str]:
     """Run `gateval` in the repository and return how it ended."""
     return subprocess.run(
-        [sys.executable, "-m", "gateval", *arguments],
+        [*gate(), *arguments],
         cwd=repo.path,
         env=environment(repo, **extra),
         input=stdin if stdin is not None else "",
@@ -41,10 +37,12 @@ def gateval(
     )
 
 
-def start_gateval(repo: Repo, *arguments: str, **extra: str) -> subprocess.Popen[str]:
-    """Start `gateval` in the repository and return the running process."""
+def start_gateval(
+    repo: Repo, *arguments: str, command: Sequence[str] | None = None, **extra: str
+) -> subprocess.Popen[str]:
+    """Start `gateval`, or the `command` that is it, in the repository; return the process."""
     return subprocess.Popen(
-        [sys.executable, "-m", "gateval", *arguments],
+        [*(command or gate()), *arguments],
         cwd=repo.path,
         env=environment(repo, **extra),
         stdout=subprocess.PIPE,

@@ -39,6 +39,9 @@ _LIMITED = {
 }  # fmt: skip
 """Fields that a pattern or an enumeration limits, so that nobody can attack through them."""
 
+_NAMES = {"added", "compared", "reused"}
+"""Lists of names that a pattern limits."""
+
 _LISTS_OF_NAMED = {"agents", "evals", "fixtures"}
 """Their entries have a `name` that a pattern limits."""
 
@@ -75,4 +78,4 @@ def _replace(value: Any, attack: str, *, inside: str) -> Any:
 def _is_limited(key: str, inside: str) -> bool:
     if inside == "removed":
         return key == "kind"
-    return key in _LIMITED or (key == "name" and inside in _LISTS_OF_NAMED)
+    return key in _LIMITED | _NAMES or (key == "name" and inside in _LISTS_OF_NAMED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -12,11 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from gateval.app.run.isolate import isolation
+from gateval.candidates.isolation.egress import refuse_what_is_not_held
 from gateval.candidates.isolation.places import passable
-from gateval.candidates.isolation.walls import build_walls, look_around
+from gateval.candidates.isolation.walls import Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.team import Candidates
+from gateval.domain.manifests.gate_config import EgressPolicy
+from gateval.domain.trials.trial import Answer, NoAnswer
 from gateval.settings import read_settings
-from tests.helpers.candidates import World
+from tests.helpers.candidates import World, ask, command_agent
 
 
 def open_python() -> str:
@@ -38,13 +43,53 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def walls_here(*, own_users: bool) -> Walls:
+    """The walls of this system, or those it has for root without the right to make users."""
+    around = look_around()
+    return build_walls(around if own_users else replace(around, capabilities=0), Wishes())
+
+
+def held_here() -> None:
+    """Raise `UsageError` where nothing here can hold candidates to `policy.egress`."""
+    refuse_what_is_not_held(EgressPolicy.GATEWAY, walls_here(own_users=False))
+
+
 @contextlib.contextmanager
-def isolated_world(wishes: Wishes, *hidden: Path) -> Iterator[World]:
-    """A world whose candidates are started behind the walls that this system allows."""
-    walls = build_walls(look_around(), wishes)
+def isolated_world(
+    wishes: Wishes,
+    *hidden: Path,
+    own_users: bool = True,
+    ports: list[int] | None = None,
+    filtered: bool = True,
+) -> Iterator[World]:
+    """A world whose candidates are started behind the walls that this system allows.
+
+    `filtered` False leaves the filter of system calls out.
+    """
+    walls = walls_here(own_users=own_users)
+    walls = replace(walls, filtered=walls.filtered and filtered)
     settings = replace(read_settings({}), environ=dict(os.environ), wishes=wishes)
     with open_folder() as folder:
         scratch = folder / "scratch"
         scratch.mkdir()
-        with isolation(walls, settings, scratch, hidden) as starter:
+        with isolation(walls, settings, scratch, hidden, ports=ports) as starter:
             yield World(folder, starter=starter)
+
+
+def answer_of(world: World, program: str, *command: str, timeout: float = 20) -> Answer | NoAnswer:
+    """Have one candidate run this Python program, or `command` beside it, and return its answer."""
+    world.write("agent.py", program)
+    agent = command_agent(command or (open_python(), "-I", "-S", "agent.py"))
+
+    async def main() -> Answer | NoAnswer:
+        async with Candidates(world.context) as candidates:
+            return await candidates.answer(agent, ask(timeout=timeout))
+
+    return asyncio.run(main())
+
+
+def output_of(world: World, program: str, *command: str, timeout: float = 20) -> str:
+    """The same, where an answer is expected: what it printed."""
+    answer = answer_of(world, program, *command, timeout=timeout)
+    assert isinstance(answer, Answer), answer
+    return answer.output

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from tests.helpers.measured import MEASURED
+
 _FIRST_SECOND = 1_767_225_600
 """2026-01-01T00:00:00Z; every commit is a minute later than the one before."""
 
@@ -76,6 +78,7 @@ class Repo:
             "GIT_COMMITTER_NAME": "Ada",
             "GIT_COMMITTER_EMAIL": "ada@example.com",
             "GIT_COMMITTER_DATE": date,
+            **MEASURED,
         }
 
     def git(self, *arguments: str, stdin: bytes = b"") -> bytes:

@@ -4,10 +4,13 @@
     invoice-eval reads-total              base:pass head:candidate
     tutor-eval   explains-halves    low   base:new  head:judge,-
 
-Outcomes: `pass`, `fail`, `error` and `skip` (both the candidate's), `candidate`, `judge`,
-`provider`, `gate` (errors with that cause), `-` (the trial never ran). One outcome per repetition;
-all rows of an Eval have equally many. Instead of outcomes, `base:` takes `new`, `same` or `none`
-for the reasons why there is no baseline; without `base:` it is `new`. The agent of `x-eval` is `x`.
+Outcomes: `pass`, `fail`, `candidate` and `skip` (it gave no answer, which counts as failed),
+`judge`, `provider`, `gate` (errors with that cause), `-` (the trial never ran). One outcome per
+planned repetition; all rows of an Eval have equally many. Trials that the gate asks for after these
+end as those after a `+` (`head:fail+pass,fail`), further ones as the last; none run if one of the
+row never ran, or after a last `-`. Candidates are deterministic unless `deterministic=False`.
+Instead of outcomes, `base:` takes `new`, `same` or `none` for the reasons why there is no baseline;
+without `base:` it is `new`. The agent of `x-eval` is `x`. `added` marks a fixture of the change.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.repository.place import Place
+from gateval.domain.results.next_trials import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import (
     Assessment,
@@ -36,6 +40,9 @@ from gateval.domain.trials.trial import (
 
 HEAD = Revision(name="HEAD", commit="d4e5f6a" + "0" * 33, tree="2" * 40)
 BASE = Revision(name="main", commit="a1b2c3d" + "0" * 33, tree="1" * 40)
+
+TWELVE_OF_FIFTEEN = "fail+pass,fail,pass,pass,pass,fail,pass"
+"""Beside 15 passes never so bad that it regresses, and never so good that the rule stops."""
 
 _WITHOUT_BASE = {
     "new": Baseline.NEW_AGENT,
@@ -52,21 +59,33 @@ class Row:
         self.eval, self.fixture, *rest = text.split()
         fields = dict(word.split(":", 1) for word in rest if ":" in word)
         words = [word for word in rest if ":" not in word]
-        assert set(words) <= _SEVERITIES, text
-        self.severity = Severity(words[0]) if words else Severity.MEDIUM
+        self.added = "added" in words
+        severities = [word for word in words if word != "added"]
+        assert set(severities) <= _SEVERITIES, text
+        self.severity = Severity(severities[0]) if severities else Severity.MEDIUM
         base = fields.get("base", "new")
         self.baseline = _WITHOUT_BASE.get(base, Baseline.MERGE_BASE)
-        self.outcomes = {Side.HEAD: fields["head"].split(",")}
+        given = {Side.HEAD: fields["head"]}
         if self.baseline is Baseline.MERGE_BASE:
-            self.outcomes[Side.BASE] = base.split(",")
+            given[Side.BASE] = base
+        self.outcomes = {side: text.split("+")[0].split(",") for side, text in given.items()}
+        self.all = {side: text.replace("+", ",").split(",") for side, text in given.items()}
+
+    def later(self, side: Side, repetition: int) -> str:
+        """How a trial ends that the gate asks for."""
+        if any("-" in words for words in self.outcomes.values()):
+            return "-"
+        words = self.all[side]
+        return words[min(repetition, len(words)) - 1]
 
 
 def make_results(
     rows: str,
     *,
-    threshold: float | Mapping[str, float] = 1.0,
+    threshold: float | Mapping[str, float | None] | None = 1.0,
     policy: Policy | None = None,
     weights: Mapping[Severity, float] | None = None,
+    deterministic: bool = True,
     **plan: Any,
 ) -> Results:
     """Return the results that the rows describe; further keywords set fields of the plan."""
@@ -77,6 +96,8 @@ def make_results(
         _planned(name, [r for r in parsed if r.eval == name], thresholds[name], weights or {})
         for name in names
     )
+    count = sum(len(one.compared) for one in evals)
+    evals = tuple(_shared(one, count, deterministic=deterministic) for one in evals)
     agents = tuple(dict.fromkeys(planned.agent for planned in evals))
     fields: dict[str, Any] = {
         "head": HEAD,
@@ -87,8 +108,30 @@ def make_results(
         "evals": evals,
         "nothing": "" if evals else "No agent, Eval or fixture changed.",
     }
-    trials = (trial for row in parsed for trial in _trials(row))
-    return Results(plan=Plan(**{**fields, **plan}), trials=tuple(trials))
+    trials = [trial for row in parsed for trial in _trials(row)]
+    made = Plan(**{**fields, **plan})
+    return Results(plan=made, trials=_with_what_is_asked_for(made, trials, parsed))
+
+
+def _with_what_is_asked_for(plan: Plan, trials: list[Trial], rows: list[Row]) -> tuple[Trial, ...]:
+    """Add the trials that the gate asks for, as long as there are any that run."""
+    of = {(row.eval, row.fixture): row for row in rows}
+    while True:
+        words = {
+            key: of[key.eval, key.fixture].later(key.side, key.repetition)
+            for key in next_trials(plan, trials)
+        }
+        made = [make_trial(key, word) for key, word in words.items() if word != "-"]
+        if not made:
+            return tuple(trials)
+        trials += made
+
+
+def _shared(planned: PlannedEval, count: int, *, deterministic: bool) -> PlannedEval:
+    if not planned.compared:
+        return planned
+    share = {"fixture_share": 0.03 / count, "broad_share": 0.02 * len(planned.compared) / count}
+    return planned.model_copy(update={**share, "deterministic": deterministic})
 
 
 def make(rows: str, **options: Any) -> Report:
@@ -140,8 +183,9 @@ def make_trial(key: TrialKey, word: str) -> Trial:
             key=key, outcome=Outcome.FAIL, score=0.0, reason=assessments[0].reason,
             assessments=assessments,
         )  # fmt: skip
-    cause = Cause.CANDIDATE if word in {"error", "skip"} else Cause(word)
-    outcome = Outcome.SKIP if word == "skip" else Outcome.ERROR
+    cause = Cause.CANDIDATE if word == "skip" else Cause(word)
+    own = Outcome.FAIL if cause is Cause.CANDIDATE else Outcome.ERROR
+    outcome = Outcome.SKIP if word == "skip" else own
     return Trial(key=key, outcome=outcome, cause=cause, reason=f"The {cause} had a bad day.")
 
 
@@ -166,7 +210,7 @@ def _trials(row: Row) -> list[Trial]:
 
 
 def _planned(
-    name: str, rows: list[Row], threshold: float, weights: Mapping[Severity, float]
+    name: str, rows: list[Row], threshold: float | None, weights: Mapping[Severity, float]
 ) -> PlannedEval:
     lengths = {len(words) for row in rows for words in row.outcomes.values()}
     assert len(lengths) == 1, f"{name}: rows differ in their repetitions"
@@ -180,6 +224,10 @@ def _planned(
         baseline=rows[0].baseline,
         why=(Reason(where=f"agents/{name.removesuffix('-eval')}.yaml:4", what="spec.system"),),
         fixtures=tuple(_fixture(row) for row in rows),
+        compared=tuple(
+            row.fixture for row in rows if row.baseline is Baseline.MERGE_BASE and not row.added
+        ),
+        added=tuple(row.fixture for row in rows if row.added),
     )
 
 

@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.measured import MEASURED
 from tests.helpers.repo import Repo
 
 _JOBS = count(1)
@@ -118,6 +119,7 @@ class Job:
             "GITHUB_STEP_SUMMARY": str(files / "summary"),
             "GITHUB_WORKSPACE": str(self.workspace),
             **{f"INPUT_{name.upper()}": value for name, value in given.items()},
+            **MEASURED,
             **extra,
         }
 
@@ -126,7 +128,7 @@ class Job:
     ) -> subprocess.Popen[str]:
         """Start the action's entry."""
         return subprocess.Popen(
-            [sys.executable, "-m", "gateval", "action", *arguments],
+            [sys.executable, "-P", "-m", "gateval", "action", *arguments],
             cwd=self.workspace,
             env=self.environ(inputs, extra),
             stdin=subprocess.DEVNULL,

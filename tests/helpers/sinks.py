@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
@@ -71,6 +72,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
     record, bypassed = stored(report, attack), bypass(report, attack)
     again = announce_restated(record, bypassed, Frame(run_url=URL, may_bypass=(attack,)))
     event = about_labels(record, attack)
+    junit = render_junit(report)
     notes = {
         f"annotation {number}": f"{one.path}\n{one.title}\n{one.message}"
         for number, one in enumerate(said.annotations)
@@ -88,7 +90,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "title": said.title,
             "title restated": again.title,
             "label": label(attack, 255),
-            "junit": html.unescape(render_junit(report)),
+            "junit": html.unescape(junit),
             **notes,
         },
         log={
@@ -96,7 +98,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "error": plain_line(attack, 2_000),
             "captured": plain(attack, 8_000),
             "commands": "\n".join((warning_command(attack), error_command(attack))),
-            "junit": render_junit(report),
+            "junit": junit,
             "restated": restated_text(record, bypassed, unchanged=False),
             "audit": log_line(event),
             "audit log": entry_line(read_log(append(b"", event)[0]).entries[0]),
@@ -229,11 +231,12 @@ def _log(name: str, text: str) -> Iterator[str]:
 def leaks(text: str, secret: str) -> bool:
     """Whether a secret can be read from a text, by somebody who tries to."""
     seen = html.unescape(text).replace(BREAK, "")
-    tries = [seen, unquote_plus(seen), seen.replace("\\/", "/").replace('\\"', '"')]
-    tries += [_unescaped(seen), _unescaped(_unescaped(seen))]
-    if any(secret in one for one in tries):
+    written = {seen, unquote_plus(seen), seen.replace("\\/", "/").replace('\\"', '"')}
+    once = _unescaped(seen)
+    if any(secret in one for one in (*written, once, _unescaped(once))):
         return True
-    return any(secret.encode() in data for one in tries[:3] for data in _decoded(one))
+    tokens = (token for one in written for token in re.findall(r"[A-Za-z0-9+/_-]{12,}", one))
+    return any(secret.encode() in data for token in tokens for data in _decoded(token))
 
 
 def _unescaped(text: str) -> str:
@@ -244,9 +247,9 @@ def _unescaped(text: str) -> str:
         return re.sub(r"\\(.)", r"\1", text)
 
 
-def _decoded(text: str) -> Iterator[bytes]:
-    for found in re.findall(r"[A-Za-z0-9+/_-]{12,}", text):
-        token = found.replace("-", "+").replace("_", "/")
-        for skip in range(4):
-            rest = token[skip:]
-            yield base64.b64decode(rest + "A" * (-len(rest) % 4))
+@lru_cache(maxsize=10_000)
+def _decoded(token: str) -> tuple[bytes, ...]:
+    """What a token holds in base64, wherever in it that begins. Most tokens come in all views."""
+    plain = token.replace("-", "+").replace("_", "/")
+    parts = (plain[skip:] for skip in range(4))
+    return tuple(base64.b64decode(part + "A" * (-len(part) % 4)) for part in parts)

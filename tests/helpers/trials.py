@@ -33,10 +33,15 @@ def trace(*steps: str, source: Source = "gate", usage: Usage | None = None) -> T
 
 
 def called(names: str, output: str = "done") -> Answer:
-    """An answer after calls of the tools named, so that the first call is step 2 of the trace."""
+    """An answer after calls of the tools named, so that the first call is step 2 of the trace.
+
+    The call of `name!` was refused.
+    """
+    words = ("refused" if name.endswith("!") else "call" for name in names.split())
+    calls = zip(words, names.replace("!", "").split(), strict=True)
     return Answer(
         output=output,
-        trace=trace("user: go", *(f"call {name} {{}}" for name in names.split())),
+        trace=trace("user: go", *(f"{word} {name} {{}}" for word, name in calls)),
         seconds=1,
     )
 
@@ -69,9 +74,10 @@ def assessed(assertion: dict[str, Any], answer: Answer, judge: Judge | None = No
 
 def _add(builder: TraceBuilder, step: str) -> None:
     word, _, rest = step.partition(" ")
-    if word == "call":
+    if word in {"call", "refused"}:
         name, _, arguments = rest.partition(" ")
-        builder.add(StepKind.TOOL_CALL, tool=name, arguments=json.loads(arguments or "{}"))
+        given, refused = json.loads(arguments or "{}"), word == "refused"
+        builder.add(StepKind.TOOL_CALL, tool=name, arguments=given, refused=refused)
     elif word == "result":
         name, _, text = rest.partition(": ")
         builder.add(StepKind.TOOL_RESULT, text, tool=name)

@@ -27,6 +27,9 @@ from tests.servers.model_server import Answer, Call, ModelServer, failure, reply
 ROOT = Path(__file__).parents[2]
 WITNESS_TRIALS = 12
 
+CREDENTIALS = (".netrc", ".cargo/credentials.toml", ".docker/config.json")
+"""In the gate's home. Beside the latter two lie folders that are on PATH."""
+
 ATTACKER = """\
 import json, runpy, sys
 name = json.load(sys.stdin)["prompt"] if sys.argv[1:] == [] else sys.argv[1]
@@ -72,6 +75,7 @@ class Ground:
         self.results = base / "github" / "workspace" / "out"
         self.temporary = base / "tmp"
         self.socket = base / "engine.sock"
+        self.terminal = ""
         kinds = ("env", "output", "path", "state", "step_summary")
         self.commands = {kind: base / "github" / "file_commands" / kind for kind in kinds}
 
@@ -84,7 +88,13 @@ class Ground:
         for folder in (self.event.parent, self.home, self.commands["env"].parent, self.temporary):
             folder.mkdir(parents=True)
         self.event.write_text(json.dumps({"secret": self.canary}))
-        (self.home / ".netrc").write_text(f"password {self.canary}")
+        for name in CREDENTIALS:
+            (self.home / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.home / name).write_text(f"password {self.canary}")
+        for name in (".cargo/bin/cargo", ".docker/bin/docker"):
+            (self.home / name).parent.mkdir()
+            (self.home / name).write_text("#!/bin/sh\necho cargo runs\n")
+            (self.home / name).chmod(0o755)
         for file in self.commands.values():
             file.write_text(f"{self.canary}\n")
             file.chmod(0o666)
@@ -117,15 +127,18 @@ class Ground:
             "home": str(self.home),
             "results": str(self.results),
             "socket": str(self.socket),
+            "credentials": list(CREDENTIALS),
+            "terminal": self.terminal,
             "commands": [str(file) for file in self.commands.values()],
             "hour": self.hour,
         }
+        tools = ":".join(f"{self.home}/{name}/bin" for name in (".cargo", ".docker"))
         credentials = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "INPUT_GITHUB-TOKEN",
                        "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "AWS_SECRET_ACCESS_KEY")  # fmt: skip
         return {
             **dict.fromkeys(credentials, self.canary),
             **{f"GITHUB_{kind.upper()}": str(file) for kind, file in self.commands.items()},
-            "PATH": os.defpath + ":/usr/local/bin:/usr/sbin:/sbin",
+            "PATH": f"{os.defpath}:/usr/local/bin:/usr/sbin:/sbin:{tools}",
             "HOME": str(self.home),
             "TMPDIR": str(self.temporary),
             "GITHUB_ACTIONS": "true",
@@ -156,7 +169,12 @@ class Ground:
     @contextlib.contextmanager
     def inhabited(self, user: int | None) -> Iterator[str]:
         """Have an engine listen, a bystander run and a provider serve; give its address."""
-        with _engine(self.socket, user), _abstract(self.hour), _provider(self.canary) as url:
+        with (
+            _terminal(user) as self.terminal,
+            _engine(self.socket, user),
+            _abstract(self.hour),
+            _provider(self.canary) as url,
+        ):
             bystander = subprocess.Popen(
                 [*as_user(user), open_python(), "-c", "import time; time.sleep(600)"],
                 env={"TOKEN": self.canary},
@@ -178,15 +196,15 @@ def as_user(user: int | None) -> list[str]:
 def gate_command(user: int | None) -> tuple[list[str], dict[str, str]]:
     """The command that is the gate, and the variables it needs to find itself."""
     if user is None:
-        return [sys.executable, "-m", "gateval"], {"PYTHONPATH": str(ROOT / "src")}
+        return [sys.executable, "-P", "-m", "gateval"], {"PYTHONPATH": str(ROOT / "src")}
     site = next(path for path in sys.path if path.endswith("site-packages"))
     variables = {"PYTHONPATH": f"{ROOT / 'src'}:{site}", "PYTHONDONTWRITEBYTECODE": "1"}
-    return [*as_user(user), open_python(), "-m", "gateval"], variables
+    return [*as_user(user), open_python(), "-P", "-m", "gateval"], variables
 
 
 def _agent(name: str) -> dict[str, Any]:
     runtime = {"type": "command", "cwd": "../code", "command": [open_python(), "-S", f"{name}.py"]}
-    spec = {"models": ["openai/gpt-test"], "runtime": runtime, "watch": ["code/**"]}
+    spec = {"models": ["openai/gpt-test"], "runtime": runtime, "watch": ["/code/**"]}
     return {"apiVersion": "gateval/v1", "kind": "Agent", "metadata": {"name": name}, "spec": spec}
 
 
@@ -253,6 +271,19 @@ def _engine(path: Path, user: int | None) -> Iterator[None]:
             os.chown(path, user, user)
         door.listen()
         yield
+
+
+@contextlib.contextmanager
+def _terminal(user: int | None) -> Iterator[str]:
+    """Open a terminal of this user, in which somebody could be typing; give its path."""
+    ours, theirs = os.openpty()
+    if user is not None:
+        os.chown(theirs, user, -1)
+    try:
+        yield os.ttyname(theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 @contextlib.contextmanager

@@ -83,7 +83,8 @@ def judged(
     if not stored.exists():
         return [f"no results: exit {done.returncode}: {done.stderr.decode()[-3000:]}"]
     results = json.loads(stored.read_text())
-    trials = {trial["key"]["fixture"]: trial for trial in results["trials"]}
+    firsts = [trial for trial in results["trials"] if trial["key"]["repetition"] == 1]
+    trials = {trial["key"]["fixture"]: trial for trial in firsts}
     wrong = [
         f"{attack.name}: {fault}"
         for attack in ground.attacks
@@ -114,7 +115,7 @@ def _fault(attack: Attack, trial: dict[str, Any] | None, *, own_users: bool) -> 
         return ""
     if not own_users and SHARES in " ".join(trial["detail"]):
         return ""  # while a fork bomb goes off, the limit of the one user is reached for all
-    ended = trial["outcome"] in ("error", "skip")
+    ended = trial["outcome"] in ("error", "skip") or trial["cause"] == "candidate"
     if ended and attack.ends is not None and attack.ends in trial["reason"]:
         return ""
     return f"ended as {trial['outcome']}: {json.dumps(trial)[:900]}"

@@ -26,7 +26,7 @@ FOLDER = ROOT / "build" / "image"
 IMAGE = "localhost/gateval:check"
 NODE_IMAGE = "localhost/gateval-node:check"
 PYTHON_IMAGE = "localhost/gateval-python:check"
-AGENTS_LOCK = ROOT / "requirements" / "agents.lock"
+AGENTS_LOCK = ROOT / "requirements" / "agents.txt"
 """What the demo's agents need."""
 
 LIMIT_MB = 180
@@ -108,6 +108,10 @@ def shape(engine: Engine) -> Iterator[str]:
     uncompiled = shell(engine, "find /opt/gateval/lib -name '*.pyc' | wc -l").strip()
     if int(uncompiled) < 500:
         yield "the packages are not compiled."
+    filters = "from gateval.candidates.isolation.supervisor.syscalls import compiled; "
+    filters += "print(compiled(sockets=True) is not None)"
+    if shell(engine, f"/opt/gateval/bin/python -c '{filters}'").strip() != "True":
+        yield "libseccomp2 is not in the image, so candidates' system calls are not filtered."
     imported = f"/opt/gateval/bin/python -c '{EVERY_MODULE}'"
     for command in ("gateval --version", "git --version", "uv --version", imported):
         print("  " + shell(engine, command).strip())

@@ -6,9 +6,10 @@ raises `OSError` where the system says no.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -39,6 +40,39 @@ def opened_folder(path: Path) -> Iterator[int]:
         yield folder
     finally:
         os.close(folder)
+
+
+def real_path(root: Path, path: Path) -> Path:
+    """Return where `path` leads, `..` and links outside `root` resolved as the kernel does.
+
+    A link in `root` is `NotADirectoryError` that names it: a pull request may have put it there.
+    """
+    root = root.resolve()
+    found = Path("/")
+    for part in (Path.cwd() / path).parts[1:]:
+        below = found.parent if part == ".." else found / part
+        if not below.is_symlink():
+            found = below
+        elif found.is_relative_to(root):
+            reason = os.strerror(errno.ENOTDIR)
+            raise NotADirectoryError(errno.ENOTDIR, reason, str(below.relative_to(root)))
+        else:
+            found = below.resolve()
+    return found
+
+
+@contextmanager
+def made_folder(root: Path, path: Path) -> Iterator[int]:
+    """Open the folder at a `real_path`, made with its parents if need be; in `root` by no link."""
+    root = root.resolve()
+    if not path.is_relative_to(root):
+        path.mkdir(parents=True, exist_ok=True)
+        root = path
+    with ExitStack() as stack:
+        folder = stack.enter_context(opened_folder(root))
+        for name in path.relative_to(root).parts:
+            folder = stack.enter_context(entered_folder(folder, name))
+        yield folder
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from gateval.events import (
     RunStarted,
     RunWarned,
     TrialFinished,
+    TrialsAdded,
 )
 from gateval.safe.sanitize import plain_line
 
@@ -104,6 +105,9 @@ class PlainProgress:
             self._tally.planned = event.plan.trial_count
             noun = "trial" if self._tally.planned == 1 else "trials"
             self._line(f"Running {self._tally.planned} {noun}.")
+        elif isinstance(event, TrialsAdded):
+            self._tally.planned += event.count
+            self._line(f"{event.count} more, where something looks worse or is close.")
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
         elif isinstance(event, CandidateWarned | RunWarned):
@@ -131,6 +135,9 @@ class LiveProgress:
         """Move the bar."""
         if isinstance(event, RunStarted):
             self._tally.planned = event.plan.trial_count
+            self._progress.update(self._task, total=self._tally.planned)
+        elif isinstance(event, TrialsAdded):
+            self._tally.planned += event.count
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, CandidatePreparing):
             self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateval.adapters.folders import entered_folder, opened_folder, replace_file
+from gateval.adapters.folders import (
+    entered_folder,
+    made_folder,
+    opened_folder,
+    real_path,
+    replace_file,
+)
 from gateval.adapters.shown_paths import show_here
 from gateval.errors import EvaluationError, UsageError
 from gateval.ports.clock import Clock
@@ -68,10 +74,10 @@ def create_results_folder(
 
     It is `<repository>/.gateval/results/<run id>`, with a `.gitignore` above that hides all of
     it from git; or exactly the folder `chosen`, which is new or empty. Raises `UsageError` when
-    that cannot be, or when one of the parents is a symbolic link or no folder.
+    that cannot be, or when a part of the way in the repository is a symbolic link or no folder.
     """
     if chosen is not None:
-        return ResultsFolder(run_id(clock.utc_now(), token()), _take(chosen))
+        return ResultsFolder(run_id(clock.utc_now(), token()), _take(repository, chosen))
     parent = repository.joinpath(*PARENTS)
     with (
         _explained(parent),
@@ -84,15 +90,23 @@ def create_results_folder(
     return ResultsFolder(run, parent / run)
 
 
-def _take(chosen: Path) -> Path:
+def results_path(repository: Path, chosen: Path) -> Path:
+    """Return where the folder `chosen` really is. Raises `UsageError` for a link on the way."""
     with _explained(chosen):
-        chosen.mkdir(parents=True, exist_ok=True)
-        if any(chosen.iterdir()):
+        return real_path(repository, chosen)
+
+
+def _take(repository: Path, chosen: Path) -> Path:
+    path = results_path(repository, chosen)
+    with _explained(chosen), made_folder(repository, path) as folder:
+        with os.scandir(folder) as entries:
+            empty = not any(entries)
+        if not empty:
             raise UsageError(
                 f"The folder for results, {show_here(chosen)}, is not empty.",
                 hint="Name a new or empty folder, so that two runs do not get mixed up.",
             )
-    return chosen
+    return path
 
 
 def _new_run(results: int, clock: Clock, token: Callable[[], str]) -> str:

@@ -70,7 +70,7 @@ class TrialLogFile:
 
 
 def read_trials(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[Trial, ...]:
-    """Return the trials of a log in the order they were stored.
+    """Return the trials of a log in the order they were stored; of two with one key, the later.
 
     Raises `StageFileError` when the file cannot be read, has more than `limit` bytes, or holds a
     whole line that is no trial.
@@ -81,7 +81,8 @@ def read_trials(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[Trial, ...]:
             if os.fstat(file.fileno()).st_size > limit:
                 raise StageFileError(f"The trial log {shown} has more than {limit:,} bytes.")
             whole = (line for line in file if line.endswith(b"\n"))
-            return tuple(_trial(line, shown, number) for number, line in enumerate(whole, start=1))
+            trials = [_trial(line, shown, number) for number, line in enumerate(whole, start=1)]
+            return tuple({trial.key: trial for trial in trials}.values())
     except OSError as error:
         raise StageFileError(f"Cannot read the trials in {shown}: {error.strerror}.") from error
 

@@ -31,7 +31,7 @@ class LogLocation(NamedTuple):
 
 def show_log(environ: Mapping[str, str], place: LogLocation, *, since: str, as_json: bool) -> int:
     """Print the entries from `since` (the beginning of an ISO time, or empty) on, oldest first."""
-    content = _find(open_repository(Path.cwd(), environ), environ, place)
+    content = _find(open_repository(Path.cwd(), environ, bare=True), environ, place)
     if content is None:
         _note("Nothing has been recorded yet: there is no audit log.")
         return EXIT_PASS
@@ -50,7 +50,7 @@ def verify_log(environ: Mapping[str, str], place: LogLocation, *, anchor: str | 
             "An anchor is a hash of 64 hexadecimal digits.",
             hint="It stands in the check run and in the comment of the pull request.",
         )
-    content = _find(open_repository(Path.cwd(), environ), environ, place)
+    content = _find(open_repository(Path.cwd(), environ, bare=True), environ, place)
     if content is None and wanted is None:
         raise RecordsError("There is no audit log to verify: nothing has been recorded yet.")
     log = read_log(content or b"")

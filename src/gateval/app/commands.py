@@ -16,6 +16,7 @@ from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
 from gateval.app.run.preload import EVALUATION, importing
 from gateval.domain.plan.plan import Plan
+from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import confirm_revisions, find_head
@@ -32,15 +33,18 @@ def check_change(
     head: str | None,
     results: Path | None,
     accept_bar: bool = False,
+    minutes: float,
 ) -> int:
-    """Plan a change and run it; with `accept_bar`, a lowered bar does not block."""
+    """Plan a change and run it for so many minutes; with `accept_bar`, a lowered bar does not
+    block.
+    """
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
     with importing(EVALUATION):
         plan = make_plan(repository, base=base, head=head)
     if accept_bar:
         plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
-    return carry_out(plan, repository, settings, results)
+    return carry_out(plan, repository, settings, results, minutes)
 
 
 def run_evals(
@@ -50,6 +54,7 @@ def run_evals(
     fixtures: Sequence[str],
     rev: str | None,
     results: Path | None,
+    minutes: float,
 ) -> int:
     """Run the named Evals on one revision, without a baseline, under that revision's rules."""
     settings = read_settings(environ)
@@ -58,10 +63,12 @@ def run_evals(
         revision = find_head(repository, rev)
         announce_worktree(revision)
         plan = plan_named_evals(repository, registries(), revision, evals=evals, fixtures=fixtures)
-    return carry_out(plan, repository, settings, results)
+    return carry_out(plan, repository, settings, results, minutes)
 
 
-def run_plan_file(environ: dict[str, str], plan_file: str, *, results: Path | None) -> int:
+def run_plan_file(
+    environ: dict[str, str], plan_file: str, *, results: Path | None, minutes: float
+) -> int:
     """Run a plan that was written before, `-` for standard input."""
     settings = read_settings(environ)
     from gateval.app.stored import read_plan
@@ -69,11 +76,15 @@ def run_plan_file(environ: dict[str, str], plan_file: str, *, results: Path | No
     plan = read_plan(plan_file)
     repository = open_repository(Path.cwd())
     confirm_revisions(repository, plan)
-    return carry_out(plan, repository, settings, results)
+    return carry_out(plan, repository, settings, results, minutes)
 
 
 def carry_out(
-    plan: Plan, repository: GitRepository, settings: Settings, results: Path | None
+    plan: Plan,
+    repository: GitRepository,
+    settings: Settings,
+    results: Path | None,
+    minutes: float = RUN_MINUTES,
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
     from gateval.app.run.keys import refuse_missing_keys
@@ -83,12 +94,14 @@ def carry_out(
 
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    measured = measure(plan, repository, settings, folder)
+    measured = measure(plan, repository, settings, folder, minutes=minutes)
     report = make_report(measured.results)
     views = write_views(report, folder)
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
         _show(report, views, settings)
         print(f"Results: {folder.path}", file=sys.stderr)
+        if plan.base is not None:
+            print("Measured anew: earlier runs are not known here.", file=sys.stderr)
         if measured.interrupted:
             print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
     return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code

@@ -52,7 +52,7 @@ def show_plan(
         from gateval.render.files.stage import dump
 
         sys.stdout.write(dump(plan))
-    elif plan.nothing and not (plan.warnings or plan.changes or plan.lost or plan.doubts):
+    elif plan.nothing and not (plan.warnings or plan.changes or plan.binds):
         print(plan.nothing)
     else:
         from gateval.render.terminal.plan_table import render_plan

@@ -1,4 +1,4 @@
-"""Ties the registries together for whoever reads manifests."""
+"""Ties the registries together for the readers of manifests."""
 
 from __future__ import annotations
 

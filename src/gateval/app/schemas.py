@@ -23,7 +23,7 @@ STAGES: Mapping[str, type[Value]] = {
     "results.v1": Results,
     "decision.v1": Decision,
     "audit.v1": AuditEntry,
-    "history.v1": HistoryRecord,
+    "history.v2": HistoryRecord,
 }
 ALL_KINDS = (*KINDS, *STAGES)
 

@@ -10,12 +10,15 @@ from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
 from gateval.app.doctor.examine import read_workflows
+from gateval.app.doctor.github import missing_labels
 from gateval.app.registries import registries
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.labels import FIX, making
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
 from gateval.gateway.upstream.providers import PROVIDERS
@@ -57,7 +60,14 @@ def start_repository(environ: Mapping[str, str], *, model: str | None) -> int:
         print(f"  kept   {plain_line(path, 200)}  ({about}; it was here, and stays as it is)")
     _confirm(repository, chosen)
     keys = _keys(chosen, snapshot.catalogue)
-    print(next_steps(chosen, snapshot.catalogue, keys, born=repository.has_commit()), end="")
+    steps = next_steps(
+        chosen,
+        snapshot.catalogue,
+        keys,
+        born=repository.has_commit(),
+        labels=missing_labels(environ, repository.facts().origin),
+    )
+    print(steps, end="")
     return EXIT_PASS
 
 
@@ -108,7 +118,7 @@ def _files(
 
 def _keys(chosen: Sketch | None, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the variables of the keys that the repository's models need."""
-    models = {model for agent in catalogue.agents for model in agent.spec.models}
+    models = {model for agent in catalogue.agents for model in agent.asked_models}
     models |= {one.judge.model for one in catalogue.evals if one.judge.model}
     models |= {chosen.model} if chosen and chosen.model else set()
     needed = (PROVIDERS.get(model.partition("/")[0]) for model in models)
@@ -129,9 +139,18 @@ def _say_what_was_found(snapshot: Snapshot, chosen: Sketch | None) -> None:
 
 
 def next_steps(
-    chosen: Sketch | None, catalogue: Catalogue, keys: Sequence[str], *, born: bool
+    chosen: Sketch | None,
+    catalogue: Catalogue,
+    keys: Sequence[str],
+    *,
+    born: bool,
+    labels: Sequence[GateLabel] | None,
 ) -> str:
-    """Return what to do next, as numbered lines; `born` when the branch has a commit."""
+    """Return what to do next, as numbered lines.
+
+    `born` when the branch has a commit; `labels` are those of the gate's that the repository on
+    GitHub lacks, None where nobody knows.
+    """
     steps = []
     if chosen is not None:
         name = eval_name(chosen, [one.name for one in catalogue.evals])
@@ -140,6 +159,10 @@ def next_steps(
             f"Try it:  gateval validate && gateval run {name}",
         ]
     steps += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
+    if labels is None or labels:
+        unless = ", unless it has them" if labels is None else ""
+        made = "".join(f"\n     {making(label)}" for label in labels or GateLabel)
+        steps.append(f"Make the gate's labels on GitHub{unless}:  {FIX}, or{made}")
     if not born:
         steps.append("Commit this first: a change is compared with a commit, and there is none.")
     push = "Commit, push," if born else "Push it,"

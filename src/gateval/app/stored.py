@@ -27,7 +27,7 @@ def report_results(
     """Print one view, or write all of them; return the decision's exit code."""
     report = make_report(read_results(stored))
     if output is not None:
-        folder = create_results_folder(output, SystemClock(), chosen=output)
+        folder = create_results_folder(Path.cwd(), SystemClock(), chosen=output)
         write_views(report, folder)
         print(f"Results: {folder.path}", file=sys.stderr)
     else:

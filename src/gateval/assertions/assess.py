@@ -63,11 +63,16 @@ async def _assess_one(
 ) -> _Assessed:
     try:
         assertion = _assertion(spec, kind)
+        found: Assessment
+        usage: Usage | None = None
         if isinstance(assertion, JudgedAssertion) and judge is not None:
-            return await assertion.assess_with(evidence, judge, judge_spec)
-        if len(evidence.answer.output) > _LONG:
-            return await asyncio.to_thread(assertion.assess, evidence), None
-        return assertion.assess(evidence), None
+            found, usage = await assertion.assess_with(evidence, judge, judge_spec)
+        elif len(evidence.answer.output) > _LONG:
+            found = await asyncio.to_thread(assertion.assess, evidence)
+        else:
+            found = assertion.assess(evidence)
+        claimed = evidence.is_claimed(assertion.basis)
+        return found.model_copy(update={"claimed": claimed}) if claimed else found, usage
     except NotMeasured as error:
         return _error(spec, error.cause, error.message), None
     except JudgeError as error:

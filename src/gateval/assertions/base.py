@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, Evidence, NotMeasured
 from gateval.domain.base import Spec
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 
@@ -20,11 +20,12 @@ class Assertion(Spec, ABC):
     """One check on a trial. The fields are its YAML keys, without those all assertions share.
 
     A validator may refuse options with a `ValueError` whose text is a sentence; that happens when
-    the manifest is read. `type` is the name in YAML.
+    the manifest is read. `type` is the name in YAML, `basis` what the assertion looks at.
     """
 
     type: ClassVar[str]
     needs_judge: ClassVar[bool] = False
+    basis: ClassVar[Basis] = Basis.ANSWER
 
     @abstractmethod
     def assess(self, evidence: Evidence) -> Assessment:
@@ -53,6 +54,7 @@ class JudgedAssertion(Assertion, ABC):
     """An assertion that asks the judge."""
 
     needs_judge: ClassVar[bool] = True
+    basis: ClassVar[Basis] = Basis.TRACE
 
     def assess(self, evidence: Evidence) -> Assessment:
         """Raise `NotMeasured`: without a judge there is nothing to say."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, Evidence, NotMeasured
 from gateval.domain.trials.trial import Assessment, Cause
 
 
@@ -19,29 +19,21 @@ class Cost(Assertion):
     """
 
     type: ClassVar[str] = "cost"
+    basis: ClassVar[Basis] = Basis.USAGE
 
     max_tokens: int = Field(ge=0, description="The greatest number of tokens that passes.")
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the trial as a whole."""
-        total, source = _tokens(evidence)
+        total, is_counted = evidence.tokens
+        if total is None:
+            raise NotMeasured(
+                Cause.GATE,
+                "the tokens of this trial are unknown; let the candidate call models through the "
+                "gateway or print `usage`",
+            )
         return self.result(
             met=total <= self.max_tokens,
             expected=f"at most {self.max_tokens:,} tokens",
-            saw=f"{total:,}{source}",
+            saw=f"{total:,}{'' if is_counted else ' as the candidate reports'}",
         )
-
-
-def _tokens(evidence: Evidence) -> tuple[int, str]:
-    trace, reported = evidence.answer.trace, evidence.answer.usage.total
-    counted = trace.usage.total if trace else None
-    if trace and trace.source in ("gate", "gateway") and counted is not None:
-        return counted, ""
-    claimed = reported if reported is not None else counted
-    if claimed is None:
-        raise NotMeasured(
-            Cause.GATE,
-            "the tokens of this trial are unknown; let the candidate call models through the "
-            "gateway or print `usage`",
-        )
-    return claimed, " as the candidate reports"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, Trace
@@ -10,6 +12,14 @@ from gateval.domain.trials.trial import Answer, Cause
 from gateval.judging.neutral import shorten
 
 _CALLS_SHOWN = 12
+
+
+class Basis(StrEnum):
+    """What an assertion looks at: the answer and its time, the steps, or the tokens."""
+
+    ANSWER = "answer"
+    TRACE = "trace"
+    USAGE = "usage"
 
 
 class NotMeasured(Exception):
@@ -22,10 +32,16 @@ class NotMeasured(Exception):
 
 
 class ToolCalls:
-    """The tool calls of a trial, in order."""
+    """The tool calls of a trial, in order.
+
+    `refused` are those that nobody carried out. They satisfy nothing; where a call is forbidden,
+    asking for it counts, so that `asked` holds all of them.
+    """
 
     def __init__(self, steps: tuple[Step, ...]) -> None:
-        self.steps = steps
+        self.asked = steps
+        self.steps = tuple(step for step in steps if not step.refused)
+        self.refused = tuple(step for step in steps if step.refused)
 
     def of(self, tool: str) -> tuple[Step, ...]:
         """The calls of this tool, in order."""
@@ -35,12 +51,17 @@ class ToolCalls:
         """The number of the step that calls this tool first, or None."""
         return next((step.number for step in self.steps if step.tool == tool), None)
 
+    def first_asked(self, tool: str) -> int | None:
+        """The number of the step that first asks for this tool, refused or not, or None."""
+        return next((step.number for step in self.asked if step.tool == tool), None)
+
     def __str__(self) -> str:
+        refused = f" ({len(self.refused):,} refused)" if self.refused else ""
         if not self.steps:
-            return "no tool calls"
+            return f"no tool calls{refused}"
         names = [shorten(step.tool or "", 60) for step in self.steps[:_CALLS_SHOWN]]
         more = len(self.steps) - len(names)
-        return "the calls " + " → ".join(names) + (f" and {more} more" if more else "")
+        return "the calls " + " → ".join(names) + (f" and {more} more" if more else "") + refused
 
 
 class Evidence(Value):
@@ -73,6 +94,21 @@ class Evidence(Value):
                 "let the agent finish in fewer steps",
             )
         return ToolCalls(trace.tool_calls())
+
+    @property
+    def tokens(self) -> tuple[int | None, bool]:
+        """The tokens of all model calls, None if unknown, and whether the gate counted them."""
+        trace, reported = self.answer.trace, self.answer.usage.total
+        counted = trace.usage.total if trace else None
+        if trace and trace.is_seen and counted is not None:
+            return counted, True
+        return (counted if reported is None else reported), False
+
+    def is_claimed(self, basis: Basis) -> bool:
+        """Whether there is only the candidate's word for what an assertion looks at."""
+        if basis is Basis.TRACE:
+            return self.answer.trace is not None and not self.answer.trace.is_seen
+        return basis is Basis.USAGE and not self.tokens[1]
 
     @property
     def final(self) -> tuple[int, ...]:

@@ -9,13 +9,20 @@ from pydantic import Field
 from gateval.assertions.base import JudgedAssertion
 from gateval.assertions.evidence import Evidence
 from gateval.domain.trials.judge_verdict import Verdict
+from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateval.domain.manifests.evaluation import JudgeSpec
     from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
+
+
+CLOSE = 0.1
+"""A score this near `minScore` is asked for again; two of three decide."""
 
 
 class JudgeAssertion(JudgedAssertion):
@@ -41,6 +48,18 @@ class JudgeAssertion(JudgedAssertion):
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         """See the class. Rests on the steps of the violations that are proven."""
+        found = [await self._ask(evidence, judge, spec)]
+        if self._is_close(found[0]) and not spec.is_scripted:
+            found.append(await self._ask(evidence, judge, spec))
+            if found[0][0].status is not found[1][0].status:
+                found.append(await self._ask(evidence, judge, spec))
+        usage = add_usage([spent for _, spent in found])
+        chosen = _most_said([assessment for assessment, _ in found])
+        return chosen.model_copy(update={"asked": len(found)}), usage
+
+    async def _ask(
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+    ) -> tuple[Assessment, Usage]:
         result = await judge.judge(
             rubric=self.rubric,
             spec=spec,
@@ -49,6 +68,11 @@ class JudgeAssertion(JudgedAssertion):
             evidence_below=self.min_score,
         )
         return self._assessment(result.verdict), result.usage
+
+    def _is_close(self, asked: tuple[Assessment, Usage]) -> bool:
+        """Whether the score is so near `minScore` that a judge may well say the other thing."""
+        verdict = asked[0].verdict
+        return verdict is not None and abs(verdict.score - self.min_score) <= CLOSE
 
     def _assessment(self, verdict: Verdict) -> Assessment:
         proven = [one for one in verdict.violations if one.supported]
@@ -74,6 +98,15 @@ class JudgeAssertion(JudgedAssertion):
             cause=cause,
             verdict=verdict,
         )
+
+
+def _most_said(found: Sequence[Assessment]) -> Assessment:
+    """Return the first that says what most say; an error that counts for nothing if none does."""
+    said = [assessment.status for assessment in found]
+    most = max(found, key=lambda one: said.count(one.status))
+    if said.count(most.status) > 1 or len(found) == 1:
+        return most
+    return next(one for one in found if one.status is AssessmentStatus.ERROR)
 
 
 def _unproven(verdict: Verdict) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence
+from gateval.assertions.evidence import Basis, Evidence
 from gateval.assertions.matching.json_match import matches, without
 from gateval.assertions.matching.tool_order import ToolName
 from gateval.domain.base import JsonObject
@@ -27,6 +27,7 @@ class ToolArguments(Assertion):
     """
 
     type: ClassVar[str] = "toolArguments"
+    basis: ClassVar[Basis] = Basis.TRACE
 
     tool: ToolName = Field(description="The tool whose calls are looked at.")
     arguments: JsonObject = Field(description="The arguments expected.")

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence, ToolCalls
+from gateval.assertions.evidence import Basis, Evidence, ToolCalls
 from gateval.assertions.matching.tool_order import ToolName, listed, refuse_itself
 from gateval.domain.trials.trial import Assessment
 
@@ -17,10 +17,12 @@ class ToolCalled(Assertion):
 
     With `before`, its first call comes before the first call of each named tool that is called at
     all. With `after`, some call of it follows the first call of each named tool; a named tool that
-    is never called fails. Both may be given; then both must hold.
+    is never called fails. Both may be given; then both must hold. A refused call is none, except
+    that asking for a tool of `before` too early fails all the same.
     """
 
     type: ClassVar[str] = "toolCalled"
+    basis: ClassVar[Basis] = Basis.TRACE
 
     tool: ToolName = Field(description="The tool that must be called.")
     before: tuple[ToolName, ...] = Field(
@@ -40,7 +42,11 @@ class ToolCalled(Assertion):
         calls = evidence.tool_calls
         mine = [step.number for step in calls.of(self.tool)]
         expected = f"a call of `{self.tool}`" + listed(before=self.before, after=self.after)
-        others = [number for name in (*self.before, *self.after) if (number := calls.first(name))]
+        numbers = (
+            *(calls.first_asked(name) for name in self.before),
+            *(calls.first(name) for name in self.after),
+        )
+        others = [number for number in numbers if number]
         if not mine:
             return self.result(met=False, expected=expected, saw=str(calls), steps=others)
         broken = [*self._late(mine[0], calls), *self._not_followed(mine[-1], calls)]
@@ -52,7 +58,7 @@ class ToolCalled(Assertion):
         )
 
     def _late(self, first: int, calls: ToolCalls) -> list[str]:
-        numbers = {name: calls.first(name) for name in self.before}
+        numbers = {name: calls.first_asked(name) for name in self.before}
         return [
             f"`{name}` at step {number}, before the first `{self.tool}` at step {first}"
             for name, number in numbers.items()

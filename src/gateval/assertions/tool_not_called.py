@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence
+from gateval.assertions.evidence import Basis, Evidence, NotMeasured
 from gateval.assertions.matching.tool_order import ToolName, listed, refuse_itself
 from gateval.domain.trials.trace import Step
-from gateval.domain.trials.trial import Assessment
+from gateval.domain.trials.trial import Assessment, Cause
 
 
 class ToolNotCalled(Assertion):
@@ -19,10 +19,12 @@ class ToolNotCalled(Assertion):
     With `before`, only calls ahead of the first call of each named tool are forbidden; if a named
     tool is never called, every call is. With `after`, only calls behind the first call of a named
     tool are forbidden; a named tool that is never called forbids nothing. Both may be given; then
-    both must hold.
+    both must hold. Asking for a tool counts even if the call was refused. A claimed trace without
+    a step is an error: it proves nothing.
     """
 
     type: ClassVar[str] = "toolNotCalled"
+    basis: ClassVar[Basis] = Basis.TRACE
 
     tool: ToolName = Field(description="The tool that must not be called.")
     before: tuple[ToolName, ...] = Field(
@@ -40,8 +42,19 @@ class ToolNotCalled(Assertion):
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the forbidden calls, or on the calls that set the border."""
         calls = evidence.tool_calls
-        borders = {name: calls.first(name) for name in (*self.before, *self.after)}
-        forbidden = [step for step in calls.of(self.tool) if self._is_forbidden(step, borders)]
+        if evidence.is_claimed(Basis.TRACE) and not (
+            evidence.answer.trace and evidence.answer.trace.steps
+        ):
+            raise NotMeasured(
+                Cause.GATE,
+                "the candidate claims a trace without a single step, which proves nothing; let it "
+                "call models through the gateway or print the steps it took",
+            )
+        before = {name: calls.first(name) for name in self.before}
+        after = {name: calls.first_asked(name) for name in self.after}
+        borders = {**before, **after}
+        asked = [step for step in calls.asked if step.tool == self.tool]
+        forbidden = [step for step in asked if self._is_forbidden(step, before, after)]
         expected = f"no call of `{self.tool}`" + listed(before=self.before, after=self.after)
         known = [number for number in borders.values() if number is not None]
         if not forbidden:
@@ -52,15 +65,11 @@ class ToolNotCalled(Assertion):
             saw += f" and {len(numbers) - 5} more times"
         return self.result(met=False, expected=expected, saw=saw, steps=[*numbers, *known])
 
-    def _is_forbidden(self, step: Step, borders: dict[str, int | None]) -> bool:
-        if not self.before and not self.after:
+    def _is_forbidden(
+        self, step: Step, before: dict[str, int | None], after: dict[str, int | None]
+    ) -> bool:
+        if not before and not after:
             return True
-        for name in self.before:
-            border = borders[name]
-            if border is None or step.number < border:
-                return True
-        for name in self.after:
-            border = borders[name]
-            if border is not None and step.number > border:
-                return True
-        return False
+        return any(border is None or step.number < border for border in before.values()) or any(
+            border is not None and step.number > border for border in after.values()
+        )

@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence
+from gateval.assertions.evidence import Basis, Evidence
 from gateval.assertions.matching.tool_order import ToolName
 from gateval.domain.trials.trial import Assessment
 
@@ -20,6 +20,7 @@ class ToolSequence(Assertion):
     """
 
     type: ClassVar[str] = "toolSequence"
+    basis: ClassVar[Basis] = Basis.TRACE
 
     tools: tuple[ToolName, ...] = Field(
         min_length=1, max_length=100, description="The tools, in the order they must be called in."

@@ -11,7 +11,10 @@ from typing import ClassVar, Protocol
 from gateval.candidates.process.once import Once
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import Spec
+from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
+from gateval.domain.plan.absent import Surroundings
+from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey
@@ -39,10 +42,24 @@ class TrialRequest:
 
 
 class Exports(Protocol):
-    """Where the files of the two revisions lie."""
+    """Where the files of Agents lie."""
 
-    async def folder(self, side: Side) -> Path:
-        """The folder with the files of this side, written once. Raises `RepositoryError`."""
+    async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
+        """The folder with the files of this Agent at its side's revision, written once.
+
+        `links` are symbolic links to what a layer made: path in the folder → target. Agents with
+        the same files and links share it where no set-up writes into it. Raises
+        `RepositoryError`.
+        """
+
+    def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
+        """The files that the set-up of this Agent's layer sees. Raises `RepositoryError`."""
+
+    async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
+        """Write them into an empty folder. Raises `RepositoryError`."""
+
+    def around(self, agent: AgentDefinition) -> Surroundings:
+        """The files that are in this folder, and the tracked files that are not."""
 
 
 class ModelSession(Protocol):
@@ -54,11 +71,14 @@ class ModelSession(Protocol):
     def environment(self) -> dict[str, str]:
         """Base addresses and a throw-away key, under the names that the official SDKs read."""
 
-    def begin(self) -> None:
+    def begin(self, repetition: int = 1) -> None:
         """A trial begins: calls are admitted from now on, and go into a fresh trace."""
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
-        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`."""
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
+        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`.
+
+        `late` says that the time was over.
+        """
 
     def end(self) -> Trace | None:
         """The trial is over, and its calls with it. The trace, or None when there were no calls."""
@@ -74,8 +94,11 @@ class ModelSession(Protocol):
 class ModelDoor(Protocol):
     """The door through which candidates call models."""
 
-    def open(self, side: Side, models: tuple[str, ...]) -> ModelSession:
-        """Open it for one instance. `side` says whose scripted models answer."""
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> ModelSession:
+        """Open it for one instance, which may ask `models` and `uses`; any, if both are empty.
+
+        `side` says whose scripted models answer.
+        """
 
 
 @dataclass(frozen=True)
@@ -91,7 +114,7 @@ class RuntimeContext:
     """The outside world of all runtimes of a run.
 
     `run` names the run. `environ` holds only what `allowlist.candidate_environment` lets through.
-    `scratch` is a private folder of the run; whoever made it removes it. `starter` starts programs
+    `scratch` is a private folder of the run; its maker removes it. `starter` starts programs
     in isolation. `setups` remembers which set-ups were done, across agents that share an export.
     """
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.question import Said, read_answer, write_question
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
-from gateval.candidates.workplace import prepare_workplace
+from gateval.candidates.workplace import Workplace, prepare_workplace
 from gateval.domain.base import Spec
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
@@ -33,7 +31,7 @@ class CommandRuntime(Runtime):
 
         super().__init__(agent, context)
         self._programs = Programs(context.clock, context.starter)
-        self._folder: Path | None = None
+        self._place: Workplace | None = None
 
     async def prepare(self) -> NoAnswer | None:
         """Export the revision and set it up."""
@@ -43,7 +41,7 @@ class CommandRuntime(Runtime):
         place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
         if isinstance(place, NoAnswer):
             return place
-        self._folder = place
+        self._place = place
         return None
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
@@ -53,13 +51,15 @@ class CommandRuntime(Runtime):
             grace_seconds=self.context.timeouts.grace_seconds,
         )
         door = self.context.door
-        session = door.open(self.agent.side, self.agent.models) if door else None
+        agent = self.agent
+        session = door.open(agent.side, agent.models, agent.uses) if door else None
         trouble = recorded = None
         if session:
-            session.begin()
+            session.begin(request.key.repetition)
         try:
             ran = await self._run(request, session, limits)
-            trouble = session.trouble(limits.seconds) if session else None
+            late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
+            trouble = session.trouble(limits.seconds, late=late) if session else None
             recorded = session.end() if session else None
         finally:
             if session:
@@ -72,7 +72,7 @@ class CommandRuntime(Runtime):
     ) -> Ran | NoAnswer:
         from gateval.candidates.process.private import private_folders
 
-        if self._folder is None:
+        if self._place is None:
             return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
         argv = self.agent.runtime.command
         async with private_folders(self.context.scratch) as private:
@@ -84,9 +84,10 @@ class CommandRuntime(Runtime):
                 tmp=str(private.tmp),
                 name=self.name,
             )
-            asked = write_question(request.input)
+            asked, place = write_question(request.input), self._place
+            program = Program(argv, place.folder, env, asked, reads=place.reads)
             try:
-                return await self._programs.run(Program(argv, self._folder, env, asked), limits)
+                return await self._programs.run(program, limits)
             except NotStarted as error:
                 return no_start(error.reason, command_line(argv), error.cause)
 

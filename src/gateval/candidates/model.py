@@ -7,7 +7,7 @@ from gateval.candidates.base import Runtime, TrialRequest
 from gateval.domain.base import Spec
 from gateval.domain.trials.model_call import ModelReply
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
-from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault
+from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, waited_sentence
 
 TURN_LIMIT = 50
 """Replies of the model in one trial."""
@@ -53,8 +53,10 @@ class ModelRuntime(Runtime):
             if not limit.expired():
                 raise
             reason, late = f"The agent was not done within {request.timeout_seconds:g} s.", True
-            if self._waited_long(talk, request):
-                notes = getattr(gone.__cause__, "__notes__", ())  # how its latest try went
+            notes = getattr(gone.__cause__, "__notes__", ())  # how its latest try went
+            if talk.waited:
+                reason, cause = f"{waited_sentence(talk.waited)} {reason}", Cause.PROVIDER
+            if notes or self._waited_long(talk, request):
                 reason, cause = " ".join((LATE, *notes, reason)), Cause.PROVIDER
         return NoAnswer(
             cause=cause,

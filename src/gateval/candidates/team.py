@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.hints import Hints
 from gateval.candidates.process.failures import from_the_export
 from gateval.candidates.process.once import Once
 from gateval.candidates.registry import RUNTIMES
@@ -15,7 +16,7 @@ from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 
-Key = tuple[str, Side]
+Key = tuple[str, Side, int]
 
 
 class Candidates:
@@ -24,10 +25,12 @@ class Candidates:
     def __init__(
         self, context: RuntimeContext, runtimes: Mapping[str, type[Runtime]] = RUNTIMES
     ) -> None:
-        self._surroundings = context
+        self._context = context
         self._types = runtimes
         self._started: dict[Key, Runtime] = {}
+        self._rests = dict.fromkeys(Side, 0)
         self._ready: Once[NoAnswer | None] = Once()
+        self._hints = Hints(context)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -50,21 +53,30 @@ class Candidates:
             runtime = self._runtime(agent)
             if isinstance(runtime, NoAnswer):
                 return runtime
-            key = (agent.name, agent.side)
+            key = self._key(agent)
             failed = await self._ready.get(key, lambda: _prepared(runtime))
             answer = failed or await runtime.answer(request)
         except Exception as error:  # noqa: BLE001 - one broken runtime must not end the run
             answer = _gate_fault(agent.runtime.type, error)
         if isinstance(answer, NoAnswer):
-            return from_the_export(answer, self._surroundings.scratch)
+            told = from_the_export(answer, self._context.scratch)
+            return self._hints.explained(told, agent)
         return answer
+
+    async def rest(self, side: Side) -> None:
+        """End everything that runs for a side. It starts anew when it is asked again."""
+        self._rests[side] += 1
+        await self._close([key for key in self._started if key[1] is side])
 
     async def close(self) -> None:
         """Close all runtimes, each even when one fails or the task is cancelled meanwhile."""
         self._closed = True
+        await self._close(list(self._started))
+
+    async def _close(self, keys: Sequence[Key]) -> None:
         first: BaseException | None = None
-        while self._started:
-            _, runtime = self._started.popitem()
+        for key in keys:
+            runtime = self._started.pop(key)
             try:
                 await runtime.close()
             except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - raised below
@@ -72,8 +84,11 @@ class Candidates:
         if first is not None:
             raise first
 
+    def _key(self, agent: AgentDefinition) -> Key:
+        return (agent.name, agent.side, self._rests[agent.side])
+
     def _runtime(self, agent: AgentDefinition) -> Runtime | NoAnswer:
-        key = (agent.name, agent.side)
+        key = self._key(agent)
         if self._closed:
             return NoAnswer(cause=Cause.GATE, reason="The run is over, so nothing more is started.")
         if key not in self._started:
@@ -82,7 +97,7 @@ class Candidates:
                 hint = nearest(wanted, self._types)
                 reason = f"The Agent asks for the runtime `{wanted}`, which is unknown.{hint}"
                 return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-            self._started[key] = self._types[wanted](agent, self._surroundings)
+            self._started[key] = self._types[wanted](agent, self._context)
         return self._started[key]
 
 

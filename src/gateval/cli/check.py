@@ -14,13 +14,19 @@ from gateval.cli import options
 @options.base
 @options.head
 @options.results
+@options.max_minutes
 @click.option(
     "--accept-bar-change",
     is_flag=True,
     help="Decide as if somebody who may had accepted that the change asks less than its target.",
 )
 def check(
-    base: str | None, head: str | None, results: Path | None, *, accept_bar_change: bool
+    base: str | None,
+    head: str | None,
+    results: Path | None,
+    minutes: float,
+    *,
+    accept_bar_change: bool,
 ) -> int:
     """Evaluate the Agents that a change touches, compare with the base, and decide.
 
@@ -30,5 +36,10 @@ def check(
     from gateval.app.commands import check_change
 
     return check_change(
-        dict(os.environ), base=base, head=head, results=results, accept_bar=accept_bar_change
+        dict(os.environ),
+        base=base,
+        head=head,
+        results=results,
+        accept_bar=accept_bar_change,
+        minutes=minutes,
     )

@@ -13,12 +13,13 @@ import click
     metavar="OWNER/NAME",
     help="The repository on GitHub. Default: GITHUB_REPOSITORY, else that of the remote origin.",
 )
-def doctor(repository: str | None) -> int:
+@click.option("--fix", is_flag=True, help="Make the gate's labels on GitHub, with the token.")
+def doctor(repository: str | None, *, fix: bool) -> int:
     """Check versions, history, manifests, keys, workflows, and, on GitHub, token and rules.
 
     Each line is ok, problem or unknown. With GITHUB_TOKEN or GH_TOKEN in the environment it also
-    reads what GitHub knows; nothing is written. Exits with 1 if there is a problem.
+    reads what GitHub knows; nothing is written without --fix. Exits with 1 if there is a problem.
     """
     from gateval.app.doctor.examine import examine
 
-    return examine(dict(os.environ), repository=repository)
+    return examine(dict(os.environ), repository=repository, fix=fix)

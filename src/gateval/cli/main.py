@@ -14,7 +14,8 @@ from gateval.app.guard import guarded
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 COMMANDS: Final = (
-    "action", "check", "plan", "run", "report", "validate", "init", "doctor", "audit", "schema",
+    "aa", "action", "check", "plan", "run", "report", "validate", "closure", "init", "doctor",
+    "audit", "schema",
 )  # fmt: skip
 """Every command: a file of this folder, with a function of that name."""
 

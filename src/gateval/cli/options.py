@@ -22,3 +22,12 @@ results = click.option(
     metavar="DIR",
     help="Where results go. Default: a new folder under .gateval/results.",
 )
+max_minutes = click.option(
+    "--max-minutes",
+    "minutes",
+    type=click.FloatRange(0, 7_200, min_open=True),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="End the run after so long; what is missing then makes it incomplete.",
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pydantic import Field
@@ -11,10 +12,25 @@ from gateval.domain.text.bounded import LongText, ShortText
 
 
 class GateLabel(StrEnum):
-    """The labels that the gate obeys, spelt exactly so."""
+    """The labels that the gate obeys."""
 
     BYPASS = "force-eval-bypass"
     ACCEPT_BAR = "accept-bar-change"
+
+    @classmethod
+    def named(cls, name: str) -> GateLabel | None:
+        """Return the label of this name, None if it is none of the gate's.
+
+        As GitHub compares names: `Force-Eval-Bypass` is the same label. Other letters that only
+        look alike make another one.
+        """
+        same = name.lower() if name.isascii() else ""
+        return next((label for label in cls if label == same), None)
+
+    @classmethod
+    def among(cls, names: Iterable[str]) -> frozenset[GateLabel]:
+        """Return the gate's labels among the names of labels."""
+        return frozenset(filter(None, map(cls.named, names)))
 
 
 class AuditPerson(Value):

@@ -1,7 +1,8 @@
 """Runs the trials of a plan.
 
 Each Eval has its own workers, `execution.parallel` of them, which take trials in the order of the
-plan; base and head stand side by side in it, so drift of a provider hits both alike.
+plan. Base and head alternate, trial by trial or, where they are processes, look by look, so that
+drift of a provider hits both alike.
 """
 
 from __future__ import annotations
@@ -18,11 +19,20 @@ from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.plan.schedule import next_trials
+from gateval.domain.results.next_trials import next_trials
 from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
-from gateval.domain.trials.trial import Cause, NoAnswer, Trial, TrialKey
+from gateval.domain.trials.trial import Cause, NoAnswer, Side, Trial, TrialKey
+from gateval.engine.judge_again import judge_again
+from gateval.engine.phases import phases
 from gateval.engine.start_spacing import StartSpacing
-from gateval.events import Event, RunFinished, RunStarted, TrialFinished, TrialStarted
+from gateval.events import (
+    Event,
+    RunFinished,
+    RunStarted,
+    TrialFinished,
+    TrialsAdded,
+    TrialStarted,
+)
 from gateval.judging.judge import Judge
 from gateval.ports.trial_log import TrialLog
 
@@ -43,6 +53,10 @@ class RunContext:
     at_once: int | None = None
 
 
+TRIES = 4
+"""How often a trial is made that the provider or the judge lost: once, and three times more."""
+
+
 class Task(NamedTuple):
     """A trial to run, with everything the plan says about it."""
 
@@ -60,9 +74,18 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     trials: dict[TrialKey, Trial] = {}
     planned = plan.trial_count
     context.tell(RunStarted(plan=plan))
+    first = Side.BASE
     try:
         while keys := next_trials(plan, trials.values()):
-            await _run_batch(plan, keys, context, trials)
+            if trials:
+                planned += len(keys)
+                context.tell(TrialsAdded(count=len(keys)))
+            for phase in phases(plan, keys, first):
+                await _run_batch(plan, phase.keys, context, trials)
+                if phase.rests is not None:
+                    await context.candidates.rest(phase.rests)
+            first = Side.HEAD if first is Side.BASE else Side.BASE
+        await judge_again(plan, trials, context.judge, context.log)
     finally:
         context.tell(RunFinished(finished=len(trials), planned=planned))
     return tuple(trials.values())
@@ -102,10 +125,19 @@ async def _work(
                 return
             task = queue.popleft()
             context.tell(TrialStarted(key=task.key))
-            trial = context.redact(await run_trial(task, context))
+            trial = context.redact(await _measured(task, context))
         context.log.append(trial)
         trials[task.key] = trial
         context.tell(TrialFinished(trial=trial))
+
+
+async def _measured(task: Task, context: RunContext) -> Trial:
+    """Run one trial; one that was lost, through no fault of the candidate's, again."""
+    for _ in range(TRIES):
+        trial = await run_trial(task, context)
+        if trial.passed is not None or trial.cause not in {Cause.PROVIDER, Cause.JUDGE}:
+            break
+    return trial
 
 
 async def run_trial(task: Task, context: RunContext) -> Trial:

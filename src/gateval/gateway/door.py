@@ -1,4 +1,4 @@
-"""The gateway's inner function: a neutral request in, a neutral reply out, whoever answers."""
+"""The gateway's inner function: a neutral request in, a neutral reply out, from any provider."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side
 from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import Upstream, missing_keys
-from gateval.gateway.upstream.faults import sentence, status_error, unreadable
+from gateval.gateway.upstream.faults import sentence, status_error
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts
-from gateval.gateway.upstream.retry import Retrier, RetryPolicy, Tries
+from gateval.gateway.upstream.retry import Retrier, RetryPolicy
 from gateval.gateway.upstream.scrub import scrubber_for
 from gateval.gateway.upstream.sender import Sender
+from gateval.gateway.upstream.tries import Tries
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError
 from gateval.wire.registry import WIRE_FORMATS
+
+_NO_SUCH_MODEL = 404
+_NO_SUCH_ACCOUNT = frozenset({401, 429})
+"""The key is unknown, or the account behind it has nothing left."""
 
 Scripts = Mapping[Side, Mapping[str, ScriptedModel]]
 """The scripted models of each side, by name."""
@@ -50,6 +55,7 @@ class Gateway:
     ) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
+        self._unknown: dict[str, ModelCallError] = {}
         self._stack = AsyncExitStack()
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
@@ -74,21 +80,41 @@ class Gateway:
         await self._stack.aclose()
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
-        """Ask `model`; see `ports.model_calls.ModelCalls`."""
-        return await self.ask(model, request, side=side, sender=self._own)
+        """Ask `model`; see `ports.model_calls.ModelCalls`.
+
+        A key or a model that a provider does not know is found by the first call: what it answered
+        stands for all that follow.
+        """
+        provider = model.partition("/")[0]
+        known = self._unknown.get(provider) or self._unknown.get(model)
+        if known is not None:
+            raise ModelCallError(known.fault, known.message, status=known.status)
+        try:
+            return await self.ask(model, request, side=side, sender=self._own)
+        except ModelCallError as error:
+            if error.status == _NO_SUCH_MODEL:
+                self._unknown[model] = error
+            elif error.fault is ModelCallFault.DENIED and error.status in _NO_SUCH_ACCOUNT:
+                self._unknown[provider] = error
+            raise
 
     async def ask(
-        self, model: str, request: ModelRequest, *, side: Side, sender: Sender
+        self,
+        model: str,
+        request: ModelRequest,
+        *,
+        side: Side,
+        sender: Sender,
+        tries: Tries | None = None,
     ) -> ModelReply:
-        """Ask `model` over the connections of `sender`; else like `call`."""
-        tries = Tries()
+        """Ask `model` over the connections of `sender`, and count in `tries`; else like `call`."""
+        tries = tries or Tries()
         try:
             reply = await self._ask(model, request, side, sender, tries)
         except ModelCallError as error:
             error.cost = tries.cost
             raise
-        seconds, retries = tries.cost
-        return reply.model_copy(update={"seconds": seconds, "retries": retries})
+        return reply.model_copy(update=tries.cost._asdict())
 
     def upstream(self, model: str) -> Upstream:
         """Return where `model` is asked. Raises `ModelCallError` if nothing is set up for it."""
@@ -110,13 +136,10 @@ class Gateway:
         except WireError as error:
             message = sentence(f"The request cannot be sent to {provider}: {error}")
             raise ModelCallError(ModelCallFault.REJECTED, message)
-        got = await sender.exchange(upstream, upstream.wires[0], body, tries)
-        if got.status >= 400:
+        got = await sender.exchange(upstream, upstream.wires[0], model_id, body, tries)
+        if got.reply is None:
             raise status_error(provider, got.status, wire.decode_error(got.body))
-        try:
-            reply = wire.decode_reply(got.body)
-        except WireError as error:
-            raise unreadable(provider, str(error))
+        reply = got.reply
         return reply if reply.model else reply.model_copy(update={"model": model_id})
 
     async def _ask_script(self, name: str, request: ModelRequest, side: Side) -> ModelReply:

@@ -32,14 +32,14 @@ class ScriptedAnswer(NamedTuple):
 def answer(script: ScriptedModel, model_id: str, request: ModelRequest) -> ScriptedAnswer | None:
     """Return what the script says to this conversation, or None when no rule applies.
 
-    A rule's share of cases is drawn from the script's seed, the rule's position and what was said
-    so far; ids of tool calls do not matter for it.
+    A rule's share of cases is drawn from the script's seed, the rule's position, the trial and what
+    was said so far; ids of tool calls do not matter for it.
     """
     said = digest(_conversation(request.messages))
     for index, rule in enumerate(script.spec.rules):
         if not _applies(rule.when, model_id, request.messages):
             continue
-        if _draw(f"{script.spec.seed}:{index}:{said}") < rule.probability:
+        if _draw(f"{script.spec.seed}:{index}:{said}:{request.draw}") < rule.probability:
             return ScriptedAnswer(_reply(rule, model_id, request, said), rule.latency_seconds)
     return None
 

@@ -1,6 +1,6 @@
 """Builds what the judge is asked. Pure: the random part of the delimiters is handed in.
 
-The rubric and the recorded run go in as JSON between delimiters that carry a nonce. Whoever wrote
+The rubric and the recorded run go in as JSON between delimiters that carry a nonce. Who wrote
 the run cannot know the nonce; and nothing between the delimiters can look like one, because
 `neutral_json` leaves no angle bracket in it.
 """

@@ -68,6 +68,8 @@ def _shown(step: Step, body: JsonValue, cap: int) -> JsonObject:
     shown: JsonObject = {"step": step.number, "kind": step.kind}
     if step.tool is not None:
         shown["tool"] = step.tool[:_TOOL_NAME_LIMIT]
+    if step.refused:
+        shown["refused"] = True
     if step.truncated:
         shown["recorded_in_part"] = True
     return {**shown, **_fitted("text" if step.arguments is None else "arguments", body, cap)}

@@ -1,43 +1,139 @@
-"""Exports of the two revisions, each made once and only when a candidate needs it."""
+"""What candidates start from: the files of their Agent at one revision, and nothing else.
+
+Each is made once, and only when a candidate needs it. Its folder has a random name, which tells
+nobody which side it is of.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 
-from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.manifests.agent import MODEL_RUNTIME, LayerSpec
+from gateval.domain.plan.absent import Surroundings
+from gateval.domain.plan.file_rules import Contents, FileRules
+from gateval.domain.plan.layer import LayerInputs, layer_inputs
+from gateval.domain.plan.plan import AgentDefinition, Plan, Revision
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.tree import folders_of
 from gateval.domain.trials.trial import Side
 from gateval.errors import RepositoryError
 from gateval.ports.repository import Repository
 
 
-class RevisionExports:
-    """Gives the folder that holds the files of a side's revision."""
+class ClosureExports:
+    """Gives the folder that holds the files of an Agent on its side."""
 
     def __init__(self, repository: Repository, plan: Plan, scratch: Path) -> None:
         self._repository = repository
         self._plan = plan
         self._scratch = scratch
-        self._locks = {side: asyncio.Lock() for side in Side}
-        self._done: dict[Side, Path] = {}
+        self._hidden = _hidden(plan)
+        self._contents: dict[tuple[Side, FileRules], Contents] = {}
+        self._around: dict[tuple[Side, FileRules], Surroundings] = {}
+        self._locks: dict[Hashable, asyncio.Lock] = {}
+        self._done: dict[Hashable, Path] = {}
 
-    async def folder(self, side: Side) -> Path:
-        """Return the export of this side. Raises `RepositoryError` when git cannot give it."""
-        async with self._locks[side]:
-            if side not in self._done:
-                folder = self._scratch / f"export-{side}"
-                folder.mkdir(mode=0o755, exist_ok=True)
-                revision = self._revision(side)
-                hidden = {
-                    path for one in self._plan.hidden if one.side is side for path in one.paths
-                }
-                await asyncio.to_thread(self._repository.export, revision, folder, hidden)
-                self._done[side] = folder
-            return self._done[side]
+    async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
+        """Return the export of this Agent, with these links to what a layer made.
 
-    def _revision(self, side: Side) -> Revision:
-        if side is Side.HEAD:
-            return self._plan.head
-        if self._plan.base is None:
-            raise RepositoryError("The plan has no base revision to start a baseline from.")
-        return self._plan.base
+        Raises `RepositoryError` when git cannot give it, or a link would stand on a tracked file.
+        """
+        contents = self._contents_of(agent)
+        key = (_key(agent, contents), tuple(sorted(links.items())))
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if key not in self._done:
+                folder = self._scratch / f"files-{secrets.token_hex(8)}"
+                folder.mkdir(mode=0o755)
+                folder.chmod(0o755)
+                revision = _revision(self._plan, agent.side)
+                paths, folders = contents.paths, contents.folders
+                await asyncio.to_thread(self._repository.export, revision, folder, paths, folders)
+                for path, target in links.items():
+                    _link(folder, path, target)
+                self._done[key] = folder
+            return self._done[key]
+
+    def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
+        """Return what the set-up of this Agent's layer sees. Raises `RepositoryError`."""
+        tree = self._repository.tree(_revision(self._plan, agent.side))
+        return layer_inputs(agent, spec, tree, self._hidden[agent.side])
+
+    async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
+        """Write them into an empty folder, with the working directory. Raises `RepositoryError`."""
+        revision = _revision(self._plan, agent.side)
+        folders = (inputs.cwd,) if inputs.inside else ()
+        await asyncio.to_thread(
+            self._repository.export, revision, folder, inputs.entries, folders, inputs.root
+        )
+
+    def around(self, agent: AgentDefinition) -> Surroundings:
+        """Return which tracked files this export holds, and which not. Raises `RepositoryError`."""
+        wanted = (agent.side, agent.files)
+        if wanted not in self._around:
+            given = frozenset(self._contents_of(agent).paths)
+            tree = self._repository.tree(_revision(self._plan, agent.side))
+            outside = tree.keys() - given - self._hidden[agent.side]
+            self._around[wanted] = Surroundings(given, outside)
+        return self._around[wanted]
+
+    def _contents_of(self, agent: AgentDefinition) -> Contents:
+        wanted = (agent.side, agent.files)
+        if wanted not in self._contents:
+            tree = self._repository.tree(_revision(self._plan, agent.side))
+            self._contents[wanted] = agent.files.contents(tree, self._hidden[agent.side])
+        return self._contents[wanted]
+
+
+def disk_needed(repository: Repository, plan: Plan) -> int:
+    """Return how many bytes the files of all exports of a plan have together."""
+    found: dict[Hashable, list[str]] = {}
+    hidden = _hidden(plan)
+    for agent in _started(plan):
+        tree = repository.tree(_revision(plan, agent.side))
+        contents = agent.files.contents(tree, hidden[agent.side])
+        files = [tree[path].oid for path in contents.paths if tree[path].is_file]
+        found.setdefault(_key(agent, contents), files)
+    sizes = repository.sizes({oid for files in found.values() for oid in files})
+    return sum(sizes[oid] for files in found.values() for oid in files)
+
+
+def _link(folder: Path, path: str, target: Path) -> None:
+    """Put a link into an export, over no tracked link and in the place of nothing tracked."""
+    steps = [folder / step for step in (*folders_of(path), path)]
+    if any(step.is_symlink() for step in steps) or os.path.lexists(steps[-1]):
+        raise RepositoryError(
+            f"setup.creates says that the set-up makes {show_path(path)}, where a tracked file or "
+            "link stands."
+        )
+    steps[-1].parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    steps[-1].symlink_to(target)
+
+
+def _key(agent: AgentDefinition, contents: Contents) -> Hashable:
+    """What Agents have in common that share an export. A set-up that writes there has its own."""
+    runtime = agent.runtime
+    setup = (agent.cwd, runtime.own_setup, tuple(sorted(runtime.env.items())))
+    return agent.side, contents, setup if runtime.own_setup else ()
+
+
+def _started(plan: Plan) -> Iterator[AgentDefinition]:
+    return (agent for agent in plan.agents if agent.runtime.type != MODEL_RUNTIME)
+
+
+def _hidden(plan: Plan) -> Mapping[Side, frozenset[str]]:
+    return {
+        side: frozenset(path for one in plan.hidden if one.side is side for path in one.paths)
+        for side in Side
+    }
+
+
+def _revision(plan: Plan, side: Side) -> Revision:
+    if side is Side.HEAD:
+        return plan.head
+    if plan.base is None:
+        raise RepositoryError("The plan has no base revision to start a baseline from.")
+    return plan.base

@@ -13,7 +13,7 @@ from gateval.domain.forge.trigger import PullRequestSubject, Trigger
 from gateval.domain.labels.facts import LabelEvent, LabelFacts, Payload, Push, newest_use
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.bounded import LONG
-from gateval.errors import ForgeError, RecordsError
+from gateval.errors import ForgeError, ForgeUnavailable, RateLimited, RecordsError
 from gateval.ports.forge import Forge
 from gateval.ports.records import RecordFile, Records, Stored
 
@@ -24,7 +24,8 @@ OpenRecords = Callable[[], AbstractContextManager[Records]]
 def labels_of(pull: PullRequest) -> tuple[GateLabel, ...]:
     """Return the gate's labels that are on a pull request, the one about the bar first."""
     order = (GateLabel.ACCEPT_BAR, GateLabel.BYPASS)
-    return tuple(label for label in order if label in pull.labels)
+    there = GateLabel.among(pull.labels)
+    return tuple(label for label in order if label in there)
 
 
 def read_recorded(open_records: OpenRecords, file: RecordFile) -> tuple[AuditEntry, ...]:
@@ -51,12 +52,12 @@ class PullFacts(NamedTuple):
 
 
 def read_pull(forge: Forge, pull: PullRequest) -> PullFacts:
-    """Return what bears on the labels of a pull request."""
+    """Return what bears on the labels of a pull request. Waits for pushes that are not told yet."""
     try:
         events, comments = forge.label_events(pull.number), forge.comments(pull.number)
+        return PullFacts(events, comments, _push(forge, pull))
     except ForgeError as error:
         return PullFacts(unknown=_sentence(error))
-    return PullFacts(events, comments, _push(forge, pull))
 
 
 def read_label(
@@ -80,7 +81,6 @@ def read_label(
         pull_request=pull.number,
         author=pull.author,
         payload=_payload(trigger, pull) if attempt == 1 else None,
-        pushed=trigger.action == "synchronize",
         recorded=tuple(entry for entry in recorded if entry.pull_request == pull.number),
         events=known.events,
         comments=known.comments,
@@ -113,10 +113,15 @@ def _payload(trigger: Trigger, pull: PullRequest) -> Payload | None:
 
 
 def _push(forge: Forge, pull: PullRequest) -> Push | None:
-    """Ask for the newest push to the head branch; a forge that does not tell is no obstacle."""
+    """Ask for the newest push to the head branch; None where the forge never tells.
+
+    An outage or a rate limit is no such place: whoever may cause one must not gain by it.
+    """
     if pull.head.repository is None:
         return None
     try:
-        return forge.newest_push(pull.head.repository, pull.head.ref)
+        return forge.newest_push(pull.head.repository, pull.head.ref, upto=pull.head.sha)
+    except (ForgeUnavailable, RateLimited):
+        raise
     except ForgeError:
         return None

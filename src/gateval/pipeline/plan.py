@@ -13,6 +13,7 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
+from gateval.pipeline.exports import disk_needed
 from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.read import read_change, read_revision
 from gateval.pipeline.revisions import Revisions
@@ -47,7 +48,7 @@ def plan_a_change(
     whole = plan_change(change.head, change.base, rules, change.tip)
     plan = narrow(whole, narrowing)
     _refuse_pointers(repository, plan, change.head)
-    return plan
+    return _with_disk(repository, plan)
 
 
 def plan_named_evals(
@@ -71,7 +72,11 @@ def plan_named_evals(
     if plan.nothing:
         raise UsageError(plan.nothing, hint="Run `gateval plan` to see which Eval runs what.")
     _refuse_pointers(repository, plan, snapshot)
-    return plan
+    return _with_disk(repository, plan)
+
+
+def _with_disk(repository: Repository, plan: Plan) -> Plan:
+    return plan.model_copy(update={"disk": disk_needed(repository, plan)}) if plan.evals else plan
 
 
 def _refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None:

@@ -13,9 +13,11 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import closure_of
+from gateval.domain.planning.departures import moved_contents
 from gateval.domain.planning.planner import Rules
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.place import Problem, sort_problems
 from gateval.domain.repository.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests, UsageError
@@ -71,10 +73,12 @@ def read_change(
     cache.load(trees[head.tree])
     changed = changed_paths(trees[head.tree], trees[base.tree])
     ours = snapshot_of(head, trees[head.tree], cache, agents_only=True)
-    if _selects(changed, ours, base, trees[base.tree], cache):
+    must_belong = match_any(one.removeprefix("/") for one in rules.policy.must_belong)
+    if any(map(must_belong, changed)) or _selects(changed, ours, base, trees[base.tree], cache):
         cache.load(trees[base.tree])
         ours = snapshot_of(head, trees[head.tree], cache)
         theirs = snapshot_of(base, trees[base.tree], cache)
+        ours = replace(ours, sizes=repository.sizes(moved_contents(ours, theirs)))
         tip = _tip(repository, base_tip, theirs, cache)
     else:  # no manifest and nothing an Agent depends on differs, so base means what head means
         theirs = replace(ours, revision=base, tree=trees[base.tree], problems=())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
+from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken, Catalogue
 from gateval.domain.manifests.checks.catalogue import check_catalogue
@@ -16,14 +17,13 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, ScriptedModel
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.change import scripted_names
+from gateval.domain.planning.closure_checks import closure_problems
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.lfs import is_lfs_pointer
-from gateval.domain.repository.links import check_links
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
-from gateval.errors import RepositoryError
 from gateval.formats.native.manifests import Parsed
 from gateval.formats.native.scripted import read_scripted
 from gateval.formats.registry import SUFFIXES
@@ -58,8 +58,7 @@ def snapshot_of(
     problems += [*prompt_problems, *script_problems, *unread]
     if not agents_only:
         problems += check_catalogue(catalogue, tree, cache.registries.providers)
-        problems += _links_out(catalogue, links)
-    return Snapshot(
+    snapshot = Snapshot(
         revision=revision,
         tree=tree,
         catalogue=catalogue,
@@ -67,8 +66,10 @@ def snapshot_of(
         prompts=prompts,
         links=links,
         scripts=scripts,
-        problems=sort_problems(problems),
     )
+    if not agents_only:
+        problems += closure_problems(snapshot)
+    return replace(snapshot, problems=sort_problems(problems))
 
 
 def _catalogue(parsed: Sequence[Parsed], unread: Sequence[Problem]) -> Catalogue:
@@ -84,20 +85,6 @@ def _catalogue(parsed: Sequence[Parsed], unread: Sequence[Problem]) -> Catalogue
 
 def _links(tree_files: TreeFiles, cache: ManifestCache) -> Mapping[str, str]:
     return {path: os.fsdecode(cache.data(entry) or b"") for path, entry in tree_files.links.items()}
-
-
-def _links_out(catalogue: Catalogue, links: Mapping[str, str]) -> Iterable[Problem]:
-    """Links that no export can hold, told at each Agent that would start from one."""
-    targets = {evaluation.target_agent for evaluation in catalogue.evals}
-    started = [a for a in catalogue.agents if a.name in targets and a.runtime_type != MODEL_RUNTIME]
-    if not started:
-        return
-    try:
-        check_links(links)
-    except RepositoryError as error:
-        for agent in started:
-            message = f"Candidates of this Agent cannot start. {error.sentence}"
-            yield Problem(place=agent.place, message=message.strip())
 
 
 def _unread(

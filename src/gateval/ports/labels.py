@@ -16,8 +16,11 @@ class Labels(Protocol):
     def role(self, login: str) -> str:
         """The person's role in the repository, custom ones included; empty for none."""
 
-    def newest_push(self, repository: str, branch: str) -> Push | None:
-        """The newest push to a branch of `owner/name`; None if none is known."""
+    def newest_push(self, repository: str, branch: str, *, upto: str) -> Push:
+        """The newest push to a branch of `owner/name` that the forge tells of; empty for none.
+
+        Pushes may be told late: one to the commit `upto` is waited for, some seconds.
+        """
 
     def remove_label(self, pull_request: int, label: str) -> None:
         """Take a label off; nothing happens when it is gone."""

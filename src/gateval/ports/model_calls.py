@@ -54,6 +54,13 @@ LATE = "A model did not answer in time."
 """How the reason begins where a model was waited for until the trial's time was over."""
 
 
+def waited_sentence(seconds: float) -> str:
+    """Return why a trial whose time was over did not have all of it."""
+    return (
+        f"{seconds:.1f} s of the time went by waiting for a provider that refused or dropped calls."
+    )
+
+
 class ModelTrouble(NamedTuple):
     """Why a trial says nothing of the candidate: its models were out of reach, as a sentence."""
 

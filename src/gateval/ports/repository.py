@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -49,11 +49,22 @@ class Repository(Protocol):
     def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
         """The contents of these blobs; None for one larger than `limit` bytes."""
 
-    def export(self, revision: Revision, folder: Path, hidden: Collection[str] = ()) -> None:
-        """Write the files of a revision into an empty folder, byte for byte, without `.git`.
+    def sizes(self, oids: Iterable[str]) -> Mapping[str, int]:
+        """The sizes of these blobs in bytes."""
 
-        Of the files at the paths in `hidden`, only the folders come out.
-        Symbolic links that lead out of the folder are refused with `RepositoryError`.
+    def export(
+        self,
+        revision: Revision,
+        folder: Path,
+        paths: Iterable[str] | None = None,
+        folders: Iterable[str] = (),
+        root: str = "",
+    ) -> None:
+        """Write these files of a revision into an empty folder, byte for byte, without `.git`.
+
+        All of them without `paths`; `folders` come out even if nothing is in them. Paths are
+        written as seen from `root`, below which all of them lie. Symbolic links that lead out of
+        the folder are refused with `RepositoryError`.
         """
 
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:

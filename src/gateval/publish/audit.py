@@ -1,7 +1,7 @@
 """Writes an audit event to every sink, git first, and says which of them have it.
 
 Git first, because its entry carries the number and the hash that the others repeat. Whether a
-failed sink matters is for whoever asked: a bypass is denied when a required one failed.
+failed sink matters is for the caller: a bypass is denied when a required one failed.
 """
 
 from __future__ import annotations

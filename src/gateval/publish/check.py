@@ -177,7 +177,7 @@ def _final(
         notes.append("A newer run of this gate reports on this commit, too.")
     return CheckReport(
         name=target.check_name,
-        external_id=str(target.stamp),
+        external_id=str(target.stamp.model_copy(update={"record": announcement.record})),
         details_url=target.details_url,
         started_at=target.stamp.started,
         conclusion=announcement.conclusion,

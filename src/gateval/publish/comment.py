@@ -17,8 +17,16 @@ from gateval.domain.forge.pull_request import Comment
 from gateval.domain.forge.stamp import BORDER, Marked, mark
 from gateval.errors import ForgeError, NotOnForge
 from gateval.ports.comments import Comments
-from gateval.publish.our_comments import OurComment, all_ours, claims, newer_one, ours, verdict_on
-from gateval.publish.outcome import Note, Sink, failed, left, written
+from gateval.publish.our_comments import (
+    OurComment,
+    marked_comments,
+    newer_one,
+    of_gate,
+    of_viewer,
+    outdated_ones,
+    verdict_on,
+)
+from gateval.publish.outcome import Note, Sink, Status, failed, left, written
 from gateval.publish.target import CommentMode, Target
 
 
@@ -29,12 +37,14 @@ def publish_comment(
     if target.comment is CommentMode.OFF:
         return left(Sink.COMMENT, "Comments are switched off.")
     try:
-        every = all_ours(forge, pull_request)
+        marked = marked_comments(forge, pull_request)
+        every = of_viewer(forge, marked)
         note = _write_comment(forge, target, announcement, pull_request, every)
     except ForgeError as error:
         return failed(Sink.COMMENT, error)
-    with contextlib.suppress(ForgeError):  # the next verdict tries again
-        _delete(forge, claims(every, target))
+    with contextlib.suppress(ForgeError):  # what is written stands all the same
+        written_now = note.status is Status.WRITTEN
+        _delete(forge, outdated_ones(forge, marked, target, written=written_now))
     return note
 
 
@@ -45,7 +55,7 @@ def _write_comment(
     pull_request: int,
     every: list[OurComment],
 ) -> Note:
-    found = [one for one in every if one.marked.stamp.gate == target.stamp.gate]
+    found = of_gate(every, target)
     if verdict := verdict_on(every, target):
         _delete(forge, found)
         return left(Sink.COMMENT, _VERDICT, verdict.comment.url)
@@ -106,7 +116,7 @@ def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -
     The newest run keeps its own and deletes the others; every other run deletes its own. A request
     that was repeated after a broken connection may have made two of ours, too.
     """
-    found = ours(forge, target, pull_request)
+    found = of_gate(of_viewer(forge, marked_comments(forge, pull_request)), target)
     mine = [one for one in found if one.marked.stamp.same_run(target.stamp)]
     newer = newer_one(found, target)
     for one in mine if newer else [one for one in found if one not in mine[:1]]:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Conclusion
+from gateval.domain.ruling import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, open_check
@@ -27,7 +28,7 @@ def publish(
     target: Target,
     announcement: Announcement,
     without_labels: Announcement | None = None,
-    labels: Collection[str] = (),
+    labels: Collection[GateLabel] = (),
 ) -> Publication:
     """Write check run, annotations and comment. Raises nothing that GitHub did.
 
@@ -68,7 +69,7 @@ def _publish(
         why = f"Head has moved on to {head[:7]}; the comment is left to the run on it."
         notes = (*checks, left(Sink.COMMENT, why))
         return Publication(notes=notes, without_labels=without_labels is not None)
-    gone = without_labels is not None and not set(labels) <= set(live.labels)
+    gone = without_labels is not None and not set(labels) <= GateLabel.among(live.labels)
     said = without_labels if without_labels is not None and gone else announcement
     checks = complete_check(forge, target, said)
     comment = publish_comment(forge, target, said, target.pull_request)

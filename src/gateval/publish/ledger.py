@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from gateval.domain.audit.duplicate import tells
 from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.manifests.gate_config import AuditPolicy, AuditSinkName
-from gateval.domain.ruling import Ruling
+from gateval.domain.ruling import LabelUse, Ruling
 from gateval.errors import GatevalError
 from gateval.ports.records import Records
 from gateval.publish.audit import AuditReceipt, AuditSink, Delivery, deliver, record_event
@@ -32,17 +33,24 @@ class Ledger:
     recorded: tuple[AuditEntry, ...] = ()
 
     def write(
-        self, kind: AuditKind, ruling: Ruling | None = None, *, why: str = "", git: bool = True
+        self,
+        kind: AuditKind,
+        ruling: Ruling | None = None,
+        *,
+        use: LabelUse | None = None,
+        why: str = "",
+        git: bool = True,
     ) -> AuditReceipt:
         """Record that something happened; what the log holds already is not written there again.
 
-        With `git` false, only the other sinks hear of it.
+        `use` is what somebody did with a label where there is no ruling. With `git` false, only the
+        other sinks hear of it.
         """
-        event = self.clean(self._event(kind, ruling, why))
+        event = self.clean(self._event(kind, ruling, use, why))
         others = [sink for sink in self.others if sink.name in self.policy.sinks]
         if not git or AuditSinkName.GIT not in self.policy.sinks:
             return deliver(event, None, others)
-        known = next((entry for entry in self.recorded if _same(entry, event)), None)
+        known = next((entry for entry in self.recorded if tells(entry, event)), None)
         if known is not None:
             return deliver(event, known, others)
         with contextlib.ExitStack() as stack:
@@ -56,25 +64,12 @@ class Ledger:
         """Return the required sinks that do not have an event."""
         return receipt.failed([name.value for name in self.policy.required])
 
-    def _event(self, kind: AuditKind, ruling: Ruling | None, why: str) -> AuditEvent:
+    def _event(
+        self, kind: AuditKind, ruling: Ruling | None, use: LabelUse | None, why: str
+    ) -> AuditEvent:
         event = {**self.about.model_dump(), "kind": kind, "at": self.now(), "why": why}
+        event |= {"label": use.model_dump() if use else None}
         if ruling is not None:
             event |= {"label": ruling.use.model_dump(), "reason": ruling.reason}
             event |= {"why": why or ruling.why, "pull_request": ruling.pull_request}
         return AuditEvent.model_validate(event)
-
-
-def _same(entry: AuditEntry, event: AuditEvent) -> bool:
-    """Whether an entry says all of an event that is about the label: who, for which head, why.
-
-    And, where it counts, what it lets through: another run, or another gate, may have found more.
-    """
-    if event.label is None:
-        return False
-    names = ["kind", "repository", "pull_request", "head", "label", "reason", "why"]
-    if event.kind in _LETS_THROUGH:
-        names += ["verdict", "failing", "failing_total", "bars", "bars_total", "policy"]
-    return all(getattr(entry, name) == getattr(event, name) for name in names)
-
-
-_LETS_THROUGH = {AuditKind.BYPASS_GRANTED, AuditKind.BYPASS_CARRIED, AuditKind.BAR_ACCEPTED}

@@ -88,7 +88,7 @@ class StreamReader(Protocol):
 class StreamFormat(Protocol):
     """How a wire format streams. A module with these names fulfils it.
 
-    `fields` is the body of the request, as whoever asked the gateway sent it.
+    `fields` is the body of the request, as the candidate sent it.
     """
 
     def stream_body(self, fields: JsonObject) -> JsonObject:

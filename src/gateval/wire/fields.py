@@ -101,18 +101,7 @@ def part_text(part: JsonValue, where: str) -> str:
         return as_text(fields.get("text"), f"the text of {where}")
     if kind == "refusal":
         return text_or_empty(fields.get("refusal"))
-    _refuse_stored_file(fields)
     return PLACEHOLDERS.get(kind, f"[{kind}]")
-
-
-def _refuse_stored_file(part: JsonObject) -> None:
-    """Raise `WireError` for a part that names a file in the provider's account."""
-    inner = (part.get("file"), part.get("source"))
-    if any(isinstance(each, dict) and each.get("file_id") for each in (part, *inner)):
-        raise WireError(
-            "`file_id` names a file stored in the provider's account, which this gateway keeps "
-            "closed; send the content itself"
-        )
 
 
 def tool_call(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> ToolCall:

@@ -59,7 +59,7 @@ def write_json(value: JsonValue) -> bytes:
 
 
 def write_text(value: JsonValue) -> str:
-    """Like `write_json`, as text. Lone surrogates are left to whoever encodes it."""
+    """Like `write_json`, as text. Lone surrogates are left to the encoder."""
     try:
         return _WRITER.encode(value)
     except RecursionError:

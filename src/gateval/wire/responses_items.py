@@ -19,9 +19,6 @@ from gateval.wire.fields import (
 )
 from gateval.wire.json_text import write_text
 
-_STORED = ("vector_store_ids", "file_ids", "container_id")
-"""Keys of a tool that name something stored in the account."""
-
 
 def items_out(message: Message) -> Iterator[JsonObject]:
     """Give the input items that a message is written as."""
@@ -141,25 +138,11 @@ def output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
 
 
 def tool_in(fields: JsonObject) -> ToolDefinition:
-    """Read a tool definition. Raises `WireError`, also for one that reads the account's data."""
+    """Read a tool definition. Raises `WireError`."""
     kind = text_or_empty(fields.get("type")) or "function"
-    if kind not in {"function", "custom"}:
-        _refuse_stored(fields)
     schema = fields.get("parameters")
     return ToolDefinition(
         name=as_text(fields.get("name", kind), "the name of a tool"),
         description=text_or_empty(fields.get("description")),
         input_schema={"type": "object"} if schema is None else as_object(schema, "`parameters`"),
     )
-
-
-def _refuse_stored(tool: JsonObject) -> None:
-    inner = [value for value in tool.values() if isinstance(value, dict)]
-    named = next((key for part in (tool, *inner) for key in _STORED if part.get(key)), None)
-    if named is None and isinstance(tool.get("container"), str):
-        named = "container"
-    if named:
-        raise WireError(
-            f"`{named}` of a tool names what is stored in the provider's account, which this "
-            "gateway keeps closed"
-        )

@@ -9,7 +9,8 @@ BYPASS = "force-eval-bypass"
 
 def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
-    failed = shop.on_pull(pull).run_action()
+    first = shop.on_pull(pull)
+    failed = first.run_action()
     assert failed.code == 1
     assert "admin or maintain can let this revision through" in pull.comments[0].body
     evidence = pull.comments[0].body.partition("<!-- gateval:evals -->")[2]
@@ -22,7 +23,7 @@ def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -
     assert ended.outputs["results"] == "", "nothing ran"
     check = shop.repo.checks("gateval", pull.head_sha)[-1]
     assert check.conclusion == "neutral"
-    assert check.title == "BYPASSED by @\u200bada (self-bypass): 2 failures"
+    assert check.title == "BYPASSED by @\u200bada (self-bypass): 1 failure"
     (comment,) = [one for one in pull.comments if one.user.login == "github-actions[bot]"]
     said, _, below = comment.body.partition("<!-- gateval:evals -->")
     assert "Bypassed by ada (maintain), author of the pull request (self-bypass)" in said
@@ -34,6 +35,9 @@ def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -
     assert entry.reason == "Checkout is down, hotfix for #12"
     assert entry.head == pull.head_sha
     assert entry.verdict == "fail"
+    assert entry.stored_by is not None
+    assert entry.stored_by.id == str(first.run), "nothing was measured for it"
+    assert entry.stored_by != entry.run
     assert entry.label is not None
     assert (entry.label.by.login, entry.label.by.role, entry.label.own) == ("ada", "maintain", True)
     assert [one.eval for one in entry.failing] == ["support-eval"]
@@ -71,10 +75,25 @@ def test_taking_the_label_off_restates_the_failure(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
     shop.on_pull(pull).run_action()
     assert shop.label(pull).run_action().code == 0
-    ended = shop.unlabel(pull).run_action()
+    job = shop.unlabel(pull)
+    ended = job.run_action()
     assert ended.code == 1
     assert shop.conclusions(pull.head_sha)[-1] == "failure"
     assert "Bypassed" not in pull.comments[0].body
+    granted, withdrawn = shop.audit()
+    assert withdrawn.kind == "bypass-withdrawn"
+    assert withdrawn.why == f"This takes back entry {granted.number}."
+    assert withdrawn.label is not None
+    assert (withdrawn.label.by.login, withdrawn.label.event) == ("ada", str(pull.events[-1].id))
+    assert job.run_action().code == 1
+    assert len(shop.audit()) == 2, "once"
+
+
+def test_what_was_denied_is_not_taken_back(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.label(pull, by=shop.repo.role(shop.server.world.user("eve"), "triage")).run_action()
+    assert shop.unlabel(pull).run_action().code == 1
+    assert [one.kind for one in shop.audit()] == ["bypass-denied"]
 
 
 def test_a_denial_is_not_told_of_a_label_that_is_gone(shop: GitHubShop) -> None:

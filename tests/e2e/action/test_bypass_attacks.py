@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import mkdtemp
+from dataclasses import replace
 
 import pytest
 
 from gateval.domain.audit.chain import append
-from gateval.domain.audit.entry import AuditEvent, AuditKind
-from gateval.domain.ruling import AuditPerson, LabelUse
+from gateval.domain.audit.entry import AuditKind
+from tests.helpers.forged_records import BYPASS, grant, push_log
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.remotes import refuse_with
 from tests.helpers.repo import Repo
 from tests.servers.github.state.people import User
 from tests.servers.github.state.pull import Pull
 
-BYPASS = "force-eval-bypass"
 NO_ACTIVITY = "/repos/acme/shop/activity"
 
 
@@ -235,13 +233,14 @@ def test_the_replay_of_an_old_run_where_nobody_tells_of_pushes(shop: GitHubShop)
     refused(shop, pull, "It is not known on which revision")
 
 
-def test_a_rerun_finds_the_grant_in_the_log(shop: GitHubShop) -> None:
+def test_a_grant_in_the_log_never_decides(shop: GitHubShop) -> None:
+    """Even a true one: whoever may push could have written it."""
     pull = shop.open_pull(WORSE)
-    job = shop.label(pull)
-    assert job.run_action().code == 0
-    shop.server.faults.status("GET", NO_ACTIVITY, 404)
-    assert shop.on_pull(pull, "reopened").run_action().code == 0
+    assert shop.label(pull).run_action().code == 0
+    assert shop.on_pull(pull, "reopened").run_action().code == 0, "the list of pushes says so"
     assert kinds(shop) == ["bypass-granted"], "once"
+    shop.server.faults.status("GET", NO_ACTIVITY, 404)
+    assert shop.on_pull(pull, "reopened").run_action().code == 1
 
 
 def test_forged_dates_of_commits(shop: GitHubShop) -> None:
@@ -259,12 +258,41 @@ def test_forged_dates_of_commits(shop: GitHubShop) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Force-Eval-Bypass", "force-eval-bypas\u0455", "force-eval-bypass ", "force_eval_bypass"],
+    [
+        "force-eval-bypas\u0455",
+        "\u017force-eval-bypass",
+        "force-eval-bypa\u017fs",
+        "force_eval_bypass",
+    ],
 )
 def test_labels_that_look_alike(shop: GitHubShop, name: str) -> None:
     pull = shop.open_pull(WORSE)
     assert shop.label(pull, name).run_action().code == 1
     assert kinds(shop) == []
+
+
+def test_a_label_in_other_letters_is_the_same_to_github(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    ended = shop.label(pull, "Force-Eval-Bypass").run_action()
+    assert ended.code == 0, ended.log
+    assert kinds(shop) == ["bypass-granted"]
+    assert shop.audit()[0].label is not None
+    shop.commit(WORSE + "x")
+    shop.push()
+    assert shop.on_pull(pull, "synchronize").run_action().code == 1
+    assert pull.labels == []
+
+
+def test_a_push_in_the_second_of_the_label(shop: GitHubShop) -> None:
+    """Nobody can tell which of the two came first."""
+    pull = shop.open_pull(WORSE)
+    job = shop.label(pull)
+    (*others, newest) = shop.repo.activity
+    shop.repo.activity[:] = [*others, replace(newest, timestamp=pull.events[-1].created_at)]
+    assert job.run_action().code == 1
+    assert "put on in the very second of a push" in pull.comments[-1].body
+    assert kinds(shop) == ["bypass-ended"]
 
 
 def test_a_required_reason(shop: GitHubShop) -> None:
@@ -295,29 +323,6 @@ def test_a_comment_with_our_marker_is_not_ours(shop: GitHubShop) -> None:
     assert "Bypassed by ada" in pull.comments[1].body
 
 
-def forge_log(shop: GitHubShop, content: bytes) -> None:
-    """Write the audit branch as anybody can who may push."""
-    clone = Repo.clone(shop.bare, Path(mkdtemp(dir=shop.folder)) / "forger")
-    if "gateval-audit" in shop.branches():
-        clone.git("checkout", "--quiet", "gateval-audit")
-    else:
-        clone.git("checkout", "--quiet", "--orphan", "gateval-audit")
-    Path(clone.path / "audit.jsonl").write_bytes(content)
-    clone.commit()
-    clone.git("push", "--quiet", "--force", "origin", "gateval-audit")
-
-
-def grant(pull: Pull, event: str) -> AuditEvent:
-    return AuditEvent(
-        kind=AuditKind.BYPASS_GRANTED,
-        at="2026-11-21T13:05:00Z",
-        repository="acme/shop",
-        pull_request=pull.number,
-        head=pull.head_sha,
-        label=LabelUse(name=BYPASS, by=AuditPerson(login="ada", role="maintain"), event=event),
-    )
-
-
 def test_a_grant_forged_into_the_log(shop: GitHubShop) -> None:
     """A stale label and a well-chained entry that says it was for the new head."""
     pull = shop.open_pull(SAME)
@@ -325,17 +330,17 @@ def test_a_grant_forged_into_the_log(shop: GitHubShop) -> None:
     use = str(pull.events[-1].id)
     shop.commit(WORSE)
     shop.push()
-    forge_log(shop, append(b"", grant(pull, use))[0])
+    push_log(shop, append(b"", grant(pull, use))[0])
     assert shop.on_pull(pull, "edited").run_action().code == 1
     assert shop.conclusions(pull.head_sha)[-1] == "failure"
     pull.label(BYPASS, by=person(shop, "eve", "triage"))
-    forge_log(shop, append(shop.audit_bytes(), grant(pull, str(pull.events[-1].id)))[0])
+    push_log(shop, append(shop.audit_bytes(), grant(pull, str(pull.events[-1].id)))[0])
     assert shop.on_pull(pull, "edited").run_action().code == 1
 
 
 def test_a_rewritten_log(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
-    forge_log(shop, append(b"", grant(pull, "1"))[0].replace(b"maintain", b"MAINTAIN"))
+    push_log(shop, append(b"", grant(pull, "1"))[0].replace(b"maintain", b"MAINTAIN"))
     assert shop.label(pull).run_action().code == 1
     refused_text = pull.comments[-1].body
     assert "The audit log is broken at entry 1" in refused_text

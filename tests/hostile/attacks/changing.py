@@ -110,8 +110,17 @@ CHANGING = (
         nothing()
     """),
     Attack("io-uring", """
-        attempt("io_uring reads", lambda: open(LAYOUT["event"]).read())
-        libc.syscall(425, 8, ctypes.create_string_buffer(120))
+        attempt("io_uring", lambda: libc.syscall(425, 8, ctypes.create_string_buffer(120)), lambda r: r >= 0)
+        nothing()
+    """),
+    Attack("new-user-namespace", """
+        attempt("unshare", lambda: libc.unshare(0x10000000), lambda r: r == 0)
+        attempt("program", lambda: subprocess.run(["unshare", "-U", "true"], capture_output=True).returncode, lambda code: code == 0)
+        nothing()
+    """),
+    Attack("faults-of-the-kernel", """
+        for number, arguments in ((101, (0, 0, 0, 0)), (250, (0, -3, 0)), (323, (1,)), (425, (8, ctypes.create_string_buffer(120)))):
+            attempt(f"call {number}", lambda: libc.syscall(number, *arguments), lambda r: r >= 0)
         nothing()
     """),
     Attack("claims-to-be-the-gate", """

@@ -107,6 +107,20 @@ EXHAUSTING = (
         with open(f"/dev/shm/fill-{HOUR}", "wb") as file:
             while True: file.write(b"x" * (1 << 20))
     """, ends="", either=True),
+    Attack("fast-writer", """
+        # Done before anybody looks.
+        for n in range(3): open(f"{TMP}/{n}", "wb").write(b"x" * (30 << 20))
+        nothing()
+    """, ends="DISK_MIB"),
+    Attack("fast-writer-in-shared-memory", """
+        for n in range(3): open(f"/dev/shm/fast-{n}-{HOUR}", "wb").write(b"x" * (30 << 20))
+        nothing()
+    """, ends="DISK_MIB", disturbs=True),
+    Attack("shared-memory-of-many-files", """
+        n = 0
+        while True:
+            open(f"/dev/shm/many-{n}-{HOUR}", "wb").write(b"x" * (1 << 20)); n += 1; time.sleep(0.01)
+    """, ends="DISK_MIB", disturbs=True),
     Attack("spinning", """
         if os.fork() == 0:
             while True: pass

@@ -75,6 +75,18 @@ READING = (
         attempt("shadow", lambda: read("/etc/shadow"))
         nothing()
     """),
+    Attack("credentials-beside-programs", """
+        for name in LAYOUT["credentials"]:
+            attempt("credentials", lambda: read(f"{LAYOUT['home']}/{name}"))
+            attempt("folder", lambda: os.listdir(os.path.dirname(f"{LAYOUT['home']}/{name}")))
+        said = subprocess.run(["cargo"], capture_output=True, text=True).stdout
+        if said == "cargo runs\\n": nothing()
+    """),
+    Attack("terminals-of-others", """
+        for flags in (os.O_RDONLY, os.O_WRONLY):
+            attempt("terminal", lambda: os.open(LAYOUT["terminal"], flags | os.O_NOCTTY))
+        nothing()
+    """),
     Attack("engine-socket", """
         def talk():
             engine = socket.socket(socket.AF_UNIX)
@@ -140,7 +152,8 @@ READING = (
     Attack("devices-and-kernel", """
         for path in ("/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore", "/dev/vda", "/dev/sda", "/proc/1/environ"):
             attempt(path, lambda: os.open(path, os.O_RDONLY))
-        for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/fs/cgroup/cgroup.procs"):
+        for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/fs/cgroup/cgroup.procs",
+                     "/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/kmsg", f"/proc/{os.getppid()}/oom_score_adj"):
             attempt(path, lambda: os.open(path, os.O_WRONLY))
         attempt("bpf", lambda: libc.syscall(321, 5, 0, 0), lambda r: r >= 0)
         attempt("module", lambda: libc.syscall(313, 0, b"", 0), lambda r: r == 0)

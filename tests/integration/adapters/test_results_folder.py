@@ -133,6 +133,35 @@ def test_a_chosen_folder_is_taken_as_it_is(repo: Repo, tmp_path: Path) -> None:
         create_results_folder(repo.path, CLOCK, chosen=chosen)
 
 
+@pytest.mark.parametrize("chosen", ["out", "out/deep", "a/out", "a/out/deep/er", "b/../a/out/deep"])
+def test_a_link_in_the_repository_on_the_way_to_a_chosen_folder_is_refused(
+    repo: Repo, tmp_path: Path, chosen: str
+) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    repo.write("b/file", "x")
+    repo.link("out", str(outside))
+    repo.link("a/out", "../../outside")
+    repo.commit()
+    with pytest.raises(UsageError, match="out is a symbolic link or no folder"):
+        create_results_folder(repo.path, CLOCK, chosen=repo.path / chosen)
+    assert [path.name for path in outside.rglob("*")] == ["deep"]
+
+
+def test_links_outside_the_repository_are_whoever_chose_thems(repo: Repo, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk")
+    folder = create_results_folder(repo.path, CLOCK, chosen=repo.path / "../link/new")
+    assert folder.path == tmp_path / "disk/new"
+    (tmp_path / "here").symlink_to(repo.path)
+    inside = create_results_folder(repo.path, CLOCK, chosen=tmp_path / "here/out/new")
+    assert inside.path == repo.path / "out/new"
+    repo.link("loose", str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="loose is a symbolic link"):
+        create_results_folder(repo.path, CLOCK, chosen=tmp_path / "here/loose")
+    assert not (tmp_path / "nowhere").exists()
+
+
 def test_a_chosen_folder_that_cannot_be_made_is_refused(repo: Repo) -> None:
     with pytest.raises(UsageError, match="/dev/null/results"):
         create_results_folder(repo.path, CLOCK, chosen=Path(os.devnull) / "results")

@@ -21,10 +21,6 @@ SMALL = Wishes(memory_mib=128, disk_mib=16, files=200, processes=40)
 BOTH = pytest.mark.parametrize("own_users", [True, False], ids=["own users", "same user"])
 
 
-def wishes(*, own_users: bool) -> Wishes:
-    return Wishes(**{**SMALL.__dict__, "own_users": own_users})
-
-
 @pytest.fixture
 def own_users() -> bool:
     return True
@@ -43,7 +39,7 @@ def secret() -> Iterator[Path]:
 def world(secret: Path, *, own_users: bool) -> Iterator[World]:
     if own_users and os.geteuid() != 0:
         pytest.skip("users of their own take root")
-    with isolated_world(wishes(own_users=own_users), secret) as world:
+    with isolated_world(SMALL, secret, own_users=own_users) as world:
         yield world
 
 
@@ -133,6 +129,83 @@ def test_what_is_hidden_cannot_be_read_nor_the_export_written(world: World, secr
         """,
     )
     assert seen == "read its own"
+
+
+@BOTH
+def test_of_proc_and_dev_only_what_is_harmless_can_be_written(
+    world: World, *, own_users: bool
+) -> None:
+    seen = output(
+        world,
+        f"""
+        import os
+        if os.fork() == 0:  # a child's own part of /proc is not the candidate's
+            try: os._exit(0 if os.open("/proc/self/comm", os.O_WRONLY) < 0 else 1)
+            except OSError: os._exit(0)
+        print(os.waitstatus_to_exitcode(os.wait()[1]))
+        for path in (
+            "/proc/sys/kernel/hostname", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger",
+            "/proc/sys/kernel/core_pattern", "/proc/{os.getpid()}/comm", "/proc/1/comm",
+            "/dev/kmsg", "/dev/net/tun", "/dev/fuse", "/dev/kvm", "/dev/vda", "/dev/loop-control",
+        ):
+            try: print("reached", os.open(path, os.O_WRONLY), path)
+            except OSError: pass
+        for path in ("/proc/self/comm", "/dev/null", "/dev/zero", "/dev/full", "/dev/stdout"):
+            os.close(os.open(path, os.O_WRONLY))
+        os.close(os.open("/dev/urandom", os.O_RDONLY))
+        try: print(os.ttyname(os.openpty()[1])[:9])
+        except OSError as error: print("no terminal")
+        """,
+    )
+    assert seen.splitlines() == ["0", "/dev/pts/" if own_users else "no terminal"]
+
+
+def test_too_many_files_written_at_once_in_shared_memory_are_noticed(world: World) -> None:
+    result = run(
+        world,
+        """
+        import os
+        folder = f"/dev/shm/many-{os.getpid()}"
+        os.mkdir(folder)
+        os.chdir(folder)
+        for n in range(200_100): os.mknod(str(n))
+        print("done")
+        """,
+    )
+    assert isinstance(result, NoAnswer)
+    assert "GATEVAL_CANDIDATE_DISK" in result.reason
+
+
+@BOTH
+def test_who_writes_much_and_ends_at_once_is_noticed(world: World) -> None:
+    result = run(
+        world,
+        """
+        import os
+        for n in range(3): open(os.environ["TMPDIR"] + f"/{n}", "wb").write(b"x" * (6 << 20))
+        print("done")
+        """,
+    )
+    assert isinstance(result, NoAnswer)
+    assert "GATEVAL_CANDIDATE_DISK" in result.reason
+    assert (
+        output(world, "print('one that writes nothing is not')") == "one that writes nothing is not"
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("files", [1, 3])
+def test_what_a_set_up_finds_does_not_count_and_what_it_writes_does(
+    world: World, files: int
+) -> None:
+    (world.export / "large").write_bytes(b"x" * (20 << 20))
+    setup = f"for n in range({files}): open(f'{{n}}', 'wb').write(b'x' * (6 << 20))"
+    result = run(world, "print('ran')", setup=setup)
+    if files == 1:
+        assert isinstance(result, Answer), result
+    else:
+        assert isinstance(result, NoAnswer)
+        assert "GATEVAL_CANDIDATE_DISK" in result.reason
 
 
 DAEMON = """
@@ -259,7 +332,7 @@ def test_keys_in_the_gates_keyring_cannot_be_found() -> None:
         import ctypes
         print(ctypes.CDLL(None).syscall(250, 10, -3, b"user", b"canary", 0))
         """
-    with isolated_world(wishes(own_users=False)) as world:
+    with isolated_world(SMALL, own_users=False) as world:
         assert output(world, find) == "-1"
 
 

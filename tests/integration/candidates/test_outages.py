@@ -182,3 +182,32 @@ def test_a_candidate_that_is_slow_by_itself_is_at_fault(tmp_path: Path) -> None:
     given = ask(tmp_path, lambda call: reply(call, "Hello"), program=program, seconds=1)
     assert isinstance(given, NoAnswer)
     assert (given.cause, given.timed_out) == (Cause.CANDIDATE, True)
+
+
+@pytest.mark.parametrize("serves", [False, True], ids=["command", "http"])
+def test_time_that_went_by_waiting_for_a_provider_is_not_the_candidates(
+    tmp_path: Path, serves: bool
+) -> None:
+    """It had less than its time, though no single call took most of it."""
+    busy = in_turn(
+        lambda call: failure(call, 429, "Slow down.", retry_after_ms="300"),
+        lambda call: reply(call, "Hello"),
+    )
+    slow = "import time\nask_once = ask\ndef ask():\n    ask_once()\n    time.sleep(20)\n"
+    program = ASK + slow + (SERVES.replace("EXCUSE", "500, 'boom'") if serves else "ask()\n")
+    given = ask(tmp_path, busy, program=program, seconds=2)
+    assert isinstance(given, NoAnswer)
+    assert (given.cause, given.timed_out) == (Cause.PROVIDER, True)
+    assert "s of the time went by waiting for a provider" in given.reason
+
+
+def test_the_gates_own_loop_does_not_count_it_either(tmp_path: Path) -> None:
+    busy = in_turn(
+        lambda call: failure(call, 429, "Slow down.", retry_after_ms="300"),
+        lambda call: reply(call, tools=[("c", "look", {})], delay=0.4),
+        lambda call: reply(call, "late", delay=0.4),
+    )
+    given = ask(tmp_path, busy, program=None, seconds=1)
+    assert isinstance(given, NoAnswer)
+    assert given.cause is Cause.PROVIDER
+    assert "s of the time went by waiting for a provider" in given.reason

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,10 @@ from gateval.candidates.base import RuntimeContext
 from gateval.candidates.process.group import Groups
 from gateval.candidates.team import Candidates
 from gateval.domain.decision.report import make_report
-from gateval.domain.plan.plan import Plan
+from gateval.domain.manifests.agent import LayerSpec
+from gateval.domain.plan.absent import Surroundings
+from gateval.domain.plan.layer import LayerInputs
+from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.results.results import RunInfo, results_of
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
@@ -49,9 +52,21 @@ class SlowModel:
 class NoExports:
     """A declarative Agent needs no files."""
 
-    async def folder(self, side: Side) -> Path:
+    async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
         """Fulfil `Exports.folder`."""
-        raise AssertionError(f"asked for the files of {side}")
+        raise AssertionError(f"asked for the files of {agent.name}")
+
+    def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
+        """Fulfil `Exports.inputs`."""
+        raise AssertionError(f"asked for the files of {agent.name}")
+
+    async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
+        """Fulfil `Exports.write_inputs`."""
+        raise AssertionError(f"asked for the files of {agent.name}")
+
+    def around(self, agent: AgentDefinition) -> Surroundings:
+        """Fulfil `Exports.around`."""
+        raise AssertionError(f"asked for the files of {agent.name}")
 
 
 @pytest.fixture

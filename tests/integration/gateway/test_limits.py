@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gateval.domain.trials.trial import Side
+from gateval.domain.trials.trial import Cause, Side
 from gateval.gateway.local.limits import CallLimits, RateLimiter
 from gateval.gateway.local.server import REFUSALS_PER_SECOND, GatewayServer
 from gateval.gateway.local.session import Session
@@ -61,6 +61,31 @@ def test_the_calls_of_a_trial_are_counted() -> None:
         await goes_on(session)
 
     serve(use, limits=CallLimits(calls=2))
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (CallLimits(run_calls=2), "may use 2 model calls together"),
+        (CallLimits(run_tokens=20), "may use 20 tokens together"),
+    ],
+)
+def test_the_calls_and_tokens_of_a_run_are_counted(limits: CallLimits, words: str) -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        for session in (begun(server), begun(server, side=Side.BASE)):
+            await goes_on(session)
+            assert session.trouble(100) is None
+            session.close()
+        late = begun(server)
+        status, body, _ = await send(late, json=ASKED)
+        assert status == 429
+        assert words in json.loads(body)["error"]["message"]
+        trouble = late.trouble(100)
+        assert trouble is not None
+        assert trouble.cause is Cause.GATE, "others used it up"
+        assert len(provider.calls) == 2
+
+    serve(use, limits=limits)
 
 
 @pytest.mark.parametrize("streams", [False, True])

@@ -199,7 +199,7 @@ def test_a_tool_round_trip(program: str, model: str, answered_by: str) -> None:
                 Gateway(read_upstreams(environ), scripts) as gateway,
                 GatewayServer(gateway) as server,
             ):
-                session = server.open(Side.HEAD, ("scripted/support",))
+                session = server.open(Side.HEAD, ("scripted/support",), (answered_by,))
                 session.begin()
                 environment = session.environment()
                 output = await run_agent(program, model, environment)

@@ -122,11 +122,14 @@ def test_a_link_out_of_the_repository_is_told_before_anything_runs(shop: Repo) -
     shop.link("docs/elsewhere", "/etc/passwd")
     shop.write("agents/tools.py", "x = 2\n")
     shop.commit()
+    assert plan_of(shop).evals, "no candidate gets this link"
+    shop.rename("docs/elsewhere", "agents/elsewhere")
+    shop.commit()
     with pytest.raises(InvalidManifests) as caught:
         plan_of(shop, base="main")
     (problem,) = caught.value.problems
     assert "agents/support.yaml" in str(problem)
-    assert "The symbolic link docs/elsewhere does not hold a relative path" in problem.message
+    assert "The symbolic link agents/elsewhere does not hold a relative path" in problem.message
 
 
 def test_a_renamed_manifest_or_prompt_is_no_change(shop: Repo) -> None:
@@ -298,7 +301,10 @@ def test_a_link_on_the_way_that_is_gone_counts(shop: Repo, target: str) -> None:
     shop.branch("gone")
     shop.delete("links/dir")
     shop.commit()
-    assert reasons(plan_of(shop, base="change2")) == ["links/dir removed", "src/other.py removed"]
+    assert reasons(plan_of(shop, base="change2")) == [
+        "links/dir removed",
+        "src/other.py still there, but no longer a file of this Agent",
+    ]
 
 
 @pytest.mark.parametrize("word", ["../src", "--source=../src"])

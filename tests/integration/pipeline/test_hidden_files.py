@@ -9,7 +9,7 @@ import pytest
 
 from gateval.adapters.git import open_repository
 from gateval.domain.plan.plan import Plan
-from gateval.pipeline.exports import RevisionExports
+from gateval.pipeline.exports import ClosureExports
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, FIXTURES, build_shop, plan_of
 
@@ -42,8 +42,10 @@ def exported(repo: Repo, plan: Plan, tmp_path: Path) -> set[str]:
     """Every file that a candidate of head would find."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    exports = RevisionExports(open_repository(repo.path, repo.env), plan, scratch)
-    folder = asyncio.run(exports.folder(plan.evals[0].sides[-1]))
+    exports = ClosureExports(open_repository(repo.path, repo.env), plan, scratch)
+    agent = plan.agent(plan.evals[0].agent, plan.evals[0].sides[-1])
+    assert agent is not None
+    folder = asyncio.run(exports.folder(agent, {}))
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
 
 
@@ -54,8 +56,8 @@ def test_a_candidate_finds_neither_manifests_nor_what_is_the_gates(
     shop.commit()
     plan = plan_of(shop)
     files = exported(shop, plan, tmp_path)
-    assert files == {"README.md", "agents/run.py", "agents/prompts/support.md"}
-    folder = tmp_path / "scratch/export-head/agents/tests"
+    assert files == {"agents/run.py", "agents/prompts/support.md"}
+    (folder,) = (tmp_path / "scratch").glob("files-*/agents/tests")
     assert folder.is_dir(), "a working directory is there, though all its files are hidden"
 
 

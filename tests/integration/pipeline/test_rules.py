@@ -69,6 +69,18 @@ LAXER = {
         "required: [git, stdout]", "required: [git]", "13 policy.audit.required git, stdout → git"
     ),
     "verdicts": ("verdicts: true", "verdicts: false", "14 policy.audit.verdicts true → false"),
+    "calls that do more": (
+        "policy:\n", "policy:\n  gateway: {allow: [store]}\n",
+        "policy.gateway.allow none → store",
+    ),
+    "longer answers": (
+        "policy:\n", "policy:\n  gateway: {maxTokens: 128001}\n",
+        "policy.gateway.maxTokens 128000 → 128001",
+    ),
+    "more tokens": (
+        "policy:\n", "policy:\n  gateway: {tokensPerRun: 2000000000}\n",
+        "policy.gateway.tokensPerRun 1000000000 → 2000000000",
+    ),
     "fewer manifests": (
         "[agents/**, evals/**]", "[agents/**]", "1 manifests agents/**, evals/** → agents/**"
     ),
@@ -108,6 +120,10 @@ STRICTER = {
     "fewer roles": ("[admin]", "[]", "policy.bypass.roles admin → none"),
     "more manifests": (
         "[agents/**, evals/**]", "['**']", "manifests agents/**, evals/** → **"
+    ),
+    "fewer calls": (
+        "policy:\n", "policy:\n  gateway: {callsPerRun: 1000}\n",
+        "policy.gateway.callsPerRun 250000 → 1000",
     ),
     "drafts": ("policy:\n", "policy:\n  drafts: wait\n", "policy.drafts evaluate → wait"),
 }  # fmt: skip
@@ -237,7 +253,6 @@ def test_an_agent_that_depends_on_less_is_a_lower_bar(program: Repo, case: str) 
 HARMLESS = {
     "everything is watched": PROGRAM + "  watch: ['**']\n",
     "other folders too": PROGRAM + "  watch: [., /src/**]\n",
-    "no program any more": AGENT,
 }
 
 
@@ -253,3 +268,10 @@ def test_files_that_are_gone_need_no_watching(program: Repo) -> None:
     program.delete("agents/tools.py")
     program.commit()
     assert plan_of(program).lost == ()
+
+
+def test_a_program_that_becomes_a_declaration_is_one(program: Repo) -> None:
+    program.write("agents/support.yaml", AGENT)
+    program.commit()
+    (lost,) = plan_of(program).lost
+    assert "Agent support is no longer run as the program that it was command → model" in str(lost)

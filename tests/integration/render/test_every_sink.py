@@ -6,7 +6,7 @@ import base64
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from gateval.domain.decision.report import make_report
@@ -54,7 +54,7 @@ def small() -> Results:
     """Two fixtures with everything a stranger can write: verdict, quotes, trace, output."""
     (judged,) = (a for a in sample_reports.REFUND_ASSESSMENTS if a.verdict is not None)
     results = make_results(
-        "support-eval one base:pass head:fail\nsupport-eval two base:pass head:error"
+        "support-eval one base:pass head:fail\nsupport-eval two base:pass head:candidate"
     )
     results = edit_fixture(results, "one", description="x")
     assert isinstance(judged.verdict, Verdict)
@@ -72,15 +72,28 @@ SMALL = small()
 REDACTOR = Redactor([SECRET])
 
 
-@settings(
-    max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
-@example(attack=ATTACK)
-@given(attack=HOSTILE)
-def test_nothing_gets_through_in_any_sink(attack: str) -> None:
-    report = make_report(hostile_results(SMALL, attack))
+@pytest.mark.parametrize("part", range(5))
+def test_nothing_gets_through_in_any_sink(part: int) -> None:
+    """The same 1,000 strings at every run (some come twice), in parts for processes to share."""
 
-    assert breaches(render_everything(report, attack, REDACTOR), SECRET) == []
+    @seed(part)
+    @settings(
+        max_examples=205, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    )
+    @given(attack=HOSTILE)
+    def holds(attack: str) -> None:
+        assert what_gets_through(attack) == []
+
+    holds()
+
+
+def test_not_even_all_attacks_at_once_get_through() -> None:
+    assert what_gets_through(ATTACK) == []
+
+
+def what_gets_through(attack: str) -> list[str]:
+    report = make_report(hostile_results(SMALL, attack))
+    return breaches(render_everything(report, attack, REDACTOR), SECRET)
 
 
 @pytest.mark.parametrize("danger", DANGERS)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
-from gateval.assertions.base import JudgedAssertion
+import gateval.assertions
+from gateval.assertions.base import Assertion, JudgedAssertion
 from gateval.assertions.registry import ASSERTIONS, JUDGED
 from gateval.formats.native.kinds.fixture import COMMON_KEYS
 
@@ -14,11 +17,21 @@ def test_every_entry_is_found_under_its_own_name() -> None:
     assert {name: one.type for name, one in ASSERTIONS.items()} == {
         name: name for name in ASSERTIONS
     }
-    assert len(ASSERTIONS) == len(list(ASSERTIONS)) == 12
+    assert len(ASSERTIONS) == len(list(ASSERTIONS))
     assert "contains" in ASSERTIONS
     assert "nothing" not in ASSERTIONS
     with pytest.raises(KeyError):
         ASSERTIONS["nothing"]
+
+
+def test_every_assertion_that_is_written_is_in_the_registry() -> None:
+    written = {
+        one
+        for module in pkgutil.walk_packages(gateval.assertions.__path__, "gateval.assertions.")
+        for one in vars(import_module(module.name)).values()
+        if isinstance(one, type) and issubclass(one, Assertion) and "type" in vars(one)
+    }
+    assert written == set(ASSERTIONS.values())
 
 
 def test_the_judged_ones_are_known_without_importing_them() -> None:

@@ -42,6 +42,13 @@ from tests.helpers.trials import assessed, called
         # t itself in after: it must be called again
         ("t", "", "t", "failed", (2,)),
         ("t t", "", "t", "passed", (2, 3)),
+        # refused calls satisfy nothing, and asking too early counts
+        ("t!", "", "", "failed", ()),
+        ("t! t", "", "", "passed", (3,)),
+        ("a! t", "a", "", "failed", (2, 3)),
+        ("t a!", "a", "", "passed", (2, 3)),
+        ("a! t", "", "a", "failed", (3,)),
+        ("t a t!", "", "a", "failed", (2, 3)),
         # both
         ("a t b", "b", "a", "passed", (2, 3, 4)),
         ("t a b", "b", "a", "failed", (2, 3, 4)),

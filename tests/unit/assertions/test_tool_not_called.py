@@ -40,6 +40,11 @@ from tests.helpers.trials import assessed, called
         ("a t b", "a b", "", "failed", (2, 3, 4)),
         ("b a t", "a b", "", "passed", (2, 3)),
         ("a t", "a b", "", "failed", (2, 3)),
+        # asking for t counts, refused or not; what was refused opens no way for it
+        ("t!", "", "", "failed", (2,)),
+        ("a! t", "a", "", "failed", (3,)),
+        ("a! t", "", "a", "failed", (2, 3)),
+        ("a t!", "", "a", "failed", (2, 3)),
         # both: t may be called only between a and b
         ("a t b", "a", "b", "passed", (2, 4)),
         ("t a b", "a", "b", "failed", (2, 3, 4)),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.audit.chain import GENESIS, append, hash_of, read_log
-from gateval.domain.audit.entry import AuditEntry
+from gateval.domain.audit.chain import GENESIS, append, hash_of, id_of, read_log
+from gateval.domain.audit.entry import AuditEntry, AuditEvent
 from gateval.domain.base import ascii_json
 from gateval.errors import RecordsError
 from tests.helpers.audit_events import event, log
@@ -45,6 +45,7 @@ def long_log(length: int) -> bytes:
     lines, previous = [], GENESIS
     for number in range(1, length + 1):
         body |= {"number": number, "previous": previous, "reason": f"Reason {number}"}
+        body["id"] = id_of(body)
         body["hash"] = previous = hash_of(body)
         lines.append(ascii_json(body))
     return "".join(f"{line}\n" for line in lines).encode()
@@ -54,7 +55,10 @@ MANY = 1_000
 LONG = long_log(MANY)
 LONG_LINES = LONG.splitlines(keepends=True)
 
-places = st.integers(0, MANY - 1)
+FEWER = 200
+FEWER_LINES = LONG_LINES[:FEWER]
+
+places = st.integers(0, FEWER - 1)
 bytes_of_it = st.integers(0, len(LONG) - 1)
 long_logs = settings(max_examples=25, deadline=None)
 
@@ -87,9 +91,10 @@ def test_one_byte_more_or_less_is_named_by_its_entry(place: int, added: bytes) -
 @long_logs
 @given(places)
 def test_one_entry_less_is_named_by_the_one_in_its_place(place: int) -> None:
-    found = read_log(b"".join(LONG_LINES[:place] + LONG_LINES[place + 1 :]))
-    if place == MANY - 1:
-        assert found.anchored(read_log(LONG).newest) is None, "it takes the anchor to see that"
+    found = read_log(b"".join(FEWER_LINES[:place] + FEWER_LINES[place + 1 :]))
+    if place == FEWER - 1:
+        newest = json.loads(FEWER_LINES[-1])["hash"]
+        assert found.anchored(newest) is None, "it takes the anchor to see that"
     else:
         assert found.broken is not None
         assert found.broken.line == place + 1
@@ -98,25 +103,26 @@ def test_one_entry_less_is_named_by_the_one_in_its_place(place: int) -> None:
 @long_logs
 @given(places, places)
 def test_two_entries_in_each_others_place_are_named_by_the_first(one: int, other: int) -> None:
-    lines = list(LONG_LINES)
+    lines = list(FEWER_LINES)
     lines[one], lines[other] = lines[other], lines[one]
     assert broken_line(lines) == (min(one, other) + 1 if one != other else None)
 
 
 @long_logs
-@given(places, st.integers(0, MANY))
+@given(places, st.integers(0, FEWER))
 def test_an_entry_put_in_again_is_named_where_the_order_ends(source: int, place: int) -> None:
-    lines = [*LONG_LINES[:place], LONG_LINES[source], *LONG_LINES[place:]]
+    lines = [*FEWER_LINES[:place], FEWER_LINES[source], *FEWER_LINES[place:]]
     assert broken_line(lines) == (place + 2 if place == source else place + 1)
 
 
 @long_logs
 @given(places, st.text(max_size=20))
 def test_a_forged_entry_that_fits_is_named_by_the_one_after_it(place: int, reason: str) -> None:
-    body = json.loads(LONG_LINES[place]) | {"reason": f"forged {reason}"}
+    body = json.loads(FEWER_LINES[place]) | {"reason": f"forged {reason}"}
+    body["id"] = id_of(body)
     body["hash"] = hash_of(body)
     forged = ascii_json(body).encode() + b"\n"
-    assert broken_line([*LONG_LINES[:place], forged, *LONG_LINES[place:]]) == place + 2
+    assert broken_line([*FEWER_LINES[:place], forged, *FEWER_LINES[place:]]) == place + 2
 
 
 def test_an_empty_log_is_whole_and_holds_no_anchor() -> None:
@@ -201,6 +207,7 @@ def test_a_log_written_anew_from_some_entry_on_needs_the_anchor(place: int, reas
 def test_an_entry_with_a_new_hash_breaks_the_next_one(place: int, reason: str) -> None:
     forged = json.loads(LINES[place])
     forged["reason"] = f"forged {reason}"
+    forged["id"] = id_of(forged)
     forged["hash"] = hash_of(forged)
     lines = [*LINES[:place], ascii_json(forged).encode() + b"\n", *LINES[place + 1 :]]
     content = b"".join(lines)
@@ -285,6 +292,8 @@ def chained(**changes: object) -> bytes:
         ({"at": "yesterday"}, "at in it is not as Gateval writes"),
         ({"reason": "x" * 5000}, "lacks fields that Gateval writes"),
         ({"number": 2}, "it says that it is entry 2"),
+        ({"why": "Another"}, "its id is not the digest of its content"),
+        ({"id": "0" * 64}, "its id is not the digest of its content"),
         ({"previous": "1" * 64}, "one of the two was replaced"),
     ],
 )
@@ -292,6 +301,46 @@ def test_entries_that_are_chained_by_hand(changes: dict[str, object], why: str) 
     broken = read_log(chained(**changes)).broken
     assert broken is not None
     assert why in broken.why
+
+
+def test_an_entry_without_fields_that_came_later_is_whole() -> None:
+    body = json.loads(LINES[0])
+    assert body.pop("stored_by") is None
+    body["id"] = id_of(body)
+    body["hash"] = hash_of(body)
+    assert read_log(ascii_json(body).encode() + b"\n").broken is None
+
+
+def changed(**changes: object) -> AuditEvent:
+    """The event of `LINES`, with these changes."""
+    return AuditEvent.model_validate(event().model_dump() | changes)
+
+
+LATER = {"at": "2026-11-21T14:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("first", "changes", "entries"),
+    [
+        ({}, {}, 1),
+        ({}, LATER | {"run": {"id": "4712"}}, 1),
+        ({}, LATER | {"head": "c" * 40}, 2),
+        ({}, LATER | {"verdict": "incomplete"}, 2),
+        ({}, LATER | {"reason": "Another"}, 2),
+        ({"at": "2001-01-01T00:00:00Z"}, {}, 2),
+        ({"at": "2036-01-01T00:00:00Z"}, {}, 2),
+        ({"label": None}, {"label": None}, 1),
+        ({"label": None}, LATER | {"label": None}, 2),
+        ({"kind": "bypass-denied"}, LATER | {"kind": "bypass-denied", "verdict": None}, 1),
+    ],
+)
+def test_what_the_log_says_already_is_not_said_again(
+    first: dict[str, object], changes: dict[str, object], entries: int
+) -> None:
+    content, _ = append(b"", changed(**first))
+    content, entry = append(content, changed(**changes))
+    assert len(read_log(content).entries) == entries
+    assert entry.number == entries
 
 
 def test_an_entry_of_a_later_version_is_not_called_broken() -> None:
@@ -305,6 +354,9 @@ def test_the_hash_can_be_computed_with_the_standard_library_alone() -> None:
         said = entry.pop("hash")
         text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
         assert hashlib.sha256(text.encode()).hexdigest() == said
+        body = {key: entry[key] for key in entry if key not in ("id", "number", "previous")}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() == entry["id"]
 
 
 def test_an_entry_names_at_most_fifty_evals_and_bars() -> None:

@@ -51,6 +51,55 @@ def test_an_agent_that_is_removed_leaves_nothing_to_run() -> None:
     ]
 
 
+AGENT = "agents/support.yaml"
+PROGRAM = "  runtime: {type: command, command: [python3, bot.py]}\n"
+
+
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        ("  models: [scripted/yes]", "openai/gpt-5 → scripted/yes"),
+        ("  models: [scripted/yes, openai/gpt-5]", "openai/gpt-5 → scripted/yes, openai/gpt-5"),
+        ("  models: [openai/gpt-5, scripted/yes]", "openai/gpt-5 → openai/gpt-5, scripted/yes"),
+        (
+            "  models: [openai/gpt-5]\n  uses: [scripted/yes]",
+            "openai/gpt-5 → openai/gpt-5, scripted/yes",
+        ),
+    ],
+)
+def test_a_scripted_model_in_place_of_a_real_one_is_a_lower_bar(models: str, words: str) -> None:
+    head = edited(AGENT, "  models: [openai/gpt-5]", models)
+    found = bar(snapshot(head, {"yes": SCRIPT}), snapshot(FILES))
+    assert [str(one) for one in found.lost] == [
+        f"agents/support.yaml:5 real model of Agent support replaced by a scripted one {words}"
+    ]
+
+
+def test_a_program_that_becomes_a_declaration_is_a_lower_bar() -> None:
+    base = edited(AGENT, "  system:", PROGRAM + "  system:") | {"agents/bot.py": "print(1)\n"}
+    found = bar(snapshot(FILES), snapshot(base))
+    assert [str(one) for one in found.lost][-1] == (
+        "agents/support.yaml:3 Agent support is no longer run as the program that it was "
+        "command → model"
+    )
+
+
+@pytest.mark.parametrize(
+    "models",
+    ["[openai/gpt-5-mini]", "[openai/gpt-5-mini, openai/gpt-5]", "[anthropic/claude-sonnet-4-5]"],
+)
+def test_another_real_model_is_a_change_and_no_lower_bar(models: str) -> None:
+    head = edited(AGENT, "[openai/gpt-5]", models)
+    assert bar(snapshot(head), snapshot(FILES)).lost == ()
+
+
+def test_a_script_that_was_there_already_is_no_lower_bar() -> None:
+    base = edited(AGENT, "[openai/gpt-5]", "[scripted/yes]")
+    head = {**base, AGENT: base[AGENT].replace("scripted/yes", "scripted/no")}
+    scripts = {"yes": SCRIPT, "no": SCRIPT}
+    assert bar(snapshot(head, scripts), snapshot(base, scripts)).lost == ()
+
+
 def test_an_eval_that_is_pointed_at_another_agent() -> None:
     other = FILES["agents/support.yaml"].replace("name: support", "name: tame")
     files = edited(EVAL, "targetAgent: support", "targetAgent: tame") | {"agents/tame.yaml": other}

@@ -72,6 +72,13 @@ def test_a_good_workflow_is_fine_and_none_is_a_problem() -> None:
     assert worst(about_workflows([GOOD._replace(permissions=None)])) is Health.UNKNOWN
 
 
+def test_what_a_token_of_its_own_may_do_is_not_in_the_workflow() -> None:
+    app = GOOD._replace(permissions={"contents": "read"}, own_token=True)
+    (said,) = (one for one in about_workflows([app]) if one.topic == "permissions")
+    assert said.health is Health.UNKNOWN
+    assert "checks: write" in said.todo
+
+
 def test_a_job_that_only_runs_needs_no_permission_to_write() -> None:
     run = GOOD._replace(step="run", permissions={"contents": "read"})
     assert worst(about_workflows([run])) is Health.OK

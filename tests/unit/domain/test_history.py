@@ -12,6 +12,7 @@ from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import ascii_json
 from gateval.domain.decision.report import make_report
 from gateval.domain.forge.check_run import CheckRun
+from gateval.domain.forge.stamp import Stamp
 from gateval.domain.history.file import BYTES_KEPT, RECORDS_KEPT, add_record, find_record
 from gateval.domain.history.record import (
     LISTED,
@@ -20,6 +21,7 @@ from gateval.domain.history.record import (
     outdated,
     overtaken,
     plan_digest,
+    record_digest,
     record_of,
 )
 from gateval.domain.manifests.gate_config import policy_digest
@@ -52,7 +54,7 @@ def record(number: int = 1, **changes: object) -> HistoryRecord:
 
 def test_a_report_in_short() -> None:
     report = make_report(
-        committed(make_results(f"{FAILING}\nsupport-eval two base:pass head:error"))
+        committed(make_results(f"{FAILING}\nsupport-eval two base:pass head:candidate"))
     )
     made = record_of(report, run=RUN, recorded_at=NOW)
     assert made is not None
@@ -61,10 +63,10 @@ def test_a_report_in_short() -> None:
     assert made.regressions == ("support-eval/one", "support-eval/two")
     assert [reason.text for reason in made.reasons] == [r.text for r in report.decision.reasons]
     (stored,) = made.evals
-    assert (stored.passed, stored.failed, stored.unmeasured) == (0, 1, 1)
+    assert (stored.passed, stored.failed, stored.unmeasured) == (0, 2, 0)
     assert made.policy == policy_digest(report.results.plan.policy)
     assert made.plan == plan_digest(report.results.plan)
-    assert made.trials == 4
+    assert made.trials == len(report.results.trials) == 8
 
 
 def test_a_working_tree_has_no_commit_to_file_it_under() -> None:
@@ -131,7 +133,7 @@ def _scored(low: float | str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"version": "history.v2"}, r'version "history.v2"; this Gateval reads history.v1'),
+        ({"version": "history.v1"}, r'version "history.v1"; this Gateval reads history.v2'),
         ({"version": None}, "version null"),
         ({"surprise": 1}, "not as Gateval writes it: surprise"),
         ({"verdict": "bypassed-by-magic"}, "not as Gateval writes it: verdict"),
@@ -158,34 +160,46 @@ NOW_DIGESTS = {"head": record().head, "policy": record().policy, "plan": record(
 NOT_PASSED = [verdict for verdict in PRECEDENCE if verdict is not GateVerdict.PASS]
 
 
-def check(conclusion: str) -> CheckRun:
-    done = conclusion != "in_progress"
+def check(conclusion: str, confirms: HistoryRecord | None = None) -> CheckRun:
+    """A check run of ours; a completed one names the digest of what it confirms."""
+    digest = record_digest(confirms) if confirms else ""
     return CheckRun(
-        number=1, name="gateval", head_sha="a" * 40, completed=done, conclusion=conclusion
+        number=1,
+        name="gateval",
+        head_sha="a" * 40,
+        external_id=str(Stamp(started=NOW, run=1, attempt=1, record=digest)),
+        completed=conclusion != "in_progress",
+        conclusion=conclusion,
     )
 
 
 @pytest.mark.parametrize("verdict", NOT_PASSED)
-@pytest.mark.parametrize("shown", [None, "failure", "success", "neutral"])
-def test_a_verdict_that_matches_may_be_restated(verdict: GateVerdict, shown: str | None) -> None:
+@pytest.mark.parametrize("shown", ["failure", "success", "neutral"])
+def test_a_verdict_that_a_check_run_confirms_may_be_restated(
+    verdict: GateVerdict, shown: str
+) -> None:
     found = record(verdict=verdict)
     assert outdated(found, **NOW_DIGESTS) is None
-    assert overtaken(found, check(shown) if shown else None) is None
+    assert overtaken(found, check(shown, found)) is None
+    unconfirmed = "no check run of this gate confirms the stored verdict"
+    assert overtaken(found, None) == unconfirmed
+    assert overtaken(found, check(shown)) == unconfirmed
+    assert overtaken(found, check(shown, record(verdict=verdict, trials=99))) == unconfirmed
 
 
 @pytest.mark.parametrize("verdict", list(PRECEDENCE))
 def test_nothing_is_restated_while_a_run_evaluates(verdict: GateVerdict) -> None:
     assert "another run" in (overtaken(record(verdict=verdict), check("in_progress")) or "")
     accepted = record(verdict=verdict, accepted="ada")
-    assert "was accepted" in (overtaken(accepted, check("success")) or "")
+    assert "was accepted" in (overtaken(accepted, check("success", accepted)) or "")
 
 
-@pytest.mark.parametrize("shown", [None, "failure", "neutral", "action_required", "cancelled"])
-def test_a_stored_pass_makes_nothing_green(shown: str | None) -> None:
+@pytest.mark.parametrize("shown", ["failure", "neutral", "action_required", "cancelled"])
+def test_a_stored_pass_makes_nothing_green(shown: str) -> None:
     passed = record(verdict=GateVerdict.PASS)
-    why = overtaken(passed, check(shown) if shown else None)
+    why = overtaken(passed, check(shown, passed))
     assert why == "a pass is given by evals that ran, never by a stored verdict"
-    assert overtaken(passed, check("success")) is None
+    assert overtaken(passed, check("success", passed)) is None
 
 
 def test_no_record_says_that_it_was_bypassed() -> None:

@@ -71,9 +71,10 @@ def rule(policy: BypassPolicy | None = None, **changes: Any) -> Ruling:
 GRANTED: dict[str, dict[str, Any]] = {
     "newer than the push": {},
     "told by the webhook, nobody tells of pushes": {"push": None, "payload": TOLD},
-    "granted before, nobody tells of pushes": {
+    "in other letters, as GitHub compares": {"events": (use(label="Force-Eval-Bypass"),)},
+    "told in other letters": {
         "push": None,
-        **recorded(AuditKind.BYPASS_GRANTED),
+        "payload": TOLD.model_copy(update={"label": "FORCE-EVAL-BYPASS"}),
     },
     "taken off and put on again": {
         "events": (use(EARLY, number=1), use(PUSHED, added=False, number=2), use(number=5))
@@ -87,7 +88,26 @@ GRANTED: dict[str, dict[str, Any]] = {
 DENIED: dict[str, tuple[dict[str, Any], str]] = {
     "nobody put it on": ({"events": ()}, "does not tell who"),
     "taken off": ({"events": (use(), use(added=False, number=6))}, "does not tell who"),
-    "in other letters": ({"events": (use(label="Force-Eval-Bypass"),)}, "does not tell who"),
+    "in letters that look alike": (
+        {"events": (use(label="force-eval-bypa\u017fs"),)},
+        "does not tell who",
+    ),
+    "granted before, nobody tells of pushes": (
+        {"push": None, **recorded(AuditKind.BYPASS_GRANTED)},
+        "not known on which revision",
+    ),
+    "granted before, and told of another push": (
+        {"push": Push(after=OLD, at=EARLY), **recorded(AuditKind.BYPASS_GRANTED)},
+        "does not show this revision yet",
+    ),
+    "told of this head, and of another push": (
+        {"push": Push(after=OLD, at=EARLY), "payload": TOLD},
+        "does not show this revision yet",
+    ),
+    "told of this head, and of no push": (
+        {"push": Push(), "payload": TOLD},
+        "does not show this revision yet",
+    ),
     "a bot": (
         {"events": (use(by=Account(login="x[bot]", id=2, human=False)),)},
         "not a person",
@@ -103,7 +123,7 @@ DENIED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown revision": ({"push": None}, "not known on which revision"),
     "the push told is of another commit": (
         {"push": Push(after=OLD, at=EARLY)},
-        "not known on which revision",
+        "does not show this revision yet",
     ),
     "told of another label": (
         {"push": None, "payload": TOLD.model_copy(update={"label": "docs"})},
@@ -111,10 +131,6 @@ DENIED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "told of another person": (
         {"push": None, "payload": TOLD.model_copy(update={"sender": "eve"})},
-        "not known on which revision",
-    ),
-    "granted before, and a push started the run": (
-        {"push": None, "pushed": True, **recorded(AuditKind.BYPASS_GRANTED)},
         "not known on which revision",
     ),
     "another use was granted": (
@@ -126,7 +142,6 @@ DENIED: dict[str, tuple[dict[str, Any], str]] = {
 
 ENDED: dict[str, dict[str, Any]] = {
     "older than the push": {"events": (use(EARLY),)},
-    "in the second of the push": {"events": (use(PUSHED),)},
     "older than the push, whatever the webhook told": {"events": (use(EARLY),), "payload": TOLD},
     "told of another head": {
         "push": None,
@@ -155,6 +170,12 @@ def test_ended(case: str) -> None:
     ruling = rule(**ENDED[case])
     assert ruling.status is RulingStatus.ENDED
     assert "a push ended it" in ruling.why
+
+
+def test_in_the_very_second_of_the_push() -> None:
+    ruling = rule(events=(use(PUSHED),), payload=TOLD)
+    assert ruling.status is RulingStatus.ENDED
+    assert f"in the very second of a push ({PUSHED})" in ruling.why
 
 
 def test_the_authors_own_label() -> None:
@@ -193,9 +214,8 @@ def test_the_reason(case: str) -> None:
 FACTS = st.fixed_dictionaries(
     {
         "role": st.sampled_from(["admin", "maintain", "write", "triage", "read", ""]),
-        "push": st.sampled_from([None, GOOD.push, Push(after=OLD, at=PUSHED)]),
+        "push": st.sampled_from([None, GOOD.push, Push(after=OLD, at=PUSHED), Push()]),
         "payload": st.sampled_from([None, TOLD, TOLD.model_copy(update={"head": OLD})]),
-        "pushed": st.booleans(),
         "author": st.sampled_from(["ada", "bob"]),
         "unknown": st.sampled_from(["", "GitHub is down."]),
         "events": st.sampled_from(
@@ -223,7 +243,7 @@ def test_no_label_counts_without_a_person_a_role_and_this_head(facts: dict[str, 
     assert facts["role"] in {"admin", "maintain"}
     assert not facts["unknown"]
     newer = facts["push"] is not None and facts["push"].after == HEAD and event.at > PUSHED
-    assert newer or facts["payload"] == TOLD
+    assert newer or (facts["push"] is None and facts["payload"] == TOLD)
 
 
 def test_every_label_of_a_group_has_to_count() -> None:

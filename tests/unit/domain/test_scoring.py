@@ -11,7 +11,7 @@ from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Place
-from gateval.domain.results.results import group_trials
+from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.scoring import TOLERANCE, EvalScore, Meets, score_eval, trial_score
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
 from tests.helpers.reports import make_results
@@ -31,7 +31,9 @@ def head_score(rows: str, *, threshold: float = 1.0, **options: Any) -> EvalScor
         ("pass,fail", 0.5, 0.5, 0),
         ("fail,fail", 0.0, 0.0, 0),
         ("pass,judge", 0.5, 1.0, 0),
-        ("fail,skip", 0.0, 0.5, 0),
+        ("fail,skip", 0.0, 0.0, 0),
+        ("pass,candidate", 0.5, 0.5, 0),
+        ("fail,provider", 0.0, 0.5, 0),
         ("pass,-", 0.5, 1.0, 1),
         ("-,-", 0.0, 1.0, 2),
         ("gate,provider", 0.0, 1.0, 0),
@@ -56,7 +58,8 @@ def test_a_fixtures_rate_is_an_interval_over_planned_repetitions(
         ("a-eval f critical head:pass\na-eval g low head:fail", 4 / 4.5, 4 / 4.5),
         ("a-eval f critical head:judge\na-eval g low head:pass", 0.5 / 4.5, 1.0),
         ("a-eval f high head:pass,fail\na-eval g medium head:fail,fail", 1 / 3, 1 / 3),
-        ("a-eval f head:-\na-eval g head:skip", 0.0, 1.0),
+        ("a-eval f head:-\na-eval g head:provider", 0.0, 1.0),
+        ("a-eval f head:skip\na-eval g head:pass", 0.5, 0.5),
     ],
 )
 def test_an_evals_score_weighs_fixtures_by_severity(rows: str, low: float, high: float) -> None:
@@ -101,7 +104,7 @@ def test_a_threshold_is_met_in_spite_of_rounding() -> None:
 
 
 def test_a_threshold_of_one_asks_for_every_fixture_however_little_it_weighs() -> None:
-    heavy = "\n".join(f"a-eval f{n} critical head:pass" for n in range(2_000))
+    heavy = "\n".join(f"a-eval f{n} critical head:pass" for n in range(1_200))
     weights = {Severity.CRITICAL: 1000.0, Severity.LOW: 0.001}
     for outcome, meets in (("pass", Meets.YES), ("judge", Meets.UNKNOWN), ("fail", Meets.NO)):
         score = head_score(f"{heavy}\na-eval g low head:{outcome}", weights=weights)

@@ -22,6 +22,16 @@ def test_the_samples_are_understood() -> None:
     assert own.events == {"pull_request", "merge_group"}
 
 
+@pytest.mark.parametrize(
+    ("token", "own"),
+    [("steps.app.outputs.token", True), ("github.token", False), ("secrets.GITHUB_TOKEN", False)],
+)
+def test_whose_token_a_step_has(token: str, *, own: bool) -> None:
+    text = f"jobs: {{a: {{steps: [{{uses: gateval/gateval@v1, with: {{token: '${{{{ {token} }}}}'}}}}]}}}}"
+    (job,) = gate_jobs(PATH, text.encode())
+    assert job.own_token is own
+
+
 def test_names_events_and_permissions_in_other_forms() -> None:
     text = b"""
 on: [push, pull_request]
@@ -31,8 +41,11 @@ jobs:
   one: {name: Evals, env: {B: x}, steps: [{uses: docker://ghcr.io/gateval/gateval:v1}]}
   two: {permissions: {}, steps: [{uses: gateval/gateval@abc}]}
   three: {steps: [{uses: other/gateval@v1}, {run: gateval/gateval@v1}]}
+  four: {steps: [{uses: gateval/gateval/runner@v1}, {uses: gateval/gateval/runners@v1}]}
+  five: {steps: [{uses: ./.github/actions/gateval}]}
 """
-    one, two = gate_jobs(PATH, text)
+    one, two, four, five = gate_jobs(PATH, text)
+    assert (four.check, five.check) == ("four", "five")
     assert (one.check, one.permissions) == ("Evals", "read-all")
     assert one.variables == {"A_API_KEY", "B"}
     assert (two.check, two.permissions) == ("two", {})
@@ -53,3 +66,20 @@ def test_what_is_no_workflow_has_no_jobs(data: bytes) -> None:
 )
 def test_where_workflows_are(path: str, *, expected: bool) -> None:
     assert is_workflow(path) is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "minutes"),
+    [
+        ("", (360, 50)),
+        ("timeout-minutes: 30,", (30, 50)),
+        ("timeout-minutes: '${{ vars.MINUTES }}',", (None, 50)),
+    ],
+)
+def test_how_long_a_job_may_take(given: str, minutes: tuple[float | None, float]) -> None:
+    text = f"on: push\njobs:\n  a: {{{given} steps: [{{uses: gateval/gateval@v1}}]}}\n"
+    (job,) = gate_jobs(PATH, text.encode())
+    assert job.minutes == minutes
+    shorter = text.replace("@v1", "@v1, with: {max-minutes: 7}")
+    (job,) = gate_jobs(PATH, shorter.encode())
+    assert job.minutes == (minutes[0], 7)

@@ -195,10 +195,10 @@ def test_a_manifest_with_yaml_problems_is_not_returned() -> None:
 
 
 FLOODS = {
-    "keys": EVAL + "".join(f"  x{number}: 1\n" for number in range(40_000)),
-    "assertions": FIXTURE + "    - {type: contain, valu: x}\n" * 10_000,
-    "documents": "---\n".join(["apiVersion: gateval/v1\nkind: Evall\n"] * 10_000),
-    "duplicate keys": EVAL + "  sealed: true\n" * 40_000,
+    "keys": EVAL + "".join(f"  x{number}: 1\n" for number in range(15_000)),
+    "assertions": FIXTURE + "    - {type: contain, valu: x}\n" * 5_000,
+    "documents": "---\n".join(["apiVersion: gateval/v1\nkind: Evall\n"] * 5_000),
+    "duplicate keys": EVAL + "  sealed: true\n" * 15_000,
 }
 
 
@@ -206,7 +206,7 @@ FLOODS = {
 def test_a_flood_of_mistakes_is_cut(name: str) -> None:
     began = time.process_time()
     found = parse(FLOODS[name]).problems
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 4
     assert len(found) == PROBLEM_LIMIT + 1
     assert found[-1].message == "Further problems in this file are not shown."
 

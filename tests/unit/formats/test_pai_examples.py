@@ -172,7 +172,7 @@ def test_an_assertion_overrides_the_severity_inside_its_fixture(catalogue: Catal
 def test_defaults(catalogue: Catalogue) -> None:
     evaluation = catalogue.eval("input-types")
     assert evaluation is not None
-    assert evaluation.scoring.pass_threshold == 1.0
+    assert evaluation.scoring.pass_threshold is None
     assert evaluation.execution.parallel == 4
     assert evaluation.execution.timeout_seconds == 300
     assert [evaluation.scoring.weight(one) for one in Severity] == [0.5, 1.0, 2.0, 4.0]

@@ -7,13 +7,9 @@ import asyncio
 import pytest
 
 from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
-from gateval.gateway.upstream.retry import (
-    RetryPolicy,
-    Transient,
-    asked_wait,
-    is_transient,
-    retrying,
-)
+from gateval.gateway.upstream.retry import Garbled, RetryPolicy, Transient, retrying
+from gateval.gateway.upstream.retry_after import asked_wait, is_transient
+from gateval.gateway.upstream.tries import Wait, together
 
 NOON = 1445412480.0
 """Wed, 21 Oct 2015 07:28:00 GMT."""
@@ -91,3 +87,33 @@ def test_what_the_provider_asks_for_is_kept_up_to_a_limit() -> None:
 def test_attempts_and_time_are_limited() -> None:
     assert len(waits(RetryPolicy(attempts=3), 1, 1, 1)) == 3, "two waits, then the error"
     assert waits(RetryPolicy(total_seconds=10), 11) == [-1], "it would start too late"
+
+
+def test_what_is_garbled_is_asked_for_three_times() -> None:
+    asked = 0
+
+    async def fail() -> None:
+        nonlocal asked
+        asked += 1
+        raise Garbled("answered with no JSON")
+
+    async def run() -> None:
+        policy = RetryPolicy(attempts=9, first_wait=0)
+        await retrying(policy, CircuitBreaker(policy.outage_seconds))(fail)
+
+    with pytest.raises(Garbled):
+        asyncio.run(run())
+    assert asked == 3
+
+
+@pytest.mark.parametrize(
+    ("waits", "seconds"),
+    [
+        ([], 0),
+        ([Wait(1, 3)], 2),
+        ([Wait(5, 6), Wait(1, 3)], 3),
+        ([Wait(1, 4), Wait(2, 3), Wait(3, 5)], 4),
+    ],
+)
+def test_waits_side_by_side_count_once(waits: list[Wait], seconds: float) -> None:
+    assert together(waits) == seconds

@@ -104,7 +104,7 @@ def test_the_ends_of_the_scale_belong_to_it(score: float | None) -> None:
         (text(violations=[{"rule": "x"}]), r"`violations\[0\].severity` is missing"),
         (text(summary="x" * 9_000), "bytes; at most 8192 are allowed"),
         (text(summary="\ud800"), "surrogate"),
-        ("[" * 5_000, "levels deep"),
+        ("[" * 4_000 + "]" * 4_000, "levels deep"),
     ],
 )
 def test_what_is_no_verdict_is_a_defect_that_says_why(answer: str, why: str) -> None:

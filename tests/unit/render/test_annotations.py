@@ -16,7 +16,7 @@ def test_a_failing_assertion_is_marked_on_its_line() -> None:
     assert assertion.title == "one: contains failed at step 2"
     assert assertion.message == (
         'Expected "yes" in the answer; it says no.\n'
-        "a-eval, severity high. Passed: base 1/1, head 0/1"
+        "a-eval, severity high: passed 2 of 2 before, 0 of 2 now"
     )
     assert (below.path, below.line, below.title) == (
         "evals/a-eval.yaml",

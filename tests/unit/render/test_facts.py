@@ -9,7 +9,7 @@ from gateval.domain.trials.trial import Cause, Side
 from gateval.render.report.facts import Standing, gather, silent_agents, standing
 from gateval.render.report.gaps import find_gaps
 from tests.helpers import sample_reports
-from tests.helpers.reports import edit, make, make_results
+from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, make, make_results
 
 
 @pytest.mark.parametrize(
@@ -17,11 +17,14 @@ from tests.helpers.reports import edit, make, make_results
     [
         ("base:pass head:fail", Standing.REGRESSED),
         ("base:pass head:candidate", Standing.SILENT),
-        ("base:pass,pass head:pass,fail", Standing.SUSPECT),
+        (f"base:pass head:{TWELVE_OF_FIFTEEN}", Standing.SUSPECT),
         ("base:fail head:fail", Standing.FAILING),
         ("base:new head:fail", Standing.FAILING),
         ("base:fail,fail head:pass,fail", Standing.FAILING),
-        ("base:pass,pass head:judge,fail", Standing.FAILING),
+        ("base:pass,pass head:judge,fail+pass", Standing.FAILING),
+        ("base:pass,pass head:candidate,pass", Standing.FAILING),
+        ("base:candidate head:candidate", Standing.UNMEASURED),
+        ("base:new head:candidate", Standing.UNMEASURED),
         ("base:pass head:judge", Standing.UNMEASURED),
         ("base:pass,pass head:pass,-", Standing.UNMEASURED),
         ("base:fail head:pass", Standing.IMPROVED),
@@ -51,7 +54,7 @@ def test_worst_first_by_severity_then_rate_then_plan() -> None:
 
 @pytest.mark.parametrize(
     ("outcomes", "repetition"),
-    [("pass,fail,judge", 2), ("pass,judge,skip", 2), ("skip,pass,-", 1), ("pass,pass,pass", 1)],
+    [("pass,fail,judge", 2), ("pass,judge,skip", 3), ("skip,pass,-", 1), ("pass,pass,pass", 1)],
 )
 def test_the_repetition_that_says_most_is_shown(outcomes: str, repetition: int) -> None:
     (fact,) = gather(make(f"a-eval f head:{outcomes}"))
@@ -106,7 +109,6 @@ def test_trials_with_the_same_reason_are_one_gap() -> None:
         ("a", Side.BASE, Cause.PROVIDER, 1, ("a-eval/f",)),
         ("b", Side.BASE, None, 1, ("b-eval/h",)),
     ]
-    assert not any(gap.silent for gap in gaps)
 
 
 def test_a_gap_shows_what_the_judge_could_not_prove() -> None:
@@ -116,6 +118,13 @@ def test_a_gap_shows_what_the_judge_could_not_prove() -> None:
     assert gap.verdict.violations[0].quote == "The answer is 42"
 
 
-def test_the_gap_of_an_agent_that_base_shows_up_is_silent() -> None:
-    (gap,) = find_gaps(gather(sample_reports.regressed()))
-    assert (gap.agent, gap.silent, gap.trials) == ("invoice", True, 2)
+def test_an_agent_whose_silence_is_measured_leaves_no_gap() -> None:
+    assert find_gaps(gather(sample_reports.regressed())) == ()
+
+
+def test_where_no_side_answers_both_have_a_gap() -> None:
+    gaps = find_gaps(gather(make("a-eval f base:candidate head:candidate")))
+    assert [(gap.side, gap.cause) for gap in gaps] == [
+        (Side.HEAD, Cause.CANDIDATE),
+        (Side.BASE, Cause.CANDIDATE),
+    ]

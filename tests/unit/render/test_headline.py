@@ -6,7 +6,7 @@ import pytest
 
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
 from gateval.render.report.headline import headline
-from tests.helpers.reports import make
+from tests.helpers.reports import TWELVE_OF_FIFTEEN, make
 
 WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy.WARN)
 
@@ -72,7 +72,7 @@ WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy
             "1 Eval meets its threshold; 1 fixture regressed, which the policy lets pass",
         ),
         (
-            "a-eval f base:pass,pass head:pass,fail",
+            f"a-eval f base:pass head:{TWELVE_OF_FIFTEEN}",
             0.0,
             None,
             "1 Eval meets its threshold; 1 fixture looks worse",

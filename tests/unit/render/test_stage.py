@@ -95,8 +95,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         "trial support-eval/refund-must-clarify #1 on head comes twice.",
     ),
     "trial not planned": (
-        changed(lambda c: c["trials"][0]["key"].update(repetition=9)),
-        "trial support-eval/refund-must-clarify #9 on head is not planned.",
+        changed(lambda c: c["trials"][0]["key"].update(repetition=16)),
+        "trial support-eval/refund-must-clarify #16 on head is not planned.",
     ),
     "many problems": (
         changed(lambda c: c.update({f"x{n}": 1 for n in range(9)})),

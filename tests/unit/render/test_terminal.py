@@ -90,5 +90,5 @@ def test_the_target_branchs_version_of_an_eval_is_called_that() -> None:
     results = make_results("a-eval.base-tip f base:pass head:fail")
     bar = results.plan.evals[0].model_copy(update={"bar": Bar(eval="a-eval")})
     shown = render_summary(make_report(edit_plan(results, evals=(bar,))))
-    assert "f (a-eval (target branch), medium): base 1/1, head 0/1" in shown
+    assert "f (a-eval (target branch), medium): passed 2 of 2 before, 0 of 2 now" in shown
     assert "a-eval.base-tip (" not in shown

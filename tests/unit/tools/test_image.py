@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 
 from tools import action_copy
 from tools.image.base import base_reference, machines
@@ -46,6 +47,22 @@ def test_nothing_else_is_written(tag: str, digest: str) -> None:
     with pytest.raises(ValueError, match="are needed"):
         pinned("  image: docker://x\n", tag, digest)
     assert main([tag, digest]) == 2
+
+
+@pytest.mark.parametrize("copy", action_copy.COPIES, ids=lambda copy: copy.name)
+def test_every_copy_has_the_same_inputs_and_outputs_and_a_step_after_the_job(
+    copy: action_copy.Copy,
+) -> None:
+    action = yaml.safe_load(action_copy.ACTION.read_text(encoding="utf-8"))
+    other = yaml.safe_load(copy.path.read_text(encoding="utf-8"))
+    for part in ("description", "inputs", "outputs"):
+        assert other[part] == action[part]
+    runs = other["runs"]
+    assert runs["post-if"] == "always()"
+    if runs["using"] == "node24":
+        assert all((copy.path.parent / runs[entry]).is_file() for entry in ("main", "post"))
+    else:
+        assert runs["post-entrypoint"] == action["runs"]["post-entrypoint"]
 
 
 def test_the_copy_differs_in_nothing_but_name_and_image() -> None:

@@ -71,16 +71,6 @@ def test_items_of_one_reply_become_one_message() -> None:
         ({"background": True}, "`background` asks for an answer to be fetched later"),
         ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "`item_reference` names an item"),
         ({"input": [{"id": "msg_1"}]}, "`item_reference` names an item"),
-        ({"tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}]}, "`vector_store_ids`"),
-        ({"tools": [{"type": "code_interpreter", "container": "cntr_1"}]}, "`container` of a tool"),
-        (
-            {"tools": [{"type": "code_interpreter", "container": {"file_ids": ["f"]}}]},
-            "`file_ids` of a tool",
-        ),
-        (
-            {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "file-1"}]}]},
-            "`file_id` names a file stored",
-        ),
         ({"input": [{"role": "narrator", "content": "x"}]}, "unknown role"),
         ({"input": 7}, "`input` is no list"),
     ],

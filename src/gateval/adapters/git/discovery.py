@@ -21,14 +21,15 @@ def open_repository(
     *,
     timeout: float = TIMEOUT_SECONDS,
     trusted: bool = False,
+    bare: bool = False,
 ) -> GitRepository:
     """Return the repository whose working tree holds the folder `start`.
 
     `environ` is what git's environment is made from (default: that of this process); `timeout`
     counts seconds per git process. `trusted` says that `start` is the top of a repository that may
-    belong to another user, as the workspace does in a container on a runner. Raises
-    `RepositoryError` when git is missing or too old, when there is no repository, or when it is
-    bare or belongs to someone else.
+    belong to another user, as the workspace does in a container on a runner. `bare` says that a
+    working tree is not needed. Raises `RepositoryError` when git is missing or too old, when there
+    is no repository, or when it is bare or belongs to someone else.
     """
     folder = start.resolve()
     # For this process alone: no configuration file is touched, and HOME may be anywhere.
@@ -45,9 +46,11 @@ def open_repository(
     )
     if answer.out.startswith(_NEW_OPTION.encode()):
         raise _too_old(git)
-    bare, inside, up, rest = os.fsdecode(answer.out).split("\n", 3)
+    is_bare, inside, up, rest = os.fsdecode(answer.out).split("\n", 3)
     git_folder = rest.removesuffix("\n")
-    if bare == "true":
+    if bare and inside != "true":
+        return GitRepository(Path(git_folder), Path(git_folder), git)
+    if is_bare == "true":
         where = show_path(git_folder or str(folder))
         raise RepositoryError(
             f"{where} is a bare repository; Gateval needs a working tree.",

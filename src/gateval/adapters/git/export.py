@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gateval.adapters.git.objects import Batch, batch
@@ -36,18 +36,17 @@ def write_tree(
     folder: Path,
     *,
     limit: int = EXPORT_LIMIT,
-    hidden: Collection[str] = (),
+    folders: Iterable[str] = (),
 ) -> None:
     """Write `entries` below `folder`, which is empty or does not exist yet. One git process.
 
     Files come out byte for byte with mode 644 or 755 whatever the umask is, submodules as empty
     folders, links as links. Raises `RepositoryError` for paths and links that could lead out of
     the folder or into a `.git`, when the disk is full, and beyond `limit` bytes; what was
-    written before stays there. Of the files at the paths in `hidden`, only the folders come out.
+    written before stays there. `folders` come out even if nothing is in them.
     """
-    check_paths(entries)
-    folders = {path.rpartition("/")[0] for path in hidden if path in entries} - {""}
-    entries = {path: entry for path, entry in entries.items() if path not in hidden}
+    folders = frozenset(folders)
+    check_paths(entries, folders)
     links = {path: entry.oid for path, entry in entries.items() if entry.is_symlink}
     files = {path: entry for path, entry in entries.items() if entry.is_file}
     wanted = [*links.values(), *(entry.oid for entry in files.values())]
@@ -66,13 +65,13 @@ def write_tree(
         writer.link(path, target)
 
 
-def check_paths(paths: Iterable[str]) -> None:
+def check_paths(paths: Iterable[str], folders: Iterable[str] = ()) -> None:
     """Raise `RepositoryError` for a path that only a forged tree can hold."""
-    known = set(paths)
-    for path in known:
+    known, bare = set(paths), set(folders)
+    for path in known | bare:
         if len(path) > PATH_LIMIT or _FORBIDDEN.search(path):
             raise _forged(f"The revision holds the path {_shown(path)}, which no file may have.")
-    if clash := _folders(known) & known:
+    if clash := (_folders(known | bare) | bare) & known:
         raise _forged(f"{_shown(min(clash))} is a folder and something else in one revision.")
 
 
@@ -112,8 +111,8 @@ def _write_files(blobs: Batch, files: Mapping[str, Entry], writer: TreeWriter, l
         total += size
         if total > limit:
             raise RepositoryError(
-                f"The revision is larger than {limit:,} bytes.",
-                hint="Gateval exports every file of it. Keep large data out of the repository.",
+                f"The files of this Agent have more than {limit:,} bytes.",
+                hint="Candidates get a copy of them; `gateval closure AGENT` lists them.",
             )
         with writer.file(path, executable=entry.mode == "100755") as target:
             blobs.copy(size, target)

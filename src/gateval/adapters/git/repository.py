@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,12 +80,27 @@ class GitRepository:
         """The contents of these blobs; None for one larger than `limit` bytes."""
         return objects.read_blobs(self._git, oids, limit)
 
-    def export(self, revision: Revision, folder: Path, hidden: Collection[str] = ()) -> None:
-        """Write the files of a revision into an empty (or new) folder, byte for byte.
+    def export(
+        self,
+        revision: Revision,
+        folder: Path,
+        paths: Iterable[str] | None = None,
+        folders: Iterable[str] = (),
+        root: str = "",
+    ) -> None:
+        """Write these files of a revision into an empty (or new) folder, byte for byte.
 
-        Of the files at the paths in `hidden`, only the folders come out.
+        All of them without `paths`; `folders` come out even if nothing is in them. Paths are
+        written as seen from `root`, below which all of them lie.
         """
-        export.write_tree(self._git, self.tree(revision), folder, hidden=hidden)
+        tree = self.tree(revision)
+        cut = len(root) + 1 if root else 0
+        entries = {path[cut:]: tree[path] for path in (tree if paths is None else paths)}
+        export.write_tree(self._git, entries, folder, folders=[one[cut:] for one in folders])
+
+    def sizes(self, oids: Iterable[str]) -> Mapping[str, int]:
+        """The sizes of these blobs in bytes."""
+        return objects.sizes(self._git, sorted(set(oids)))
 
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of `paths` that hold a Git LFS pointer instead of the file's content."""

@@ -16,6 +16,9 @@ from gateval.domain.forge.check_run import CheckReport, CheckRun
 from gateval.domain.forge.pull_request import Comment, PullRequest
 from gateval.domain.labels.facts import LabelEvent, Push
 
+PUSH_WAITS = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between questions about a push that the list of pushes does not show yet."""
+
 
 class GitHubForge:
     """Fulfils `ports.forge.Forge` for one repository on GitHub, GHES or ghe.com."""
@@ -31,6 +34,7 @@ class GitHubForge:
     ) -> None:
         self._api = Transport(access, limits or RetryLimits(), sleep=sleep, now=now)
         self._needs = needs
+        self._sleep = sleep
         self._viewer = ""
 
     def pull_request(self, number: int) -> PullRequest:
@@ -43,7 +47,7 @@ class GitHubForge:
     def viewer(self) -> str:
         """The login under which this token writes.
 
-        Known for nothing once a check run was written: the answer names our App. Tokens of Apps may
+        Costs no request once a check run was written: the answer names our App. Tokens of Apps may
         not ask `GET /user`, but everyone may ask GraphQL.
         """
         if not self._viewer:
@@ -102,14 +106,22 @@ class GitHubForge:
         content = self._api.ask(asked)
         return str(content.get("role_name") or "") if isinstance(content, dict) else ""
 
-    def newest_push(self, repository: str, branch: str) -> Push | None:
-        """The newest push to a branch by the activity of its repository; None if it has none."""
+    def newest_push(self, repository: str, branch: str, *, upto: str) -> Push:
+        """The newest push to a branch by the activity of its repository; empty if it tells of none.
+
+        While that does not show the commit `upto`, it is asked again after each of `PUSH_WAITS`.
+        """
         what = f"list the pushes to {branch}"
         query = {"ref": f"refs/heads/{branch}", "per_page": "1"}
         asked = ApiRequest("GET", "/activity", what, "contents: read", query=query)
-        content = self._api.ask(asked._replace(repository=repository))
-        with understood(what):
-            return shapes.push(content[0]) if content else None
+        for wait in (*PUSH_WAITS, None):
+            content = self._api.ask(asked._replace(repository=repository))
+            with understood(what):
+                found = shapes.push(content[0]) if content else Push()
+            if found.after == upto or wait is None:
+                break
+            self._sleep(wait)
+        return found
 
     def remove_label(self, pull_request: int, label: str) -> None:
         """Take a label off; nothing happens when it is gone."""

@@ -19,7 +19,7 @@ PER_PAGE = 100
 
 _PAGES_LIMIT = 100
 """GitHub takes at most 2,500 comments on an issue and 1,000 check runs of a name. What has more
-pages is refused as a whole: whoever floods a list could hide its newest entries."""
+pages is refused as a whole: a flood of entries could hide the newest."""
 
 
 class ApiRequest(NamedTuple):

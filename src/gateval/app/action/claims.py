@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gateval import __version__
 from gateval.adapters.parts import read_parts
+from gateval.adapters.results_folder import results_path
 from gateval.app.action.context import ActionContext
 from gateval.app.names import RESULTS_FILE, TRIGGER_FILE
 from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
@@ -67,7 +68,9 @@ def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
     if plan.nothing:
         return Results(plan=plan, info=info)
     contents = read_parts(_folder(context), RESULTS_FILE, limit=CLAIM_LIMIT)
-    return assemble(plan, [load_results(content) for content in contents], info)
+    measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
+    results = assemble(measured, [load_results(content) for content in contents], info)
+    return results.model_copy(update={"plan": plan})
 
 
 def _folder(context: ActionContext) -> Path:
@@ -76,4 +79,5 @@ def _folder(context: ActionContext) -> Path:
             "The step publish needs the input results.",
             hint="Name the folder into which the results of the run step were downloaded.",
         )
-    return context.repository.root / context.inputs.results
+    root = context.repository.root
+    return results_path(root, root / context.inputs.results)

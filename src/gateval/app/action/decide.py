@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.label_review import LabelReview, note_verdict, review_of
+from gateval.app.action.label_review import LabelReview, review_of
+from gateval.app.action.withdrawn import note_withdrawals
 from gateval.domain.audit.entry import AuditEntry, AuditKind
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.history.audited import about_report
@@ -40,9 +41,9 @@ def decide(event: ActionEvent, results: Results) -> Decided:
     about = about_report(labelled, event.occurrence(event.context.clock.utc_now()))
     entry = None
     if labelled.decision.verdict in _NOT_EVALUATED:
-        entry = note_verdict(review, about, AuditKind.NOT_EVALUATED)
+        entry = review.note(about, AuditKind.NOT_EVALUATED)
     elif policy.audit.verdicts:
-        entry = note_verdict(review, about, AuditKind.VERDICT)
+        entry = review.note(about, AuditKind.VERDICT)
     return Decided(labelled, report, entry, tuple(review.warnings))
 
 
@@ -51,6 +52,7 @@ def _with_labels(
 ) -> Report:
     """Review the label about the bar first: what it accepts may be all there is to bypass."""
     occurrence = event.occurrence(event.context.clock.utc_now())
+    note_withdrawals(review, about_report(report, occurrence))
     if review.on(GateLabel.ACCEPT_BAR):
         about = about_report(report, occurrence)
         review.rule(GateLabel.ACCEPT_BAR, about, matters=_bar_binds(results, report))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from gateval.app.action.claims import confirmed_trigger
@@ -17,7 +18,11 @@ from gateval.app.action.result import (
     publication_outputs,
     publication_warnings,
 )
-from gateval.app.action.stored_verdicts import StoredVerdicts, same_inputs, same_plan
+from gateval.app.action.stored_verdicts import (
+    StoredVerdicts,
+    same_plan,
+    with_earlier_findings,
+)
 from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
@@ -28,7 +33,6 @@ from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
-from gateval.pipeline.rules import read_rules
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication
 from gateval.publish.target import Target
@@ -44,14 +48,10 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     event = ActionEvent(context, trigger, resolved, target, stored_verdicts.audit())
     if event.closed:
         return ActionResult(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
-    stored = stored_verdicts.find(event)
-    if stored and stored.record and not resolved.draft:
-        base_tip = resolved.revisions.base_tip
-        rules, _ = read_rules(context.repository, base_tip, context.inputs.config)
-        if same_inputs(stored, event, rules.policy):
-            return restate(event, rules.policy, stored.record, stored.check)
-
-    plan = _plan(event)
+    with ThreadPoolExecutor(1) as aside:  # GitHub is asked while git is read
+        looking = aside.submit(stored_verdicts.find, event)
+        plan = _plan(event)
+        stored = looking.result()
     event = replace(event, target=progress.about(_target(context, trigger, resolved, plan)))
     if context.inputs.step is ActionStep.PLAN:
         return store_plan_only(event, plan)
@@ -68,6 +68,7 @@ def _measure_decide_publish(
 ) -> ActionResult:
     from gateval.app.run.views import write_views
 
+    plan, without_memory = with_earlier_findings(event, plan)
     measured = measure_plan(event, plan, progress)
     if measured.interrupted:
         write_views(make_report(measured.results), measured.folder)
@@ -79,6 +80,7 @@ def _measure_decide_publish(
     decided = decide(event, measured.results)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
+    note += without_memory
     result = publish_report(event, decided, note + views["summary"])
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})

@@ -14,7 +14,7 @@ from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.forge.pull_request import PullRequest
 from gateval.domain.labels.rules import rule_on
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.ruling import GateLabel, Ruling, Rulings, RulingStatus
+from gateval.domain.ruling import GateLabel, LabelUse, Ruling, Rulings, RulingStatus
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import ForgeError, GatevalError
 from gateval.pipeline.labels import (
@@ -86,13 +86,26 @@ class LabelReview:
             recorded=self._recorded or (),
         )
 
+    def note(
+        self, about: AuditEvent, kind: AuditKind, *, use: LabelUse | None = None, why: str = ""
+    ) -> AuditEntry | None:
+        """Record what no ruling is about; return its entry, None if git has none."""
+        receipt = self.ledger(about).write(kind, use=use, why=why)
+        named = set(self.policy.audit.sinks)
+        self.warnings += [
+            f"The audit log is not complete. {one.problem} {one.hint}".strip()
+            for one in receipt.deliveries
+            if one.problem and one.sink in named
+        ]
+        return receipt.entry
+
     def _rule(self, pull: PullRequest, label: GateLabel) -> Ruling:
         facts = read_label(
             self.event.context.forge,
             pull,
             label,
             self.event.trigger,
-            self._entries(),
+            self.entries(),
             self._known(pull),
             attempt=self.event.context.run.attempt,
         )
@@ -111,7 +124,8 @@ class LabelReview:
 
         return Redactor(self.event.context.secrets)
 
-    def _entries(self) -> tuple[AuditEntry, ...]:
+    def entries(self) -> tuple[AuditEntry, ...]:
+        """Return what the audit log held when it was read; nothing if it cannot be."""
         if self._recorded is None:
             try:
                 self._recorded = (
@@ -143,19 +157,6 @@ def review_of(event: ActionEvent, policy: Policy, verdict: GateVerdict) -> Label
             warnings.append(f"Labels do not count in this run. {error.sentence}")
     moved = not resolved.group and any(pull.head.sha != event.target.head for pull in pulls)
     return LabelReview(event, policy, () if warnings or moved else tuple(pulls), warnings)
-
-
-def note_verdict(review: LabelReview, about: AuditEvent, kind: AuditKind) -> AuditEntry | None:
-    """Record a verdict that no label changed; return its entry, None if git has none."""
-    ledger = review.ledger(about)
-    receipt = ledger.write(kind)
-    named = set(review.policy.audit.sinks)
-    review.warnings += [
-        f"The audit log is not complete. {one.problem} {one.hint}".strip()
-        for one in receipt.deliveries
-        if one.problem and one.sink in named
-    ]
-    return receipt.entry
 
 
 def _denied(ruling: Ruling) -> Ruling:

@@ -61,6 +61,7 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: Progress) -> ActionMe
         folder,
         part=part,
         at_once=context.inputs.max_parallel,
+        minutes=context.inputs.max_minutes,
     )
     return ActionMeasurement(evaluation.results, folder, evaluation.interrupted)
 
@@ -82,7 +83,7 @@ def shown_folder(context: ActionContext, folder: ResultsFolder) -> str:
 
     The workspace has another path, and belongs to another user, in a container.
     """
-    root = context.repository.root
+    root = context.repository.root.resolve()
     hand_over(folder.path, root)
     inside = folder.path.is_relative_to(root)
     return str(folder.path.relative_to(root) if inside else folder.path)

@@ -13,12 +13,13 @@ from gateval.app.action.result import (
     publication_outputs,
     publication_warnings,
 )
-from gateval.app.action.stored_verdicts import keep_verdict
+from gateval.app.action.stored_verdicts import keep_verdict, verdict_record
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.decision.report import Report
 from gateval.domain.decision.trust import exit_code, unverified
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Annotation
+from gateval.domain.history.record import HistoryRecord, record_digest
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.ruling import GateLabel
 from gateval.publish.github import publish
@@ -75,14 +76,15 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
     frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
     labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
     plain = decided.without_labels
+    record, plain_record = verdict_record(event, report), verdict_record(event, plain)
     result, dropped = publish_statement(
         event,
-        _statement(event, report, frame),
-        _statement(event, plain, frame) if labels else None,
+        confirming(_statement(event, report, frame), record),
+        confirming(_statement(event, plain, frame), plain_record) if labels else None,
         labels,
         warnings=(*_about_event(event), *decided.warnings),
     )
-    note = keep_verdict(event, plain if dropped else report)
+    note = keep_verdict(event, plain_record if dropped else record)
     text = summary + (f"\nUnverified. {claim}\n" if claim else "") + note
     return replace(result, text=text, annotations=_of_the_job(event, result, report))
 
@@ -98,6 +100,14 @@ def _of_the_job(event: ActionEvent, result: ActionResult, report: Report) -> tup
 
     speaks = event.publishes or not event.trigger.trust.verified
     return annotate(report) if speaks and not result.outputs["check-url"] else ()
+
+
+def confirming(said: Statement, record: HistoryRecord | None) -> Statement:
+    """Return the same, with a check run that confirms a stored verdict."""
+    if record is None:
+        return said
+    told = said.announcement.model_copy(update={"record": record_digest(record)})
+    return said._replace(announcement=told)
 
 
 def frame_of(

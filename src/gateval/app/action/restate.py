@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.label_review import review_of
-from gateval.app.action.publish import Statement, frame_of, publish_statement
+from gateval.app.action.publish import Statement, confirming, frame_of, publish_statement
 from gateval.app.action.result import ActionResult
+from gateval.app.action.withdrawn import note_withdrawals
 from gateval.domain.decision.decision import Decision, with_labels
 from gateval.domain.forge.check_conclusion import conclude
 from gateval.domain.forge.check_run import CheckRun
@@ -24,8 +25,9 @@ def restate(
     from gateval.render.github.restated import restated_text
 
     review = review_of(event, policy, record.verdict)
+    about = about_record(record, event.occurrence(event.context.clock.utc_now()))
+    note_withdrawals(review, about)
     if review.on(GateLabel.BYPASS):
-        about = about_record(record, event.occurrence(event.context.clock.utc_now()))
         matters = record.verdict is not GateVerdict.PASS
         review.rule(GateLabel.BYPASS, about, matters=matters)
     stored = _decision_of(record)
@@ -55,7 +57,8 @@ def _statement(record: HistoryRecord, decision: Decision, frame: Frame) -> State
     from gateval.render.github.restated import announce_restated
 
     announcement = announce_restated(record, decision, frame)
-    return Statement(announcement, decision.exit_code, _outputs(record, decision))
+    said = Statement(announcement, decision.exit_code, _outputs(record, decision))
+    return confirming(said, record)
 
 
 def _decision_of(record: HistoryRecord) -> Decision:
@@ -77,7 +80,7 @@ def _stands(event: ActionEvent, decision: Decision, check: CheckRun | None) -> b
     run that reviewed it before may be about to write.
     """
     told = event.trigger.label
-    if decision.labels or check is None or (told and told.name in set(GateLabel)):
+    if decision.labels or check is None or (told and GateLabel.named(told.name)):
         return False
     return check.conclusion == conclude(decision.verdict, unverified=False)
 

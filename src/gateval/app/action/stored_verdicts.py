@@ -5,20 +5,21 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-from gateval import __version__
 from gateval.app.action.context import ActionContext
 from gateval.app.action.event import ActionEvent
-from gateval.domain.base import digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.forge.trigger import Trigger
+from gateval.domain.history.file import all_records
 from gateval.domain.history.record import HistoryRecord, outdated, overtaken, plan_digest, record_of
-from gateval.domain.manifests.gate_config import Policy, policy_digest
+from gateval.domain.history.standing import regressions_of, with_standing
+from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.history import StoredRecords, read_stored_records, verdict_in
+from gateval.ports.record_files import HISTORY
 from gateval.ports.records import Stored
 from gateval.publish.check import newest_check
 from gateval.publish.history import store_verdict
@@ -32,18 +33,22 @@ class StoredVerdict(NamedTuple):
     why_not: str = ""
 
 
-def keep_verdict(event: ActionEvent, report: Report) -> str:
-    """Store the verdict on a pull request's head; return a line for the log if that failed."""
+def verdict_record(event: ActionEvent, report: Report) -> HistoryRecord | None:
+    """Return what is to be stored of the verdict on a pull request's head; None if nothing is."""
     if not event.binds or event.resolved.number is None or report.results.plan.nothing:
-        return ""
-    record = record_of(
+        return None
+    return record_of(
         report,
         run=event.context.run,
         recorded_at=event.context.clock.utc_now(),
         started_at=event.target.stamp.started,
         check=event.target.check_name,
-        inputs=inputs_digest(event),
+        regressed=tuple(regressions_of(report)),
     )
+
+
+def keep_verdict(event: ActionEvent, record: HistoryRecord | None) -> str:
+    """Store a verdict; return a line for the log if that failed."""
     if record is None:
         return ""
     try:
@@ -57,8 +62,9 @@ def keep_verdict(event: ActionEvent, report: Report) -> str:
 class StoredVerdicts:
     """Looks for a verdict to restate while the run finds out what it is about.
 
-    A stored verdict is a cache that anybody who may push can write. It never becomes a pass: one
-    that says so only leaves a check run alone that passed on this commit already. The label that
+    A stored verdict is a cache that anybody who may push can write, so the gate's own check run has
+    to confirm it. It never becomes a pass: one that says so only leaves a check run alone that
+    passed on this commit already. The label that
     accepts a lower bar can turn a fail into a pass, so while it is there the evals run; and so they
     do when somebody runs the job again, for that is how one asks for them.
     """
@@ -85,7 +91,7 @@ class StoredVerdicts:
             return None
         if event.context.run.attempt > 1:
             return StoredVerdict(None, why_not="somebody asked for another attempt")
-        if GateLabel.ACCEPT_BAR in {self._label.name, *event.labels}:
+        if GateLabel.ACCEPT_BAR in {GateLabel.named(self._label.name), *event.labels}:
             return StoredVerdict(
                 None, why_not="what the label accept-bar-change accepts has to be measured"
             )
@@ -101,14 +107,20 @@ class StoredVerdicts:
         return StoredVerdict(None, why_not=why) if why else StoredVerdict(record, check)
 
 
-def same_inputs(stored: StoredVerdict, event: ActionEvent, policy: Policy) -> bool:
-    """Whether a plan made now would be the record's: made from the same, by the same rules."""
-    record = stored.record
-    return record is not None and (record.inputs, record.policy, record.head) == (
-        inputs_digest(event),
-        policy_digest(policy),
-        event.target.head,
-    )
+def with_earlier_findings(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
+    """Return the plan with what earlier runs found regressed, and a line for the log, if any.
+
+    Without the record everything is measured anew.
+    """
+    if not event.binds or not plan.evals:
+        return plan, ""
+    try:
+        with event.context.open_records() as records:
+            stored = records.read(HISTORY)
+    except (GatevalError, OSError) as error:
+        return plan, f"Earlier runs are not known, so all is measured anew. {_said(error)}\n"
+    known = all_records(stored.content) if stored and stored.content else ()
+    return with_standing(plan, known), ""
 
 
 def same_plan(stored: StoredVerdict | None, plan: Plan) -> StoredVerdict | None:
@@ -118,14 +130,6 @@ def same_plan(stored: StoredVerdict | None, plan: Plan) -> StoredVerdict | None:
     head, policy = plan.head.commit or "", policy_digest(plan.policy)
     why = outdated(stored.record, head=head, policy=policy, plan=plan_digest(plan))
     return StoredVerdict(None, why_not=why) if why else stored
-
-
-def inputs_digest(event: ActionEvent) -> str:
-    """Return the digest of all that a plan is made from: revisions, inputs, and this Gateval."""
-    revisions, context = event.resolved.revisions, event.context
-    commits = [revisions.head.commit, revisions.base.commit, revisions.base_tip.commit]
-    agents, evals = list(context.narrowing.agents), list(context.narrowing.evals)
-    return digest([*commits, context.inputs.config, [*agents], [*evals], __version__])
 
 
 def _said(error: Exception) -> str:

@@ -31,6 +31,7 @@ from gateval.domain.setup.diagnosis import (
     worst,
 )
 from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.job_time import about_time
 from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
 from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
@@ -44,9 +45,12 @@ WORKFLOW_LIMIT = 1_000_000
 """Bytes of a workflow that is looked at."""
 
 
-def examine(environ: Mapping[str, str], *, repository: str | None) -> int:
-    """Print all findings; return 1 if one is a problem, else 0."""
-    findings = list(_findings(environ, repository))
+def examine(environ: Mapping[str, str], *, repository: str | None, fix: bool = False) -> int:
+    """Print all findings; return 1 if one is a problem, else 0.
+
+    With `fix`, labels that are missing on GitHub are made.
+    """
+    findings = list(_findings(environ, repository, fix=fix))
     width = max(len(finding.topic) for finding in findings)
     columns = screen_of(sys.stdout, environ).width if sys.stdout.isatty() else None
     for finding in findings:
@@ -66,7 +70,7 @@ def _line(finding: Finding, width: int, columns: int | None) -> str:
     return head + f"\n{' ' * len(head)}".join(said)
 
 
-def _findings(environ: Mapping[str, str], name: str | None) -> Iterator[Finding]:
+def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Iterator[Finding]:
     python = platform.python_version()
     yield Finding(Health.OK, "gateval", f"{__version__}, on Python {python}.")
     opened, problem = _tried("repository", lambda: open_repository(Path.cwd(), environ))
@@ -84,10 +88,11 @@ def _findings(environ: Mapping[str, str], name: str | None) -> Iterator[Finding]
     yield from map(about_unreadable, unread)
     yield from about_workflows(jobs)
     yield from about_inputs(jobs, (*NAMES, *map(str.lower, OF_THE_RUNNER)))
+    yield from about_time(jobs)
     yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
     from gateval.app.doctor.github import github_findings
 
-    yield from github_findings(environ, name, facts.origin, jobs)
+    yield from github_findings(environ, name, facts.origin, jobs, fix=fix)
 
 
 def _tried(
@@ -155,7 +160,7 @@ def _keys(
     *,
     runner: bool,
 ) -> list[Finding]:
-    models = {model for agent in catalogue.agents for model in agent.spec.models}
+    models = {model for agent in catalogue.agents for model in agent.asked_models}
     models |= {one.judge.model for one in catalogue.evals if one.judge.model}
     providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
     needed = sorted({one.key_variable for one in providers if one and not one.key_optional})

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING
 from gateval.domain.audit.entry import AUDIT_BRANCH
 from gateval.domain.base import plain_message
 from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
+from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.diagnosis import Finding, Health, about_audit_branch, about_required_check
 from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.labels import LOOKS, about_missing
 from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnForge
 
 if TYPE_CHECKING:
+    from gateval.adapters.github import GitHubAccess
+    from gateval.adapters.github.waiting import RetryLimits
     from gateval.ports.branch_guards import BranchGuards
+    from gateval.ports.repository_labels import RepositoryLabels
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
 _NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"
@@ -26,45 +31,92 @@ def github_findings(
     name: str | None,
     origin: tuple[str, str] | None,
     jobs: Sequence[GateJob],
+    *,
+    fix: bool,
 ) -> Iterator[Finding]:
-    """Ask GitHub about one repository; without its name or a token, say what cannot be seen."""
-    chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
-    if not chosen:
-        yield Finding(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
+    """Ask GitHub about one repository; without its name or a token, say what cannot be seen.
+
+    With `fix`, the gate's labels are made where they are missing.
+    """
+    from gateval.adapters.github.guards import GitHubGuards
+
+    access = _access(environ, name, origin)
+    if isinstance(access, Finding):
+        yield access
         return
-    if not re.fullmatch(REPOSITORY_PATTERN, chosen):
-        seen = f'"{chosen}" is no repository on GitHub.'
-        yield Finding(Health.PROBLEM, "GitHub", seen, _NAME_IT)
-        return
-    token = next((environ[one] for one in TOKENS if environ.get(one)), "")
-    if not token:
-        todo = "Set GITHUB_TOKEN or GH_TOKEN, e.g. GH_TOKEN=$(gh auth token) gateval doctor."
-        yield Finding(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
-        return
-    guards = _guards(chosen, token, environ)
-    if isinstance(guards, Finding):
-        yield guards
-        return
-    yield from _token(guards, chosen)
+    guards: BranchGuards = GitHubGuards(access, _limits())
+    yield from _token(guards, access.repository)
     yield from _required(guards, jobs)
+    yield from _labels(access, fix=fix)
     yield from _audit_branch(guards)
 
 
-def _guards(name: str, token: str, environ: Mapping[str, str]) -> BranchGuards | Finding:
+def missing_labels(
+    environ: Mapping[str, str], origin: tuple[str, str] | None
+) -> tuple[GateLabel, ...] | None:
+    """Return which of the gate's labels the repository lacks; None where that cannot be seen."""
+    from gateval.adapters.github.labels import GitHubLabels
+
+    access = _access(environ, None, origin)
+    if isinstance(access, Finding):
+        return None
+    try:
+        return _missing(GitHubLabels(access, _limits()))
+    except ForgeError:
+        return None
+
+
+def _missing(labels: RepositoryLabels) -> tuple[GateLabel, ...]:
+    return tuple(label for label in GateLabel if not labels.has_label(label))
+
+
+def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[Finding]:
+    from gateval.adapters.github.labels import GitHubLabels
+
+    labels, made = GitHubLabels(access, _limits()), ()
+    try:
+        missing = _missing(labels)
+        if fix:
+            for label in missing:
+                labels.make_label(label, **LOOKS[label]._asdict())
+            missing, made = (), missing
+    except ForgeError as error:
+        yield Finding(Health.UNKNOWN, "labels", error.message, error.hint)
+        return
+    yield about_missing(missing, made, access.repository)
+
+
+def _access(
+    environ: Mapping[str, str], name: str | None, origin: tuple[str, str] | None
+) -> GitHubAccess | Finding:
+    """Return where and as whom to ask, or what keeps us from asking."""
     from pydantic import SecretStr, ValidationError
 
     from gateval.adapters.github import GitHubAccess
     from gateval.adapters.github.access import PUBLIC_API
-    from gateval.adapters.github.guards import GitHubGuards
-    from gateval.adapters.github.waiting import RetryLimits
 
+    chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
+    if not chosen:
+        return Finding(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
+    if not re.fullmatch(REPOSITORY_PATTERN, chosen):
+        seen = f'"{chosen}" is no repository on GitHub.'
+        return Finding(Health.PROBLEM, "GitHub", seen, _NAME_IT)
+    token = next((environ[one] for one in TOKENS if environ.get(one)), "")
+    if not token:
+        todo = "Set GITHUB_TOKEN or GH_TOKEN, e.g. GH_TOKEN=$(gh auth token) gateval doctor."
+        return Finding(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
     url = environ.get("GITHUB_API_URL") or PUBLIC_API
     try:
-        access = GitHubAccess(repository=name, token=SecretStr(token), api_url=url)
+        return GitHubAccess(repository=chosen, token=SecretStr(token), api_url=url)
     except ValidationError as error:
         wrong = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
-        return Finding(Health.PROBLEM, "GitHub", f"{name} cannot be asked about: {wrong}.")
-    return GitHubGuards(access, RetryLimits(total_seconds=20, attempts=2, limit_wait=10))
+        return Finding(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")
+
+
+def _limits() -> RetryLimits:
+    from gateval.adapters.github.waiting import RetryLimits
+
+    return RetryLimits(total_seconds=20, attempts=2, limit_wait=10)
 
 
 def _token(guards: BranchGuards, name: str) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_of
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
@@ -34,7 +35,7 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
-from gateval.pipeline.exports import RevisionExports
+from gateval.pipeline.exports import ClosureExports
 from gateval.safe.redaction import Redactor
 from gateval.settings import Settings
 
@@ -58,8 +59,9 @@ def evaluate(
     listen: Listener,
     *,
     at_once: int | None = None,
+    minutes: float,
 ) -> Evaluation:
-    """Run a plan to its end or to the first SIGINT, SIGTERM or SIGHUP.
+    """Run a plan to its end, for so many minutes, or to the first SIGINT, SIGTERM or SIGHUP.
 
     At most `at_once` trials run side by side; without it, as many as the Evals say.
     Raises `MissingKey` before anything runs when a model of the plan has no key.
@@ -68,23 +70,37 @@ def evaluate(
     clock = SystemClock()
     started, begin = clock.utc_now(), clock.monotonic()
     trials_file = folder.path / TRIALS_FILE
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[Trial, ...] | None = None
     interrupted = False
     walls = _walls(plan, settings, listen)
     with TrialLogFile(trials_file) as log:
-        run = _Run(folder.run, plan, repository, settings, log, listen, walls, folder.path, at_once)
+        run = _Run(
+            folder.run,
+            plan,
+            repository,
+            settings,
+            log,
+            listen,
+            walls,
+            folder.path,
+            at_once,
+            minutes,
+        )
         try:
             trials = asyncio.run(_until_signalled(run))
         except asyncio.CancelledError:
             interrupted = True
-    if interrupted:
+    ended = ""
+    if trials is None:
         trials = read_trials(trials_file)
+        ended = "" if interrupted else f"The time of the run was over ({minutes:g} minutes)."
     info = RunInfo(
         run=folder.run,
         started_at=started,
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
-        isolation=walls.text if walls else "",
+        isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
+        ended=ended,
     )
     return Evaluation(results_of(plan, trials, info), interrupted)
 
@@ -102,22 +118,29 @@ class _Run:
     walls: Walls | None
     results: Path
     at_once: int | None
+    minutes: float
 
 
 def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
-    """Return what will hold the candidates, and tell where that is less than it could be."""
+    """Return what will hold the candidates, and tell where that is less than it could be.
+
+    Raises `UsageError` where the policy asks for what nothing here can hold.
+    """
     if all(agent.runtime.type == MODEL_RUNTIME for agent in plan.agents):
         return None
     walls = walls_of(settings)
+    refuse_what_is_not_held(plan.policy.egress, walls)
     if walls.not_promised:
         listen(RunWarned(message=walls.not_promised))
     return walls
 
 
-async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
+async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
     """Run the plan; the first signal that asks to end cancels it, so everything is torn down.
 
-    A signal that whoever started us has us ignore (`nohup`, a job in the background) stays so.
+    None when the time of the run was over before; the trials that were finished are in the log.
+
+    A signal that our parent process has us ignore (`nohup`, a job in the background) stays ignored.
     """
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
@@ -129,7 +152,13 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...]:
         if interrupted():
             task.cancel()
     async with _run_context(run) as context:
-        return await run_trials(run.plan, context) if run.plan.evals else ()
+        try:
+            async with asyncio.timeout(run.minutes * 60) as limit:
+                return await run_trials(run.plan, context) if run.plan.evals else ()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return None
 
 
 def _redacting(run: _Run) -> Callable[[Trial], Trial]:
@@ -145,23 +174,26 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
     async with contextlib.AsyncExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(run.walls))
         starter: Starter = Groups()
-        if run.walls:
-            own = (run.repository.root, run.repository.git_folder, run.results)
-            starter = stack.enter_context(isolation(run.walls, settings, scratch, own))
         local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
         opened = Gateway(settings.upstreams, scripts, policy=policy)
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if run.walls:
+            from gateval.gateway.local.limits import CallLimits
             from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
 
-            door = await stack.enter_async_context(GatewayServer(gateway))
+            limits = CallLimits.under(plan.policy.gateway)
+            server = await stack.enter_async_context(GatewayServer(gateway, limits))
+            ports = ports_allowed(plan.policy.egress, server.port)
+            own = (run.repository.root, run.repository.git_folder, run.results)
+            behind = isolation(run.walls, settings, scratch, own, ports=ports)
+            starter, door = stack.enter_context(behind), server
         context = RuntimeContext(
             run=run.name,
             calls=gateway,
             door=door,
-            exports=RevisionExports(run.repository, plan, scratch),
+            exports=ClosureExports(run.repository, plan, scratch),
             environ=candidate_environment(settings.environ, plan.policy.candidate_env),
             clock=SystemClock(),
             local_http=local_http,

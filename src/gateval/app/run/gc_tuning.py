@@ -16,8 +16,8 @@ NEW_OBJECTS = 5_000
 
 
 @contextlib.contextmanager
-def calm() -> Iterator[None]:
-    """Housekeep in small pieces inside the body, and leave alone what is there already."""
+def small_collections() -> Iterator[None]:
+    """Collect garbage in small pieces inside the body, and leave older objects alone."""
     switch, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()

@@ -8,17 +8,19 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gateval.candidates.isolation.engines import open_engines, refusal
 from gateval.candidates.isolation.keeper import Keeper
 from gateval.candidates.isolation.places import (
     SHARED,
-    USABLE,
     hidden_places,
+    home_folders,
     passable,
     shared_places,
-    tool_folders,
+    usable_devices,
     visible_places,
 )
 from gateval.candidates.isolation.supervisor.orders import Caps, House
+from gateval.candidates.isolation.toolchains import tool_places
 from gateval.candidates.isolation.walls import Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.process.group import Groups
@@ -31,9 +33,14 @@ def walls_of(settings: Settings) -> Walls:
     """Return what will hold candidates here.
 
     This process can be looked into no more, and becomes the parent of what a killed supervisor
-    leaves behind.
+    leaves behind. Raises `EvaluationError` where they must not be started on a runner's machine.
     """
-    walls = build_walls(look_around(), settings.wishes)
+    system = look_around()
+    walls = build_walls(system, settings.wishes)
+    if settings.runner_folder:
+        refused = refusal(walls, open_engines(settings.environ, system.user))
+        if refused is not None:
+            raise refused
     if walls.supervised:
         from gateval.candidates.isolation.supervisor import kernel
 
@@ -56,30 +63,42 @@ def scratch_folder(walls: Walls | None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def isolation(
-    walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path]
+    walls: Walls,
+    settings: Settings,
+    scratch: Path,
+    own: Sequence[Path],
+    *,
+    ports: list[int] | None = None,
 ) -> Iterator[Starter]:
     """Give what starts candidates behind these walls.
 
-    `scratch` is the run's folder, gone at the end; `own` are folders that candidates must not see.
+    `scratch` is the run's folder, gone at the end; `own` are folders that candidates must not see;
+    `ports` are those that they may connect to by TCP, None for all.
     """
     if not walls.supervised:
         yield Groups()
         return
     scratch.chmod(0o711)  # their users have to pass through it to what is theirs
-    with Keeper(_house(walls, settings, scratch, own)) as keeper:
+    with Keeper(_house(walls, settings, scratch, own, ports)) as keeper:
         yield keeper
 
 
-def _house(walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path]) -> House:
-    hidden = hidden_places(settings.environ, [*own, scratch])
-    tools = tool_folders(settings.environ, (sys.prefix, sys.base_prefix))
+def _house(
+    walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path], ports: list[int] | None
+) -> House:
+    homes = home_folders(settings.environ)
+    hidden = hidden_places(settings.environ, [*own, *homes, scratch])
+    prefixes = (sys.prefix, sys.base_prefix)
+    tools = tool_places(settings.environ, prefixes, map(str, homes), map(str, own))
     return House(
         folder=str(scratch),
         users=walls.users,
         landlock=walls.landlock,
         caps=_caps(settings.wishes),
+        filtered=walls.filtered,
+        ports=ports,
         visible=visible_places(hidden, tools) if walls.landlock else [],
-        usable=list(USABLE),
+        usable=usable_devices(own_users=walls.users is not None),
         shared=shared_places(hidden, scratch, own_users=walls.users is not None),
     )
 

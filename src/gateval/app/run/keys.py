@@ -37,7 +37,10 @@ def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:
 def _models(plan: Plan, planned: PlannedEval) -> set[str]:
     """The models of an Eval: its Agent's on both sides, and its judge's if one is needed."""
     models = {
-        model for agent in plan.agents if agent.name == planned.agent for model in agent.models
+        model
+        for agent in plan.agents
+        if agent.name == planned.agent
+        for model in (*agent.models, *agent.uses)
     }
     judged = any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
     if judged and planned.judge.model:

@@ -12,9 +12,10 @@ from gateval.adapters.git import GitRepository
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.names import PLAN_FILE
-from gateval.app.run.gc_tuning import calm
+from gateval.app.run.gc_tuning import small_collections
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results
+from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.render.files.stage import dump
 from gateval.settings import Settings
 
@@ -34,18 +35,22 @@ def measure(
     *,
     part: Plan | None = None,
     at_once: int | None = None,
+    minutes: float = RUN_MINUTES,
 ) -> Evaluation:
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
     The results are those of the whole plan: what is not in `part` did not run. Secrets are out of
-    all they hold. At most `at_once` trials run side by side, over all Evals. Raises `MissingKey`
-    when a model of the part has no key.
+    all they hold. At most `at_once` trials run side by side, over all Evals; the run ends after
+    `minutes`. Raises `MissingKey` when a model of the part has no key.
     """
     from gateval.app.run.evaluate import Evaluation, evaluate
     from gateval.safe.redaction import Redactor
 
     redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
-    with calm(), ThreadPoolExecutor(1) as aside:  # what can be done while models are waited for
+    with (
+        small_collections(),
+        ThreadPoolExecutor(1) as aside,
+    ):  # what can be done while models are waited for
         over = Event()
         safe = aside.submit(redactor.value, plan)
         storing = aside.submit(lambda: store_plan(safe.result(), folder))
@@ -54,7 +59,13 @@ def measure(
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
                 evaluation = evaluate(
-                    part or plan, repository, settings, folder, listen, at_once=at_once
+                    part or plan,
+                    repository,
+                    settings,
+                    folder,
+                    listen,
+                    at_once=at_once,
+                    minutes=minutes,
                 )
         finally:
             over.set()

@@ -27,11 +27,14 @@ from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, Trac
 class Conversation:
     """Grows turn by turn. Does no I/O.
 
-    `asked_at` is when the call under way began (seconds of the clock), None between calls.
+    `asked_at` is when the call under way began (seconds of the clock), None between calls. `waited`
+    are the seconds in which providers were waited for that had refused or dropped a call.
     """
 
     def __init__(self, agent: AgentDefinition, request: TrialRequest) -> None:
         self.asked_at: float | None = None
+        self._draw = f"{request.key.side}:{request.key.repetition}"
+        self.waited = 0.0
         self._tools = offered_tools(agent.tools)
         self._replay = Replay(request.tool_replay, request.shadow_tools)
         self._builder = TraceBuilder()
@@ -47,6 +50,7 @@ class Conversation:
         """The next request, to `model` (`provider/model-id`)."""
         return ModelRequest(
             model=model.partition("/")[2],
+            draw=self._draw,
             messages=tuple(self._messages),
             tools=self._tools,
         )
@@ -56,6 +60,7 @@ class Conversation:
         self._usages.append(reply.usage)
         self._models[model] = None
         cost = CallCost(reply.seconds, reply.retries)
+        self.waited += reply.waited
         if reply.text:
             self._builder.add(StepKind.ASSISTANT, reply.text, cost=cost)
         if reply.stop is StopReason.LENGTH:
@@ -64,6 +69,7 @@ class Conversation:
             Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
         )
         calls = [(call, *_usable(call)) for call in reply.tool_calls]
+        offered = {definition.name for definition in self._tools}
         for call, arguments, raw in calls:
             self._builder.add(
                 StepKind.TOOL_CALL,
@@ -72,6 +78,7 @@ class Conversation:
                 arguments=arguments,
                 call_id=call.id,
                 cost=cost,
+                refused=call.name not in offered,
             )
         for call, arguments, raw in calls:
             self._give(call, self._result(call.name, arguments, raw))
@@ -80,6 +87,7 @@ class Conversation:
     def note(self, text: str, cost: CallCost = NO_CALL) -> None:
         """Record something that went wrong on the way as an error step."""
         self._builder.add(StepKind.ERROR, text, cost=cost)
+        self.waited += cost.waited
 
     def trace(self) -> Trace:
         """The trace so far."""
@@ -88,6 +96,7 @@ class Conversation:
             usage=add_usage(self._usages),
             model_calls=len(self._usages),
             models=tuple(self._models),
+            waited=round(self.waited, 3),
         )
 
     def _give(self, call: ToolCall, answer: ToolAnswer) -> None:

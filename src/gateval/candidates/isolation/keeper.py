@@ -118,7 +118,7 @@ class Keeper(Starter):
             argv=list(program.argv),
             cwd=str(program.cwd),
             env=dict(program.env),
-            reads=[self._root(program.cwd)],
+            reads=[self._root(folder) for folder in (program.cwd, *program.reads)],
             owned=[str(Path(home).parent), home, tmp],
             lent=[self._root(folder) for folder in program.writes],
         )
@@ -148,8 +148,8 @@ class Keeper(Starter):
         if found and number == errno.EACCES and self._house.users is not None:
             return NotStarted(
                 f"`{program.argv[0]}` ({found}) cannot be run by a candidate's own user. Install "
-                "it where every user may go, or set GATEVAL_CANDIDATE_USERS=none to run candidates "
-                "as the gate's own user, which isolates them less.",
+                "it where every user may go, or run the gate as an ordinary user, which isolates "
+                "candidates less.",
                 Cause.GATE,
             )
         return not_started(program, error)

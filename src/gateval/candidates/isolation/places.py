@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pwd
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,12 +22,27 @@ RUNNER_FILES = (
 )
 """Variables that name files of the runner; the folders they lie in are hidden."""
 
-RUNNER_FOLDERS = ("GITHUB_WORKSPACE", "RUNNER_TEMP", "HOME")
+RUNNER_FOLDER = "GATEVAL_ON_RUNNER"
+"""Set by the action that runs beside the runner: the runner's own folder, `/` if it is unknown."""
 
-ALWAYS_HIDDEN = ("/github", "/var/run/docker.sock", "/run/containerd", "/run/podman")
+RUNNER_FOLDERS = ("GITHUB_WORKSPACE", "RUNNER_TEMP", "HOME", RUNNER_FOLDER)
 
-USABLE = ("/dev", "/proc")
-"""Devices and /proc: opened for writing too, as far as the candidate's user may."""
+ALWAYS_HIDDEN = ("/github", "/run/user", "/var/run/docker.sock", "/run/containerd", "/run/podman")
+
+DEVICES = (
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+)
+"""Devices that may be read and written: none of them leads to anything that others have."""
+
+TERMINALS = "/dev/pts"
+"""Terminals that candidates open, and those of others. A user of their own cannot open the latter;
+the gate's own user can, and would read what is typed there."""
 
 SHARED = ("/tmp", "/var/tmp", "/dev/shm")
 
@@ -50,27 +66,26 @@ def hidden_places(environ: Mapping[str, str], own: Iterable[Path]) -> frozenset[
     return frozenset(real for path in wanted if (real := os.path.realpath(path)) != "/")
 
 
-def tool_folders(environ: Mapping[str, str], prefixes: Iterable[str]) -> frozenset[str]:
-    """Return the folders with programs, which stay visible even inside a hidden place.
-
-    Those on PATH, with their parents where they are called `bin` or `shims`, and `prefixes`.
-    """
-    found = set(prefixes)
-    for name in environ.get("PATH", "").split(os.pathsep):
-        if os.path.isabs(name):
-            found.add(name)
-            if os.path.basename(name.rstrip("/")) in ("bin", "shims", ".bin"):
-                found.add(os.path.dirname(name.rstrip("/")))
-    return frozenset(os.path.realpath(path) for path in found)
+def home_folders(environ: Mapping[str, str]) -> list[Path]:
+    """Return the home that the gate is told to have, and the one that its user has."""
+    homes = [Path(environ["HOME"])] if os.path.isabs(environ.get("HOME", "")) else []
+    with contextlib.suppress(KeyError):
+        homes.append(Path(pwd.getpwuid(os.geteuid()).pw_dir))
+    return homes
 
 
 def visible_places(hidden: frozenset[str], tools: frozenset[str]) -> list[str]:
     """Return folders and files that together are everything beside the hidden places.
 
-    A tool folder that contains a hidden place is not made visible as a whole.
+    A place of tools that contains a hidden place is not made visible as a whole.
     """
-    visible = _beside("/", hidden | {*USABLE, *SHARED})
+    visible = _beside("/", hidden | {"/dev", *SHARED})
     return visible + sorted(tool for tool in tools if tool != "/" and not _holds(tool, hidden))
+
+
+def usable_devices(*, own_users: bool) -> list[str]:
+    """Return the devices that candidates may use."""
+    return [*DEVICES, TERMINALS] if own_users else list(DEVICES)
 
 
 def shared_places(hidden: frozenset[str], scratch: Path, *, own_users: bool) -> list[str]:

@@ -12,10 +12,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateval.candidates.isolation.supervisor.landlock import SCOPES_SINCE, landlock_version
 from gateval.candidates.isolation.wishes import IN_SMALL_NAMESPACES, NOBODY_ELSES, USERS, Wishes
-
-SCOPES_SINCE = 6
-"""The version of Landlock that also forbids signals to others (Linux 6.12)."""
+from gateval.errors import UsageError
 
 _NEEDED = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7
 """CAP_CHOWN, CAP_KILL, CAP_SETGID and CAP_SETUID, which root in a container usually has."""
@@ -23,13 +22,17 @@ _NEEDED = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7
 
 @dataclass(frozen=True)
 class System:
-    """What the gate's process may do. `highest_user` is the largest user id that exists for it."""
+    """What the gate's process may do. `highest_user` is the largest user id that exists for it.
+
+    `filters` says that system calls can be filtered: by the kernel, with libseccomp there.
+    """
 
     linux: bool
     user: int
     capabilities: int
     highest_user: int
     landlock: int
+    filters: bool
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,14 @@ class Walls:
     """What candidates of this run are held by.
 
     `users` is the range of their user ids, None where they have the gate's; `landlock` the version
-    that the kernel offers, 0 for none; `supervised` whether a supervisor starts them; `declined`
-    that own users are possible here and not wished for.
+    that the kernel offers, 0 for none; `supervised` whether a supervisor starts them; `filtered`
+    whether their system calls are filtered.
     """
 
     supervised: bool
     users: tuple[int, int] | None = None
     landlock: int = 0
-    declined: bool = False
+    filtered: bool = False
 
     @property
     def text(self) -> str:
@@ -53,7 +56,8 @@ class Walls:
             return "weak: own process group only, same user as the gate"
         who = "own user per candidate" if self.users else "weaker: same user as the gate"
         fence = f"files fenced (Landlock {self.landlock})" if self.landlock else "files not fenced"
-        return f"{who}, {fence}"
+        calls = "system calls filtered" if self.filtered else "system calls not filtered"
+        return f"{who}, {fence}, {calls}"
 
     @property
     def not_promised(self) -> str:
@@ -73,11 +77,13 @@ class Walls:
             lost.append("that files everybody may read, the workspace among them, are hidden")
             if not self.users:
                 lost.append("that the gate's other files cannot be read or changed")
+        if not self.filtered:
+            lost.append("that candidates cannot get at rarely used parts of the kernel")
         if not lost:
             return ""
-        users = f"{USERS} other than `none`" if self.declined else "root"
-        wanted = [] if self.users else [users]
+        wanted = [] if self.users else ["root"]
         wanted += [] if self.landlock else ["a kernel with Landlock"]
+        wanted += [] if self.filtered else ["a kernel with seccomp and the library libseccomp2"]
         return (
             f"Isolation of candidates is weaker here: it is not promised {_listing(lost)}. "
             f"It takes {_listing(wanted)}; docs/security.md has the details."
@@ -85,23 +91,41 @@ class Walls:
 
 
 def build_walls(system: System, wishes: Wishes) -> Walls:
-    """Return the strongest walls that this system allows and that are wished for."""
+    """Return the strongest walls that this system allows.
+
+    Raises `UsageError` where candidates would run as root: user 0 owns the system's files, so that
+    without users of their own only Landlock keeps candidates from them.
+    """
     if not system.linux:
         return Walls(supervised=False)
+    if system.user == 0 and not wishes.own_users:
+        raise UsageError(
+            f"{USERS} is `none`, and the gate runs as root, so candidates would be root too.",
+            hint="Unset it, and candidates get users of their own; or run the gate as an ordinary "
+            "user.",
+        )
     users = None
-    able = system.user == 0 and system.capabilities & _NEEDED == _NEEDED
-    if able and wishes.own_users:
+    if system.user == 0 and system.capabilities & _NEEDED == _NEEDED:
         fits = system.highest_user >= NOBODY_ELSES[1]
         users = wishes.users or (NOBODY_ELSES if fits else IN_SMALL_NAMESPACES)
-    declined = able and not wishes.own_users
-    return Walls(supervised=True, users=users, landlock=system.landlock, declined=declined)
+    if system.user == 0 and users is None and not system.landlock:
+        raise UsageError(
+            "The gate runs as root without the right to give candidates users of their own, and "
+            "without Landlock nothing would keep them from the system's files.",
+            hint="Leave the container the capabilities CHOWN, KILL, SETGID and SETUID, or run the "
+            "gate as an ordinary user.",
+        )
+    return Walls(supervised=True, users=users, landlock=system.landlock, filtered=system.filters)
 
 
 def look_around() -> System:
     """Return what holds for this process."""
     if sys.platform != "linux":
-        return System(linux=False, user=os.getuid(), capabilities=0, highest_user=0, landlock=0)
-    from gateval.candidates.isolation.supervisor.kernel import landlock_version
+        return System(
+            linux=False, user=os.getuid(), capabilities=0, highest_user=0, landlock=0, filters=False
+        )
+    from gateval.candidates.isolation.supervisor.kernel import knows_filters
+    from gateval.candidates.isolation.supervisor.syscalls import there_is_a_library
 
     return System(
         linux=True,
@@ -109,6 +133,7 @@ def look_around() -> System:
         capabilities=_capabilities(),
         highest_user=_highest_user(),
         landlock=landlock_version(),
+        filters=knows_filters() and there_is_a_library(),
     )
 
 

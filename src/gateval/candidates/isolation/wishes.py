@@ -1,4 +1,4 @@
-"""What whoever runs the gate wishes of isolation, from the gate's environment."""
+"""Settings of isolation, from the gate's environment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Wishes:
     """Memory and disk in MiB, open files and processes (threads count) of one candidate.
 
     `users` is the range of ids to choose from, None for one that fits this system;
-    `own_users` False has candidates run as the gate's own user even if it is root.
+    `own_users` False says that candidates have none, which root may not wish.
     """
 
     users: tuple[int, int] | None = None
@@ -73,6 +73,6 @@ def _range(text: str) -> tuple[int, int]:
         raise UsageError(
             f"{USERS} is {text!r}, which is no range of user ids for candidates.",
             hint=f"Write FIRST-LAST, at least {_SMALLEST_RANGE} ids that nobody has and never 0, "
-            "or `none` to have candidates run as the gate's own user.",
+            "or leave it out.",
         )
     return first, last

@@ -17,7 +17,8 @@ MIB = 1024 * KIB
 class Program:
     """What to start. `argv` is as written, never for a shell; `env` is all it will see.
 
-    Of files it may write those below its HOME and TMPDIR, which `private.py` made, and `writes`.
+    Of files it may write those below its HOME and TMPDIR, which `private.py` made, and `writes`; of
+    the run's files it may read what `cwd` is in, and `reads`.
     """
 
     argv: tuple[str, ...]
@@ -25,6 +26,7 @@ class Program:
     env: Mapping[str, str]
     stdin: bytes = b""
     writes: tuple[Path, ...] = ()
+    reads: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ class Running:
 
     `ended` is done once its first process has ended or a stream is over its limit; that its output
     was closed does not count. `stdout` and `stderr` grow meanwhile. `stopped` is done when nothing
-    of it is held any more. `Limits.seconds` is for whoever waits: it does not end by itself.
+    of it is held any more. `Limits.seconds` is for the caller: it does not end by itself.
     """
 
     def __init__(self, program: Program, limits: Limits, clock: Clock, starter: Starter) -> None:

@@ -56,7 +56,7 @@ async def ask(instance: Instance, request: TrialRequest) -> Asked:
     said: Said | None = None
     trouble = recorded = None
     if session:
-        session.begin()
+        session.begin(request.key.repetition)
     began = clock.monotonic()
     try:
         said = await _said(instance, request)
@@ -65,7 +65,8 @@ async def ask(instance: Instance, request: TrialRequest) -> Asked:
     finally:
         seconds = max(clock.monotonic() - began, 0.0)
         if session:
-            trouble = session.trouble(request.timeout_seconds)
+            late = failed is not None and failed.late
+            trouble = session.trouble(request.timeout_seconds, late=late)
             recorded = session.end()
     if failed is None and said is not None:
         given = out_of_reach(_answer(said, recorded, seconds), trouble, recorded)

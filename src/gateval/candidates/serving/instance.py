@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from pathlib import Path
 
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, RuntimeContext
@@ -15,6 +14,7 @@ from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Pro
 from gateval.candidates.process.running import Running
 from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.serving.readiness import NotReady, free_port, is_taken, wait_until_ready
+from gateval.candidates.workplace import Workplace
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import NoAnswer
 
@@ -27,13 +27,13 @@ PRINTED_LIMIT = 256 * MIB
 
 @dataclass(frozen=True)
 class Blueprint:
-    """All that instances of one server have in common. `folder` is where they work."""
+    """All that instances of one server have in common. `place` is where they work."""
 
     agent: AgentDefinition
     options: HttpOptions
     context: RuntimeContext
     programs: Programs
-    folder: Path
+    place: Workplace
     name: str
 
     @property
@@ -43,7 +43,7 @@ class Blueprint:
 
     @property
     def limits(self) -> Limits:
-        """What a server may print. It is whoever asks that has a limit of time."""
+        """What a server may print. The limit of time is the caller's."""
         return Limits(
             seconds=float("inf"),
             grace_seconds=self.context.timeouts.grace_seconds,
@@ -54,7 +54,7 @@ class Blueprint:
 
 
 class Instance:
-    """A server that runs. Made by `start_instance`; whoever has it has to `stop` it."""
+    """A server that runs. Made by `start_instance`; its owner has to `stop` it."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ async def _launch(blueprint: Blueprint, port: int) -> Instance:
     around, agent = blueprint.context, blueprint.agent
     async with contextlib.AsyncExitStack() as stack:
         private = await stack.enter_async_context(private_folders(around.scratch))
-        session = around.door.open(agent.side, agent.models) if around.door else None
+        session = around.door.open(agent.side, agent.models, agent.uses) if around.door else None
         if session:
             stack.callback(session.close)
         literals = {name: _with_port(text, port) for name, text in agent.runtime.env.items()}
@@ -141,7 +141,7 @@ async def _launch(blueprint: Blueprint, port: int) -> Instance:
             name=blueprint.name,
         )
         argv = tuple(_with_port(word, port) for word in blueprint.argv)
-        program = Program(argv, blueprint.folder, env)
+        program = Program(argv, blueprint.place.folder, env, reads=blueprint.place.reads)
         running = blueprint.programs.start(program, blueprint.limits)
         return Instance(blueprint, running, session, stack.pop_all())
 

@@ -99,7 +99,7 @@ async def _connect(host: str, port: int, seconds: float) -> None:
 def free_port() -> int:
     """Return a port of the loopback address that nobody listens on.
 
-    Another program may take it before the server does; whoever starts servers tries another then.
+    Another program may take it before the server does; the caller tries another then.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind(("127.0.0.1", 0))

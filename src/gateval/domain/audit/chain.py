@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
+from gateval.domain.audit.duplicate import tells
 from gateval.domain.audit.entry import AuditEntry, AuditEvent
 from gateval.domain.base import JsonObject, ascii_json, digest
 from gateval.domain.text.strict_json import NotStrictJson, read_json
@@ -77,17 +78,18 @@ def read_log(content: bytes) -> AuditLog:
 def append(content: bytes, event: AuditEvent) -> tuple[bytes, AuditEntry]:
     """Return the log with `event` as its last entry, and that entry.
 
-    An event that is in it already, from an attempt whose answer got lost, changes nothing. Raises
-    `RecordsError` for a broken log: what is added to one could not be trusted.
+    An event that is in it already, from an attempt whose answer got lost or from another run that
+    heard of the same label, changes nothing. Raises `RecordsError` for a broken log: what is added
+    to one could not be trusted.
     """
     log = read_log(content)
     if log.broken:
         raise RecordsError(str(log.broken), hint=REPAIR)
+    for entry in log.entries:
+        if tells(entry, event):
+            return content, entry
     body = event.model_dump(mode="json")
     body["id"] = digest(body)
-    for entry in log.entries:
-        if entry.id == body["id"]:
-            return content, entry
     body |= {"number": log.lines + 1, "previous": log.newest}
     body["hash"] = hash_of(body)
     return content + ascii_json(body).encode() + b"\n", AuditEntry.model_validate(body)
@@ -97,6 +99,14 @@ def hash_of(entry: JsonObject) -> str:
     """Return the hash of an entry, given with or without `hash`."""
     body: JsonObject = {name: value for name, value in entry.items() if name != "hash"}
     return hashlib.sha256(ascii_json(body).encode()).hexdigest()
+
+
+def id_of(entry: JsonObject) -> str:
+    """Return the id of an entry: the digest of what happened, without what the log adds to it."""
+    return digest({name: value for name, value in entry.items() if name not in _ADDED})
+
+
+_ADDED = {"id", "number", "previous", "hash"}
 
 
 def _entry(line: bytes, number: int, previous: str) -> AuditEntry | str:
@@ -137,9 +147,16 @@ def _typed(content: JsonObject, number: int) -> AuditEntry | str:
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
         return f"it is chained correctly, but {where or 'something'} in it is not as Gateval writes"
-    if entry.model_dump(mode="json") != content:
+    written = entry.model_dump(mode="json")
+    if written != content | {name: written[name] for name in _LATER - content.keys()}:
         return "it is chained correctly, but lacks fields that Gateval writes"
+    if entry.id != id_of(content):
+        return "it is chained correctly, but its id is not the digest of its content"
     return entry
+
+
+_LATER = {"stored_by"}
+"""Fields that entries of the first Gateval lack."""
 
 
 def _short(value: JsonValue) -> str:

@@ -37,6 +37,8 @@ class AuditKind(StrEnum):
     BYPASS_DENIED = "bypass-denied"
     BYPASS_ENDED = "bypass-ended"
     """A push ended it: the label was for another head."""
+    BYPASS_WITHDRAWN = "bypass-withdrawn"
+    """Somebody took off a label that counted."""
     BYPASS_CARRIED = "bypass-carried"
     """A grant for a pull request's head also counts for its group in the merge queue."""
     BAR_ACCEPTED = "bar-accepted"
@@ -70,7 +72,8 @@ class AuditEvent(Value):
     `reason` is what the person said, `why` what the gate says (for a denial: which rule).
     `verdict` is that of the evals, never that of a bypass; `policy` the digest of the base tip's
     policy; `bars` the lowered bars as shown to people. `failing` and `bars` hold the first
-    `EVALS_LISTED`; `failing_total` and `bars_total` count all.
+    `EVALS_LISTED`; `failing_total` and `bars_total` count all. Where `stored_by` names a run, these
+    are of the verdict that it stored, and nothing was measured for this event.
     """
 
     version: Literal["audit.v1"] = "audit.v1"
@@ -90,13 +93,14 @@ class AuditEvent(Value):
     bars_total: int = Field(default=0, ge=0)
     policy: str = Field(default="", pattern=rf"{DIGEST}|^$")
     run: AuditRun = AuditRun()
+    stored_by: AuditRun | None = None
 
 
 class AuditEntry(AuditEvent):
     """One line of the log.
 
-    `number` counts from 1; `id` is made from the event, so that the same event is never recorded
-    twice; `previous` is the `hash` of the entry before, 64 zeros for the first; `hash` is the
+    `number` counts from 1; `id` is the digest of the event, so that no entry can pass for another;
+    `previous` is the `hash` of the entry before, 64 zeros for the first; `hash` is the
     SHA-256 of the canonical form of everything else.
     """
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
+from gateval.domain.decision.evidence import evidence_reasons
+from gateval.domain.decision.measured_reasons import (
+    broad_reasons,
+    failing_as_before,
+    fixture_reasons,
+    has_to_pass_alone,
+    passes_alone,
+    score_reasons,
+)
+from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.comparison import (
-    Comparison,
-    EvalComparison,
-    FixtureChange,
-    FixtureComparison,
-)
-from gateval.domain.results.results import Grouped, Results, group_trials
-from gateval.domain.results.scoring import FixtureScore, Meets
-from gateval.domain.text.figures import show_score, show_threshold
-from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
+from gateval.domain.results.comparison import Comparison, EvalComparison, FixtureComparison
+from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.results.results import Results
+from gateval.domain.results.scoring import Meets
+from gateval.domain.text.figures import show_score
+from gateval.domain.trials.trial import Cause, Side, Trial
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
 
@@ -33,41 +38,59 @@ def all_reasons(
     trials = group_trials(results.trials)
     for compared in comparison.evals:
         planned = results.plan.eval(compared.eval)
-        found = _reasons_of(planned, compared, trials, policy)
-        yield from found if planned.bar is None else _bar_reasons(results.plan, compared, found)
+        found = list(_reasons_of(planned, compared, trials, policy))
+        found += evidence_reasons(results.plan, planned, trials)
+        found += _unknown_score(compared, found, planned.bar is not None)
+        yield from (
+            found if planned.bar is None else _bar_reasons(results.plan, found, planned.threshold)
+        )
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
+    yield from _unclaimed_reasons(results.plan)
 
 
 def _reasons_of(
     planned: PlannedEval, compared: EvalComparison, trials: Grouped, policy: Policy
 ) -> Iterator[DecisionReason]:
-    yield from _eval_reasons(compared)
+    yield from score_reasons(compared, policy)
+    yield from broad_reasons(compared, policy)
     own = {fixture.name for fixture in planned.own_fixtures}
     for fixture in compared.fixtures:
         if fixture.fixture in own:
-            yield from _fixture_reasons(compared.eval, fixture, policy)
-            yield from _unmeasured_reasons(compared, fixture, trials, policy)
+            yield from fixture_reasons(planned, compared, fixture, policy)
+            yield from _unmeasured_reasons(planned, compared, fixture, trials, policy)
+    yield from failing_as_before(planned, compared)
+
+
+def _unknown_score(
+    compared: EvalComparison,
+    found: Sequence[DecisionReason],
+    of_bar: bool,  # noqa: FBT001
+) -> list[DecisionReason]:
+    """A score that may or may not meet its threshold is no pass, if nothing else says so."""
+    known = compared.head.meets is not Meets.UNKNOWN
+    if known or any(reason.verdict is not GateVerdict.PASS for reason in found):
+        return []
+    if not of_bar and any(reason.code is ReasonCode.JUDGE_ERROR for reason in found):
+        return []
+    score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
+    text = f"{compared.eval} is not fully measured ({score})"
+    code = ReasonCode.BAR_UNMEASURED if of_bar else ReasonCode.GATE_ERROR
+    return [_reason(GateVerdict.INCONCLUSIVE, code, text, compared)]
 
 
 def _bar_reasons(
-    plan: Plan, compared: EvalComparison, found: Iterator[DecisionReason]
+    plan: Plan, found: Iterable[DecisionReason], threshold: float | None
 ) -> Iterator[DecisionReason]:
-    """The reasons of a base tip's Eval: they bind until somebody who may accepts the lower bar."""
-    reasons = [
-        reason.model_copy(update={"code": ReasonCode.LOWERED_BAR})
-        if reason.code is ReasonCode.BELOW_THRESHOLD
-        else reason
-        for reason in found
-    ]
-    if compared.head.meets is Meets.UNKNOWN and not any(
-        reason.verdict is not GateVerdict.PASS for reason in reasons
-    ):
-        score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
-        text = f"{compared.eval} is not fully measured ({score})"
-        reasons.append(_reason(GateVerdict.INCONCLUSIVE, ReasonCode.BAR_UNMEASURED, text, compared))
-    for reason in reasons:
-        yield _accepted(plan, reason)
+    """The reasons of a base tip's Eval: they bind until somebody who may accepts the lower bar.
+
+    Where it has no threshold, that nothing regresses is what it asks.
+    """
+    for reason in found:
+        misses = reason.code is ReasonCode.BELOW_THRESHOLD
+        misses |= threshold is None and reason.code is ReasonCode.REGRESSION
+        changed = {"code": ReasonCode.LOWERED_BAR} if misses else {}
+        yield _accepted(plan, reason.model_copy(update=changed))
 
 
 def _lost_reasons(plan: Plan) -> Iterator[DecisionReason]:
@@ -87,6 +110,17 @@ def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
         yield _accepted(plan, reason)
 
 
+def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:
+    """What the policy wants measured and nothing measures."""
+    for path in plan.unclaimed:
+        yield DecisionReason(
+            verdict=GateVerdict.INCOMPLETE,
+            code=ReasonCode.UNCLAIMED_FILE,
+            text=f"{path} changed and belongs to no Agent that an Eval measures "
+            "(policy.mustBelong)",
+        )
+
+
 def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:
     if not plan.bar_accepted:
         return reason
@@ -100,65 +134,15 @@ def _reason(
     return DecisionReason(verdict=verdict, code=code, text=text, eval=compared.eval)
 
 
-def _eval_reasons(compared: EvalComparison) -> Iterator[DecisionReason]:
-    if compared.head.meets is Meets.NO:
-        score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
-        yield DecisionReason(
-            verdict=GateVerdict.FAIL,
-            code=ReasonCode.BELOW_THRESHOLD,
-            text=f"{compared.eval} scores {score}, below its threshold "
-            f"{show_threshold(compared.head.threshold)}",
-            eval=compared.eval,
-        )
-
-
-def _fixture_reasons(
-    name: str, fixture: FixtureComparison, policy: Policy
-) -> Iterator[DecisionReason]:
-    if fixture.base is None or fixture.change not in {
-        FixtureChange.REGRESSED,
-        FixtureChange.SUSPECT,
-    }:
-        return
-    head, base = fixture.head, fixture.base
-    if fixture.no_answer:
-        yield DecisionReason(
-            verdict=GateVerdict.FAIL,
-            code=ReasonCode.NO_ANSWER,
-            text=f"{fixture.fixture}: head does not answer; base does",
-            eval=name,
-            fixture=fixture.fixture,
-        )
-    elif (
-        fixture.change is FixtureChange.REGRESSED and policy.regressions is not RegressionPolicy.OFF
-    ):
-        blocks = policy.regressions is RegressionPolicy.BLOCK
-        yield DecisionReason(
-            verdict=GateVerdict.FAIL if blocks else GateVerdict.PASS,
-            code=ReasonCode.REGRESSION,
-            text=f"{fixture.fixture} regressed: base passed {show_passes(base)}, "
-            f"head {show_passes(head)}",
-            eval=name,
-            fixture=fixture.fixture,
-        )
-    elif fixture.change is FixtureChange.SUSPECT and policy.regressions is not RegressionPolicy.OFF:
-        yield DecisionReason(
-            verdict=GateVerdict.PASS,
-            code=ReasonCode.SUSPECT,
-            text=f"{fixture.fixture} looks worse: base passed {show_passes(base)}, "
-            f"head {show_passes(head)}",
-            eval=name,
-            fixture=fixture.fixture,
-        )
-
-
 def _unmeasured_reasons(
-    compared: EvalComparison, fixture: FixtureComparison, trials: Grouped, policy: Policy
+    planned: PlannedEval,
+    compared: EvalComparison,
+    fixture: FixtureComparison,
+    trials: Grouped,
+    policy: Policy,
 ) -> Iterator[DecisionReason]:
     """Everything that keeps this fixture from being fully measured, head first."""
-    missing = fixture.head.missing
-    if fixture.baseline_gap and fixture.base is not None:
-        missing += fixture.base.missing
+    missing = fixture.missing + (fixture.missing_base if fixture.baseline_gap else 0)
     if missing:
         noun = "trial" if missing == 1 else "trials"
         yield DecisionReason(
@@ -170,26 +154,37 @@ def _unmeasured_reasons(
         )
     if fixture.no_answer:
         return
-    sides = (Side.HEAD, Side.BASE) if fixture.baseline_gap else (Side.HEAD,)
-    lenient = may_pass_judge_errors(compared, fixture, policy)
-    for side in sides:
-        for trial in trials.get((compared.eval, fixture.fixture, side), ()):
-            if trial.outcome in {Outcome.ERROR, Outcome.SKIP}:
-                yield _unmeasured(trial, lenient=lenient)
+    head, base = fixture.head_all, fixture.base_all
+    lenient = may_pass_judge_errors(planned, compared, fixture, policy)
+    on_base = base is not None and base.unclear and fixture.baseline_gap
+    for side, unclear in ((Side.HEAD, head.unclear), (Side.BASE, on_base)):
+        mine = trials.get((compared.eval, fixture.fixture, side), ()) if unclear else ()
+        yield from (_unmeasured(one, lenient=lenient) for one in mine if one.passed is None)
+    if fixture.silent:
+        yield DecisionReason(
+            verdict=GateVerdict.INCONCLUSIVE,
+            code=ReasonCode.CANDIDATE_ERROR,
+            text=f"{fixture.fixture}: head gave no answer in any repetition"
+            + ("; nor did base" if base and base.silent == base.trials > 0 else ""),
+            eval=compared.eval,
+            fixture=fixture.fixture,
+        )
 
 
 def may_pass_judge_errors(
-    compared: EvalComparison, fixture: FixtureComparison, policy: Policy
+    planned: PlannedEval, compared: EvalComparison, fixture: FixtureComparison, policy: Policy
 ) -> bool:
     """Whether judge errors of this fixture only warn.
 
     Never when the verdict hangs on them: if the missing judgements, taken as failed, would put the
-    Eval below its threshold or show a deterministic break, they keep the gate from passing.
+    Eval below its threshold or show a deterministic break, they keep the gate from passing. So they
+    do where a new fixture has to pass by itself.
     """
     return (
         policy.inconclusive is InconclusivePolicy.WARN
         and compared.head.meets is Meets.YES
         and not fixture.may_hide_break
+        and (passes_alone(fixture) or not has_to_pass_alone(planned, fixture))
     )
 
 
@@ -213,8 +208,3 @@ def _unmeasured(trial: Trial, *, lenient: bool) -> DecisionReason:
         eval=trial.key.eval,
         fixture=trial.key.fixture,
     )
-
-
-def show_passes(score: FixtureScore) -> str:
-    """Return passes over planned repetitions, e.g. `2/3`."""
-    return f"{score.passed}/{score.planned}"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gateval.domain.decision.decision import Decision, decide
-from gateval.domain.results.comparison import Comparison, compare
+from gateval.domain.results.claims import without_mere_claims
+from gateval.domain.results.compare import compare
+from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import NO_RULINGS, Ruling, Rulings
 
@@ -23,6 +25,7 @@ def make_report(results: Results, rulings: Rulings = NO_RULINGS) -> Report:
 
     Who accepted a lower bar is kept in the plan: it is part of what was asked of the change.
     """
+    results = without_mere_claims(results)
     comparison = compare(results)
     if rulings.bar is not None:
         plan = results.plan.model_copy(update={"bar_accepted": accepted_by(rulings.bar)})

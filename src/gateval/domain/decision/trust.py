@@ -49,7 +49,7 @@ def _who_does(number: int | None) -> str:
 
 def _touches(plan: Plan) -> bool:
     """Whether the change touches an Agent, or takes something away that was asked of one."""
-    return bool(plan.changes or plan.removed or plan.lost or plan.doubts)
+    return bool(plan.changes or plan.removed or plan.binds)
 
 
 def exit_code(decision: Decision, *, claimed: bool) -> int:

@@ -12,7 +12,8 @@ class Announcement(Value):
     `comment` begins with `stamp.MARKER`. `unasked` says that nobody needs to hear it who has not
     heard of the gate on this pull request before: nothing was to be evaluated. `keeps_evals` says
     that nothing was run again, so that what stands below `stamp.BORDER` in a comment about the same
-    head stays.
+    head stays. `record` is the digest of the stored verdict that the check run confirms, empty for
+    none.
     """
 
     conclusion: Conclusion
@@ -23,6 +24,7 @@ class Announcement(Value):
     annotations: tuple[Annotation, ...] = ()
     keeps_evals: bool = False
     unasked: bool = False
+    record: str = ""
 
     @property
     def passes(self) -> bool:

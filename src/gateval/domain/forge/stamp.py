@@ -23,6 +23,7 @@ GATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"
 
 _ID = re.compile(
     r"gateval/(?P<gate>[\w.-]{1,60})/(?P<started>[0-9TZ:-]{20})/(?P<run>\d{1,18})\.(?P<attempt>\d{1,6})"
+    r"(?:/(?P<record>[0-9a-f]{64}))?"
 )
 _MARKED = re.compile(rf"<!-- gateval:comment v1 (?P<id>{_ID.pattern}) head=(?P<head>[0-9a-f]+) -->")
 
@@ -32,25 +33,28 @@ class Stamp(Value):
 
     `gate` tells several gates of a repository apart. `started` is when the attempt began, in UTC as
     ISO 8601 to the second: a run that began later has seen the newer state of the world, also when
-    it is the second attempt of a run with a lower id.
+    it is the second attempt of a run with a lower id. `record` is the digest of the stored verdict
+    that a completed check run confirms, empty for none.
     """
 
     gate: str = Field(default="gateval", pattern=GATE_PATTERN)
     started: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
     run: int = Field(ge=0)
     attempt: int = Field(ge=0)
+    record: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read what `str` gives; None for anything else."""
         found = _ID.fullmatch(text)
         try:
-            return cls.model_validate(found.groupdict()) if found else None
+            return cls.model_validate(found.groupdict(default="")) if found else None
         except ValueError:
             return None
 
     def __str__(self) -> str:
-        return f"gateval/{self.gate}/{self.started}/{self.run}.{self.attempt}"
+        record = f"/{self.record}" if self.record else ""
+        return f"gateval/{self.gate}/{self.started}/{self.run}.{self.attempt}{record}"
 
     def same_run(self, other: Stamp) -> bool:
         """Whether both are of the same attempt, whatever its steps took for their beginning."""

@@ -47,7 +47,12 @@ def about_record(record: HistoryRecord, occurrence: Occurrence) -> AuditEvent:
     failing = tuple(_failing(one) for one in record.evals if one.failed or one.unmeasured)
     event = _event(occurrence, record.verdict, failing, record.reasons)
     return event.model_copy(
-        update={"head": record.head, "base": record.base, "policy": record.policy}
+        update={
+            "head": record.head,
+            "base": record.base,
+            "policy": record.policy,
+            "stored_by": record.run,
+        }
     )
 
 

@@ -23,7 +23,7 @@ def add_record(content: bytes, record: HistoryRecord) -> bytes:
     """Return the file with `record` as its newest line, in place of any for the same check on head.
 
     A run that began before the one whose record is there changes nothing. Lines that are no records
-    go; those of other versions stay, for whoever wrote them.
+    go; those of other versions stay, for the version that wrote them.
     """
     if any(_newer(_parse(old), record) for old in content.split(b"\n")):
         return content
@@ -50,13 +50,24 @@ def find_record(content: bytes, head: str, check: str = "") -> HistoryRecord | N
     return None
 
 
+def all_records(content: bytes) -> tuple[HistoryRecord, ...]:
+    """Return every record that is as this Gateval writes it, the oldest first."""
+    found = []
+    for line in content.split(b"\n"):
+        try:
+            found.append(_record(line))
+        except RecordsError:
+            continue
+    return tuple(found)
+
+
 def _record(line: bytes) -> HistoryRecord:
     content = _parse(line)
     version = content.get("version") if isinstance(content, dict) else None
-    if version != "history.v1":
+    if version != "history.v2":
         raise RecordsError(
             f"The stored verdict has the version {ascii_json(version)[:40]}; "
-            "this Gateval reads history.v1."
+            "this Gateval reads history.v2."
         )
     try:
         return HistoryRecord.model_validate(content)

@@ -1,11 +1,13 @@
 """Verdicts of earlier runs, one line per head commit, so that a label need not run evals again.
 
-It is a cache that anybody who may push can write: what is read from it can support a `fail` or a
-bypass of one, never a pass.
+It is a cache that anybody who may push can write. A record is believed only if the gate's own check
+run on that commit names its digest: that is written with a token of the repository's workflows, as
+the verdict itself is. It can support what is no pass, or a bypass of that, never a pass.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -14,6 +16,7 @@ from gateval.domain.audit.entry import DIGEST, TIME, AuditRun
 from gateval.domain.base import SHA_PATTERN, Value, digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion
+from gateval.domain.forge.stamp import Stamp
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
@@ -43,28 +46,38 @@ class StoredEval(Value):
     eval: ShortText
     low: float = Field(ge=0, le=1)
     high: float = Field(ge=0, le=1)
-    threshold: float = Field(ge=0, le=1)
+    threshold: float | None = Field(default=None, ge=0, le=1)
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
     unmeasured: int = Field(ge=0)
 
 
+class StoredRegression(Value):
+    """A fixture that regressed; `key` is the digest of what was compared."""
+
+    key: str = Field(pattern=DIGEST)
+    eval: ShortText
+    fixture: ShortText
+    base_passes: int = Field(ge=0, le=1000)
+    base_trials: int = Field(ge=1, le=1000)
+    head_passes: int = Field(ge=0, le=1000)
+    head_trials: int = Field(ge=1, le=1000)
+
+
 class HistoryRecord(Value):
     """What a run decided about a head commit, without traces.
 
-    `base` is the merge-base; `policy` and `plan` are digests. `inputs` is the digest of all that a
-    plan is made from: equal inputs, equal plans. `check` is the name of the check run that shows
-    the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says who accepted
-    a lowered bar, empty if nobody did. `started_at` is when the run began. Lists hold the first
-    `LISTED`.
+    `base` is the merge-base; `policy` and `plan` are digests. `check` is the name of the check run
+    that shows the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says
+    who accepted a lowered bar, empty if nobody did. `regressed` is what stands for later runs.
+    `started_at` is when the run began. Lists hold the first `LISTED`.
     """
 
-    version: Literal["history.v1"] = "history.v1"
+    version: Literal["history.v2"] = "history.v2"
     head: str = Field(pattern=SHA_PATTERN)
     base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     policy: str = Field(pattern=DIGEST)
     plan: str = Field(pattern=DIGEST)
-    inputs: str = Field(default="", pattern=rf"{DIGEST}|^$")
     check: ShortText = ""
     accepted: ShortText = ""
     started_at: str = Field(default="", pattern=rf"{TIME}|^$")
@@ -75,6 +88,7 @@ class HistoryRecord(Value):
     reasons_total: int = Field(default=0, ge=0)
     regressions: Annotated[tuple[ShortText, ...], first_of(LISTED)] = ()
     regressions_total: int = Field(default=0, ge=0)
+    regressed: Annotated[tuple[StoredRegression, ...], first_of(LISTED)] = ()
     evals: Annotated[tuple[StoredEval, ...], first_of(LISTED)] = ()
     evals_total: int = Field(default=0, ge=0)
     trials: int = Field(default=0, ge=0)
@@ -87,7 +101,7 @@ def record_of(
     recorded_at: str,
     started_at: str = "",
     check: str = "",
-    inputs: str = "",
+    regressed: Sequence[StoredRegression] = (),
 ) -> HistoryRecord | None:
     """Return the record of a report, or None for a working tree, which has no commit."""
     plan, decision = report.results.plan, report.decision
@@ -106,7 +120,6 @@ def record_of(
         policy=policy_digest(plan.policy),
         plan=plan_digest(plan),
         check=check,
-        inputs=inputs,
         accepted=plan.bar_accepted,
         started_at=started_at,
         recorded_at=recorded_at,
@@ -121,10 +134,16 @@ def record_of(
         reasons_total=len(decision.reasons),
         regressions=regressions,
         regressions_total=len(regressions),
+        regressed=tuple(regressed),
         evals=tuple(_stored_eval(one) for one in compared[:LISTED]),
         evals_total=len(compared),
         trials=len(report.results.trials),
     )
+
+
+def record_digest(record: HistoryRecord) -> str:
+    """Return what a check run names to confirm a record: the digest of all that is in it."""
+    return digest(record.model_dump(mode="json"))
 
 
 def plan_digest(plan: Plan) -> str:
@@ -136,7 +155,8 @@ def plan_digest(plan: Plan) -> str:
     names = {"name"}
     rules = {"policy": True, "policy_digest": True, "policy_source": True, "bar_accepted": True}
     left_out = {**rules, "base_tip": True, "warnings": True}
-    return digest(plan.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
+    bare = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
+    return digest(bare.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
 
 
 def outdated(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str | None:
@@ -156,14 +176,19 @@ def outdated(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str
 def overtaken(record: HistoryRecord, check: CheckRun | None) -> str | None:
     """Return why a record may not be restated beside the check run on its head; None if it may.
 
-    It supports what is no pass. One that says pass only leaves a success alone.
+    `check` is the newest one that is ours. It has to confirm the record: nothing else tells one
+    that a run wrote from a forged one. A record supports what is no pass; one that says pass only
+    leaves a success alone.
     """
     if check is not None and not check.completed:
         return "another run is evaluating this revision now"
+    stamp = Stamp.parse(check.external_id) if check is not None else None
+    if check is None or stamp is None or stamp.record != record_digest(record):
+        return "no check run of this gate confirms the stored verdict"
     if record.accepted:
         return "a lowered bar was accepted, and whether it still is has to be seen"
     passed = record.verdict is GateVerdict.PASS
-    if passed and (check is None or check.conclusion != Conclusion.SUCCESS):
+    if passed and check.conclusion != Conclusion.SUCCESS:
         return "a pass is given by evals that ran, never by a stored verdict"
     return None
 

@@ -7,7 +7,7 @@ whatever its author wrote.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
@@ -39,10 +39,13 @@ class LabelEvent(Value):
 
 
 class Push(Value):
-    """The newest push to a branch: which commit it is at since when."""
+    """The newest push to a branch that the forge tells of: which commit it is at since when.
 
-    after: str
-    at: Instant
+    Both are empty where the forge can tell, but knows of none as yet.
+    """
+
+    after: str = ""
+    at: Instant | Literal[""] = ""
 
 
 class Payload(Value):
@@ -58,10 +61,10 @@ class LabelFacts(Value):
 
     `head` is the commit that was measured; the live head is the same. `events` are all events about
     labels, oldest first. `role` is that of the person who put the label on, empty if unknown.
-    `push` is None where the forge does not tell. `payload` is None unless this is the first attempt
-    of the run that the label started. `pushed` says that a push started this run. `recorded` are
-    the audit log's entries about the pull request. `unknown` says what could not be read, as a
-    sentence that ends the matter; empty if all could.
+    `push` is None where the forge does not tell of pushes. `payload` is None unless this is the
+    first attempt of the run that the label started. `recorded` are the audit log's entries about
+    the pull request. `unknown` says what could not be read, as a sentence that ends the matter;
+    empty if all could.
     """
 
     label: GateLabel
@@ -72,22 +75,24 @@ class LabelFacts(Value):
     role: str = ""
     push: Push | None = None
     payload: Payload | None = None
-    pushed: bool = False
     recorded: tuple[AuditEntry, ...] = ()
     comments: tuple[Comment, ...] = ()
     unknown: str = ""
 
 
 def newest_use(label: GateLabel, events: Sequence[LabelEvent]) -> LabelEvent | None:
-    """Return the event that put the label on as it is now; None if it was taken off since.
+    """Return the event that put the label on as it is now; None if it was taken off since."""
+    newest = newest_event(label, events)
+    return newest if newest and newest.added else None
 
-    Labels are compared letter by letter: GitHub ignores case, and people overlook look-alikes.
-    """
-    mine = [event for event in events if event.label == label]
-    return mine[-1] if mine and mine[-1].added else None
+
+def newest_event(label: GateLabel, events: Sequence[LabelEvent]) -> LabelEvent | None:
+    """Return what happened to a label last; None if it was never there."""
+    mine = [event for event in events if GateLabel.named(event.label) is label]
+    return mine[-1] if mine else None
 
 
 def use_before(label: GateLabel, events: Sequence[LabelEvent], use: LabelEvent) -> str:
     """Return when the label was put on the time before `use`; empty if that is its first use."""
-    earlier = [event.at for event in events if event.label == label and event.added]
+    earlier = [one.at for one in events if GateLabel.named(one.label) is label and one.added]
     return earlier[-2] if len(earlier) > 1 and use.added else ""

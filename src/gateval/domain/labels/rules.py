@@ -1,7 +1,7 @@
 """Whether a label counts: the rules of the bypass, one after the other.
 
 The label that accepts a lowered bar obeys the same rules. What cannot be known counts as a no. The
-order matters: a label from before a push is ended, whoever put it on.
+order matters: a label from before a push is ended, no matter who put it on.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from gateval.domain.audit.entry import AuditEntry, AuditKind
 from gateval.domain.labels.facts import LabelEvent, LabelFacts, newest_use, use_before
 from gateval.domain.labels.reason import find_reason
 from gateval.domain.manifests.gate_config import BypassPolicy
-from gateval.domain.ruling import AuditPerson, LabelUse, Ruling, RulingStatus
+from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, RulingStatus
 
+_ANEW = "Put it on anew to let this revision through."
 AGAIN = "Take the label off and put it on again to let this revision through."
 """What to do when a label is not, or not for certain, about the present head."""
 
@@ -77,20 +78,24 @@ def _ruling(
 def _ended(facts: LabelFacts, event: LabelEvent) -> str:
     """Return why a push has ended the label; empty if none is known to have."""
     after = facts.push
-    pushed = after is not None and after.after == facts.head and after.at >= event.at
+    if after is not None and after.after == facts.head and after.at == event.at:
+        return (
+            f"The label was put on in the very second of a push ({after.at}), which GitHub cannot "
+            f"tell apart, so the push ended it. {_ANEW}"
+        )
+    pushed = after is not None and after.after == facts.head and after.at > event.at
     moved = _told(facts, event) and facts.payload and facts.payload.head != facts.head
     if pushed or moved or _noted(facts, event):
-        return (
-            "The label was put on an earlier revision, and a push ended it. "
-            "Put it on anew to let this revision through."
-        )
+        return f"The label was put on an earlier revision, and a push ended it. {_ANEW}"
     return ""
 
 
 def _told(facts: LabelFacts, event: LabelEvent) -> bool:
     """Whether the webhook that started this run is about this use of the label."""
     said = facts.payload
-    return said is not None and said.label == facts.label and said.sender == event.by.login
+    if said is None or GateLabel.named(said.label) is not facts.label:
+        return False
+    return said.sender == event.by.login
 
 
 def _noted(facts: LabelFacts, event: LabelEvent) -> bool:
@@ -138,17 +143,20 @@ def _author(matter: _Matter) -> str:
 def _bound(matter: _Matter) -> str:
     """The label has to be known to be about this very head.
 
-    Where the forge tells of pushes, they decide. Where it does not, the log may hold a grant; but a
-    run that a push started cannot be about a label from before, whatever stands in the log.
+    Where the forge tells of pushes, they decide, and one that it does not tell of yet is a no.
+    Where it does not, only the webhook says so. What stands in the audit log never does: whoever
+    may push can write there.
     """
-    facts, event = matter.facts, matter.event
-    newer = facts.push is not None and facts.push.after == facts.head
-    granted = not facts.pushed and any(
-        entry.kind in _GRANTS and entry.head == facts.head for entry in _about(facts, event)
-    )
-    if newer or _told(facts, event) or granted:
+    facts = matter.facts
+    if facts.push is None:
+        told = _told(facts, matter.event)
+        return "" if told else f"It is not known on which revision the label was put. {AGAIN}"
+    if facts.push.after == facts.head:
         return ""
-    return f"It is not known on which revision the label was put. {AGAIN}"
+    return (
+        "GitHub's list of pushes does not show this revision yet, so it is not known whether the "
+        "label is newer. Run the job again in a minute."
+    )
 
 
 def _reason(matter: _Matter) -> str:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from gateval.domain.base import JsonObject, Name, Spec, Value
+from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
 from gateval.domain.repository.place import Place
 
 MODEL_RUNTIME = "model"
@@ -41,6 +41,23 @@ class AgentTool(Spec):
         return self.name or self.type or ""
 
 
+class LayerSpec(Spec):
+    """A set-up that sees its inputs only, made once for all Agents that ask for the same."""
+
+    run: tuple[str, ...] = Field(
+        min_length=1, description="A program and its arguments: installs what the agent needs."
+    )
+    inputs: tuple[str, ...] = Field(
+        min_length=1,
+        description="Patterns of the files that it sees, relative to `cwd`; with a leading `/`, to "
+        "the repository root.",
+    )
+    creates: tuple[str, ...] = Field(
+        min_length=1,
+        description="What it makes, relative to `cwd`; linked there for the agent, read-only.",
+    )
+
+
 class RuntimeSpec(Spec):
     """How to start the agent: the fields every runtime knows, and the rest in `options`.
 
@@ -53,10 +70,11 @@ class RuntimeSpec(Spec):
         description="The agent's working directory, relative to the manifest's folder (default) "
         "or, with a leading `/`, to the repository root.",
     )
-    setup: tuple[str, ...] = Field(
+    setup: tuple[str, ...] | LayerSpec = Field(
         default=(),
-        description="A program and its arguments, run once before the first trial: installs what "
-        "the agent needs.",
+        description="A program and its arguments, run before the first trial in the agent's own "
+        "files: installs what the agent needs. With `run`, `inputs` and `creates`, a layer that "
+        "is made once for all Agents that ask for the same.",
     )
     command: tuple[str, ...] = Field(
         default=(), description="The program that is the agent, and its arguments."
@@ -65,6 +83,16 @@ class RuntimeSpec(Spec):
         default={}, description="Environment variables with literal values; no secrets."
     )
     options: JsonObject = {}
+
+    @property
+    def layer(self) -> LayerSpec | None:
+        """The set-up, if it is a layer."""
+        return self.setup if isinstance(self.setup, LayerSpec) else None
+
+    @property
+    def own_setup(self) -> tuple[str, ...]:
+        """The command of a set-up that works in the agent's own files; empty if there is none."""
+        return () if isinstance(self.setup, LayerSpec) else self.setup
 
 
 class AgentSpec(Spec):
@@ -75,6 +103,11 @@ class AgentSpec(Spec):
     models: tuple[str, ...] = Field(
         default=(),
         description="Models as `provider/model-id`; the first is asked, the others if it fails.",
+    )
+    uses: tuple[ModelName, ...] = Field(
+        default=(),
+        description="Other models that a program asks, beside `models`: for a part of its task, "
+        "say. What neither key names is refused.",
     )
     system: str | SystemFile | None = Field(
         default=None, description="The system prompt: text, or the file it stands in."
@@ -89,6 +122,11 @@ class AgentSpec(Spec):
         default=None,
         description="Patterns of the files whose change changes the agent, relative to the "
         "manifest's folder. Default: for a program everything under `cwd`, else nothing.",
+    )
+    include: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of further files that the agent depends on, relative to the "
+        "manifest's folder; with a leading `/`, to the repository root.",
     )
 
 
@@ -113,6 +151,11 @@ class Agent(Value):
     def folder(self) -> str:
         """The folder of the manifest, without a trailing slash; "" is the repository root."""
         return self.path.rpartition("/")[0]
+
+    @property
+    def asked_models(self) -> tuple[str, ...]:
+        """All models that it may ask, its own first."""
+        return (*self.spec.models, *self.spec.uses)
 
     @property
     def runtime_type(self) -> str:

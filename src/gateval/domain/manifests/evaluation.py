@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from gateval.domain.base import ModelName, Name, Spec, Value
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity, Weight
 from gateval.domain.repository.place import Place
 
@@ -38,12 +39,21 @@ class JudgeSpec(Spec):
         description="Cohen's kappa the judge should reach in its calibration. Not enforced yet.",
     )
 
+    @property
+    def is_scripted(self) -> bool:
+        """Whether rules answer in place of a model, the same each time."""
+        return (self.model or "").startswith(f"{SCRIPTED_PROVIDER}/")
+
 
 class ScoringSpec(Spec):
     """How an Eval's score is made of its fixtures, and which score is enough."""
 
-    pass_threshold: float = Field(
-        default=1.0, ge=0, le=1, description="The score in [0, 1] that the Eval must reach."
+    pass_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="The score in [0, 1] that the Eval must reach. If absent, nothing may regress "
+        "where there is a baseline, and elsewhere the threshold is 1.",
     )
     severity_weights: dict[Severity, Weight] = Field(
         default={},
@@ -67,7 +77,16 @@ class ExecutionSpec(Spec):
         description="Seconds for one answer of the agent; set-up is not counted.",
     )
     reps_per_fixture: int = Field(
-        default=1, ge=1, le=1000, description="How often each fixture runs."
+        default=1,
+        ge=1,
+        le=1000,
+        description="How often each fixture runs at first; it runs more often where it looks "
+        "worse than before.",
+    )
+    deterministic: bool = Field(
+        default=False,
+        description="Whether the agent always does the same. Then one flip is a regression, if a "
+        "second trial agrees on each side.",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, JsonValue, StringConstraints, model_validator
+from pydantic import Discriminator, Field, JsonValue, StringConstraints, Tag, model_validator
 
 from gateval.domain.base import Spec, digest
 
@@ -16,11 +16,25 @@ GATE_CONFIG_PATH = ".github/gateval.yml"
 
 
 class RegressionPolicy(StrEnum):
-    """What a deterministic break does: fail the gate, warn, or nothing."""
+    """What a confirmed regression does: fail the gate, warn, or nothing."""
 
     BLOCK = "block"
     WARN = "warn"
     OFF = "off"
+
+
+class ThresholdPolicy(StrEnum):
+    """What a missed threshold does: fail the gate always, or only where head is below base."""
+
+    BLOCK = "block"
+    WORSE = "worse"
+
+
+class UnsetThresholdPolicy(StrEnum):
+    """What an Eval without a threshold asks where there is a baseline: no regression, or 1.0."""
+
+    REGRESSIONS = "regressions"
+    STRICT = "strict"
 
 
 class InconclusivePolicy(StrEnum):
@@ -51,6 +65,31 @@ class AuditSinkName(StrEnum):
     GIT = "git"
     STDOUT = "stdout"
     SUMMARY = "summary"
+
+
+EvalWeight = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
+
+
+class EgressPolicy(StrEnum):
+    """What candidates may connect to by TCP: everything, or the gateway of the models only."""
+
+    OPEN = "open"
+    GATEWAY = "gateway"
+
+
+Port = Annotated[int, Field(ge=1, le=65_535)]
+
+
+def _word_or_ports(value: object) -> str:
+    return "word" if isinstance(value, str) else "ports"
+
+
+Egress = Annotated[
+    Annotated[EgressPolicy, Tag("word")]
+    | Annotated[tuple[Port, ...], Field(min_length=1, max_length=1_000), Tag("ports")],
+    Discriminator(_word_or_ports),
+]
+"""Or the ports, of any address, that they may connect to beside the gateway's."""
 
 
 RoleName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -94,11 +133,57 @@ class AuditPolicy(Spec):
         return self
 
 
+class CallFeature(StrEnum):
+    """What a candidate's model call may do beyond an answer: keep data in the provider's account,
+    have the provider call a remote MCP server, or reach into the account's connectors.
+    """
+
+    STORE = "store"
+    MCP = "mcp"
+    CONNECTORS = "connectors"
+
+
+class GatewayPolicy(Spec):
+    """What candidates may ask of model providers, whose keys are the gate's."""
+
+    allow: tuple[CallFeature, ...] = Field(
+        default=(),
+        description="What calls may do beyond an answer: `store`, `mcp` (remote servers), "
+        "`connectors`.",
+    )
+    max_tokens: int = Field(
+        default=128_000, ge=1, description="The most tokens that one call may ask to be answered."
+    )
+    calls_per_run: int = Field(
+        default=250_000, ge=1, description="Model calls of all candidates of a run together."
+    )
+    tokens_per_run: int = Field(
+        default=1_000_000_000, ge=1, description="Tokens of all candidates of a run together."
+    )
+
+
 class Policy(Spec):
     """How the decision is made."""
 
     regressions: RegressionPolicy = Field(
-        default=RegressionPolicy.BLOCK, description="What a deterministic break does."
+        default=RegressionPolicy.BLOCK, description="What a confirmed regression does."
+    )
+    threshold: ThresholdPolicy = Field(
+        default=ThresholdPolicy.BLOCK,
+        description="What a missed threshold does: it blocks, or only where head scores below base "
+        "(`worse`).",
+    )
+    threshold_floor: float = Field(
+        default=0.0, ge=0, le=1, description="With `threshold: worse`, the least score that passes."
+    )
+    unset_threshold: UnsetThresholdPolicy = Field(
+        default=UnsetThresholdPolicy.REGRESSIONS,
+        description="What an Eval without a threshold asks where there is a baseline: that nothing "
+        "regresses, or a score of 1 (`strict`).",
+    )
+    eval_weights: dict[str, EvalWeight] = Field(
+        default={},
+        description="How the chance of a false alarm is shared between Evals, by name; 1 each.",
     )
     inconclusive: InconclusivePolicy = Field(
         default=InconclusivePolicy.BLOCK, description="What errors of the judge do."
@@ -110,6 +195,17 @@ class Policy(Spec):
     )
     candidate_env: tuple[str, ...] = Field(
         default=(), description="Names of the gate's variables that candidates may see."
+    )
+    egress: Egress = Field(
+        default=EgressPolicy.OPEN,
+        description="What candidates and their set-ups may connect to by TCP: everything (`open`), "
+        "the gateway of the models only (`gateway`), or these ports too.",
+    )
+    gateway: GatewayPolicy = GatewayPolicy()
+    must_belong: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of files that matter: one that changes and belongs to no Agent that "
+        "an Eval measures makes the run incomplete.",
     )
     drafts: DraftPolicy = Field(
         default=DraftPolicy.EVALUATE,

@@ -43,8 +43,8 @@ class ScriptedRule(Spec):
         default=1.0,
         gt=0,
         le=1,
-        description="The share of cases in which the rule applies, drawn from the seed and the "
-        "conversation, so that a rerun draws the same.",
+        description="The share of cases in which the rule applies, drawn from the seed, the "
+        "conversation, the side and the repetition, so that a rerun draws the same.",
     )
     latency_seconds: float = Field(
         default=0.0, ge=0, le=600, description="Seconds that the answer takes."

@@ -11,6 +11,7 @@ from gateval.domain.base import SHA_PATTERN, Name, Value
 from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.plan.file_rules import FileRules
 from gateval.domain.plan.planned_eval import Doubt, Lowered, PlannedEval, Reason, Removed
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.trial import Side, TrialKey
@@ -55,19 +56,22 @@ class AgentDefinition(Value):
     `system` is the prompt's text, whether it stood inline or in a file. `folder` is the manifest's
     folder and `cwd` the candidate's working directory, both relative to the repository root
     without leading or trailing slash ("" is the root). `closure` hashes everything the agent
-    depends on.
+    depends on; `files` says which files of the revision its candidates get. `models` are those that
+    answer for it, the first before the others; `uses` are more that it asks.
     """
 
     name: Name
     side: Side
     place: Place
     models: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
     system: str = ""
     tools: tuple[AgentTool, ...] = ()
     runtime: RuntimeSpec = RuntimeSpec()
     folder: str = ""
     cwd: str = ""
     closure: str
+    files: FileRules = FileRules()
 
 
 class SideScripts(Value):
@@ -88,11 +92,13 @@ class Plan(Value):
     """What `run` needs, and nothing that it has to look up again but files of the two trees.
 
     `base` is None when nothing is compared. `only` holds the fixtures that the command line
-    narrowed the Evals to; it is empty when they run whole. `nothing` is the sentence that says why
+    narrowed the Evals to; it is empty when they run whole. `disk` is how many bytes the files
+    have that candidates start from. `nothing` is the sentence that says why
     nothing is to be evaluated; it is empty exactly when `evals` is not. `policy_digest` is that of
     `policy`; empty in a plan that nobody decides by. `lost` is what the change lowers that no trial
     can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
-    be read and may ask more than is measured. `bar_accepted` says who accepted that the bar is
+    be read and may ask more than is measured. `unclaimed` are changed files that the policy wants
+    to belong to a measured Agent, and that do not. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did.
     """
 
@@ -110,9 +116,11 @@ class Plan(Value):
     removed: tuple[Removed, ...] = ()
     lost: tuple[Lowered, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    unclaimed: tuple[str, ...] = ()
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
     hidden: tuple[HiddenFiles, ...] = ()
+    disk: int = Field(default=0, ge=0)
     warnings: tuple[str, ...] = ()
     nothing: str = ""
 
@@ -142,6 +150,14 @@ class Plan(Value):
         return self
 
     @model_validator(mode="after")
+    def _compared_fixtures_are_planned(self) -> Self:
+        for planned in self.evals:
+            names = {fixture.name for fixture in planned.fixtures}
+            if not names.issuperset((*planned.compared, *planned.added)):
+                raise ValueError(f"the Eval {planned.name} compares fixtures that are not planned")
+        return self
+
+    @model_validator(mode="after")
     def _names_stand_for_one_thing(self) -> Self:
         """Trials are found by name, so a name that stands twice would count some of them twice."""
         names = [
@@ -168,20 +184,37 @@ class Plan(Value):
                 return agent
         return None
 
+    def most_repetitions(self) -> dict[tuple[str, str, Side], int]:
+        """The most repetitions that can be asked for, by Eval, fixture and side."""
+        return {
+            (planned.name, fixture, side): getattr(look, side.value)
+            for planned in self.evals
+            for fixture, look in planned.most().items()
+            for side in planned.sides
+        }
+
+    @property
+    def binds(self) -> bool:
+        """Whether something speaks against a pass before any trial has run."""
+        return bool(self.lost or self.doubts or self.unclaimed)
+
     @property
     def trial_count(self) -> int:
-        """How many trials are planned."""
+        """How many trials are planned at first."""
         return sum(
-            len(one.own_fixtures) * one.execution.reps_per_fixture * len(one.sides)
+            (len(one.own_fixtures) - len(one.standing))
+            * one.execution.reps_per_fixture
+            * len(one.sides)
             for one in self.evals
         )
 
     def trial_keys(self) -> tuple[TrialKey, ...]:
-        """All planned trials in the order they are started: (fixture, repetition), base first."""
+        """The trials planned at first, in the order of their start: by fixture, base first."""
         return tuple(
             TrialKey(eval=planned.name, fixture=fixture.name, side=side, repetition=repetition)
             for planned in self.evals
             for fixture in planned.own_fixtures
+            if planned.stands(fixture.name) is None
             for repetition in range(1, planned.execution.reps_per_fixture + 1)
             for side in planned.sides
         )

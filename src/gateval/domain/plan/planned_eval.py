@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -11,7 +12,11 @@ from gateval.domain.base import Name, Value
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Place, Problem
+from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.trials.trial import Side
+
+CONFIRMING = 3
+"""Trials that decide where one would not be fair: a new fixture, a missed threshold, silence."""
 
 
 class Reason(Value):
@@ -91,8 +96,27 @@ class Bar(Value):
     reused: tuple[Name, ...] = ()
 
 
+class Standing(Value):
+    """What an earlier run found of a fixture that regressed: it is not measured again."""
+
+    fixture: Name
+    base_passes: int = Field(ge=0)
+    base_trials: int = Field(ge=1)
+    head_passes: int = Field(ge=0)
+    head_trials: int = Field(ge=1)
+    found_at: str = ""
+
+
 class PlannedEval(Value):
-    """One Eval to run, with its resolved fixtures and the reasons why it runs."""
+    """One Eval to run, with its resolved fixtures and the reasons why it runs.
+
+    `compared` names the fixtures that are held against the baseline: those that stand at the
+    merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
+    the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
+    compared. `deterministic` says that the candidates are known to do the same each time, `strict`
+    that the policy asks for a threshold of 1 where none is written. `standing` is what an earlier
+    run found regressed.
+    """
 
     name: Name
     place: Place
@@ -104,6 +128,49 @@ class PlannedEval(Value):
     why: tuple[Reason, ...]
     fixtures: tuple[Fixture, ...] = Field(min_length=1)
     bar: Bar | None = None
+    compared: tuple[Name, ...] = ()
+    added: tuple[Name, ...] = ()
+    fixture_share: float = Field(default=0.0, ge=0, lt=1)
+    broad_share: float = Field(default=0.0, ge=0, lt=1)
+    deterministic: bool = False
+    strict: bool = False
+    standing: tuple[Standing, ...] = ()
+
+    @property
+    def threshold(self) -> float | None:
+        """The score in [0, 1] that decides; None where only regressions and new fixtures do."""
+        written = self.scoring.pass_threshold
+        if written is not None:
+            return written
+        has_baseline = self.baseline in {Baseline.MERGE_BASE, Baseline.SAME_AGENT}
+        return None if has_baseline and not self.strict else 1.0
+
+    @property
+    def first_look(self) -> Look:
+        """The trials of each side that are planned for every fixture."""
+        reps = self.execution.reps_per_fixture
+        return Look(base=reps, head=reps)
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """The looks at a compared fixture; one alone where nothing is compared."""
+        if not self.compared or not self.fixture_share:
+            return (self.first_look,)
+        return looks(self.execution.reps_per_fixture)
+
+    @property
+    def broad_looks(self) -> tuple[Look, ...]:
+        """The looks at all compared fixtures together; none where that says nothing."""
+        if len(self.compared) < 2 or not self.broad_share or self.deterministic:
+            return ()
+        return broad_looks(self.execution.reps_per_fixture)
+
+    def most(self) -> dict[str, Look]:
+        """The most trials of each side that can be asked for, by own fixture."""
+        least = (self.first_look, Look(base=CONFIRMING, head=CONFIRMING))
+        alone, most = _largest(least), _largest((*least, *self.looks, *self.broad_looks))
+        compared = set(self.compared)
+        return {f.name: most if f.name in compared else alone for f in self.own_fixtures}
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -123,12 +190,26 @@ class PlannedEval(Value):
     @property
     def own_fixtures(self) -> tuple[Fixture, ...]:
         """The fixtures that run under this Eval's name."""
-        reused = self.bar.reused if self.bar else ()
+        reused = set(self.bar.reused if self.bar else ())
         return tuple(fixture for fixture in self.fixtures if fixture.name not in reused)
+
+    def owners(self) -> dict[str, str]:
+        """The name of the Eval whose trials count, by fixture."""
+        reused = set(self.bar.reused if self.bar else ())
+        return {f.name: self.own_name if f.name in reused else self.name for f in self.fixtures}
 
     def measured_by(self, fixture: str) -> str:
         """The name of the Eval whose trials count for this fixture."""
         return self.bar.eval if self.bar and fixture in self.bar.reused else self.name
+
+    @property
+    def measured_anew(self) -> PlannedEval:
+        """The same without what an earlier run found."""
+        return self.model_copy(update={"standing": ()}) if self.standing else self
+
+    def stands(self, fixture: str) -> Standing | None:
+        """What an earlier run found of this fixture, None if it is measured."""
+        return next((one for one in self.standing if one.fixture == fixture), None)
 
     def fixture(self, name: str) -> Fixture:
         """The fixture of this name; raises KeyError."""
@@ -136,6 +217,11 @@ class PlannedEval(Value):
             if fixture.name == name:
                 return fixture
         raise KeyError(name)
+
+
+def _largest(looks: Iterable[Look]) -> Look:
+    several = tuple(looks)
+    return Look(base=max(one.base for one in several), head=max(one.head for one in several))
 
 
 class Removed(Value):

@@ -14,6 +14,7 @@ from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.planning.closure import closure_files, closure_of
+from gateval.domain.planning.departures import departures
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.tree import changed_paths
@@ -56,10 +57,14 @@ def _agent_change(
         kind = ChangeKind.NEW if ours else ChangeKind.DELETED
         reason = Reason(where=f"{agent.place.file}:{agent.place.line}", what=f"{kind} Agent")
         return AgentChange(agent=agent.name, kind=kind, reasons=(reason,))
+    left = tuple(departures(ours, theirs, head, base))
+    told = {reason.where for reason in left}
+    files = _file_reasons(ours, theirs, head, base, changed)
     reasons = (
         *_spec_reasons(ours, theirs, head, base),
         *_script_reasons(ours, theirs, head, base),
-        *_file_reasons(ours, theirs, head, base, changed),
+        *(reason for reason in files if reason.where not in told),
+        *left,
     )
     if not reasons:
         return None
@@ -106,7 +111,7 @@ def _script_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) 
 def scripted_names(agent: Agent) -> tuple[str, ...]:
     """Return the names of the scripted models that the Agent may ask."""
     prefix = f"{SCRIPTED_PROVIDER}/"
-    scripted = (model for model in agent.spec.models if model.startswith(prefix))
+    scripted = (model for model in agent.asked_models if model.startswith(prefix))
     return tuple(model.removeprefix(prefix) for model in scripted)
 
 

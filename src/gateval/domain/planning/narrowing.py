@@ -1,6 +1,6 @@
 """A gate that looks at some Agents or Evals only. It says so, and it is a gate of its own.
 
-Were it the gate `gateval`, whoever names an Eval that passes would turn the required check green.
+Were it the gate `gateval`, naming one Eval that passes would turn the required check green.
 So its check run and its comment have another name: it can be required by itself, and never stands
 for the whole.
 """

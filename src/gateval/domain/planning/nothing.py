@@ -8,11 +8,13 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Doubt
+from gateval.domain.planning.belonging import homeless
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.tree import changed_paths
 
 NAMED = 5
+FILES_NAMED = 10
 
 
 def why_nothing(
@@ -37,8 +39,20 @@ def why_nothing(
     if edits:
         more = f" and {len(edits) - NAMED:,} more" if len(edits) > NAMED else ""
         named = f"{', '.join(edits[:NAMED])}{more}"
-        return f"{said}: {named} {between}, but no Eval on head runs for that."
-    return f"{said}: no Agent, Eval or fixture changed {between}."
+        return f"{said}: {named} {between}, but no Eval on head runs for that.{_files(head, base)}"
+    return f"{said}: no Agent, Eval or fixture changed {between}.{_files(head, base)}"
+
+
+def _files(head: Snapshot, base: Snapshot) -> str:
+    """Name changed files that nothing measures; whoever knows better declares them."""
+    paths = homeless(head, base)
+    if not paths:
+        return ""
+    named = ", ".join(map(show_path, paths[:FILES_NAMED]))
+    if len(paths) == 1:
+        return f" No Agent depends on the changed file {named}."
+    more = f" and {len(paths) - FILES_NAMED:,} more" if len(paths) > FILES_NAMED else ""
+    return f" No Agent depends on the {len(paths):,} changed files {named}{more}."
 
 
 def _agents(changes: Sequence[AgentChange]) -> str:

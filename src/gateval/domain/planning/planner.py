@@ -19,10 +19,12 @@ from gateval.domain.plan.plan import (
     SideScripts,
 )
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.planning.bar.agents import weaker_agents
 from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
+from gateval.domain.planning.belonging import unclaimed
 from gateval.domain.planning.change import detect_changes, meaning, scripted_names, system_text
 from gateval.domain.planning.closure import (
     closure_digest,
@@ -33,8 +35,10 @@ from gateval.domain.planning.closure import (
 from gateval.domain.planning.hidden_files import hidden_files
 from gateval.domain.planning.nothing import why_nothing
 from gateval.domain.planning.selection import baseline_of, removed_since, script_name, why_selected
+from gateval.domain.planning.shares import with_shares
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.planning.warnings import coverage_warnings, rules_warnings, tip_warnings
+from gateval.domain.repository.paths import show_path
 from gateval.domain.trials.trial import Side
 
 
@@ -62,7 +66,13 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
     lost = tuple(laxer_rules(rules.edit)) if rules.edit else ()
     if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
         planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
-        lost = (*bar.lost, *lost, *narrowed_closures(head, base, tip, changes))
+        lost = (
+            *bar.lost,
+            *lost,
+            *narrowed_closures(head, base, tip, changes),
+            *weaker_agents(head, base, tip, changes),
+        )
+    planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
     return Plan(
@@ -78,6 +88,7 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
         removed=removed,
         lost=lost,
         doubts=doubts,
+        unclaimed=tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base))),
         scripts=_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
         warnings=(
@@ -178,18 +189,21 @@ def _definitions(
 
 def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
     """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash."""
-    files = closure_files(closure_of(agent, snapshot), snapshot)
+    closure = closure_of(agent, snapshot)
+    files = closure_files(closure, snapshot)
     return AgentDefinition(
         name=agent.name,
         side=side,
         place=agent.place,
         models=agent.spec.models,
+        uses=agent.spec.uses,
         system=system_text(agent, snapshot),
         tools=agent.spec.tools,
         runtime=agent.spec.runtime or RuntimeSpec(),
         folder=agent.folder,
         cwd=working_directory(agent) or "",
         closure=closure_digest(digest(meaning(agent, snapshot)), files),
+        files=closure.rules(),
     )
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.plan.plan import Revision
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.place import Problem
-from gateval.domain.repository.tree import Tree
+from gateval.domain.repository.tree import Tree, below
 
 OWN_FOLDER = ".gateval/"
 """Holds what belongs to the gate: scripted models, and results of local runs."""
@@ -25,7 +25,8 @@ class Snapshot:
 
     `manifest_paths` are the files that were recognised as manifests (their meaning counts, not
     their bytes). `prompts` maps the paths of system prompt files to their text, `links` those of
-    symbolic links to their targets as stored. `problems` is what is wrong with the manifests.
+    symbolic links to their targets as stored. `sizes` are those of contents
+    that may have moved, in bytes by object id. `problems` is what is wrong with the manifests.
     """
 
     revision: Revision
@@ -35,17 +36,19 @@ class Snapshot:
     prompts: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     scripts: Mapping[str, ScriptedModel] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
     @cached_property
     def watched_by_name(self) -> Callable[[str], bool]:
-        """Whether an Agent's `watch` names a path itself, or a folder or pattern in `.gateval/`.
+        """Whether an Agent's `watch` or `include` names a path itself, or a folder or pattern in
+        `.gateval/`.
 
         A pattern that merely takes in all that stands around (`**`) does not name it.
         """
         named: set[str] = set()
         for agent in self.catalogue.agents:
-            for written in agent.spec.watch or ():
+            for written in (*(agent.spec.watch or ()), *agent.spec.include):
                 named.add(resolve_path(agent.folder, written.removesuffix("/**")) or "")
         below = (*(one for one in named if f"{one}/".startswith(OWN_FOLDER)),)
         own = match_any(below) if below else None
@@ -54,11 +57,14 @@ class Snapshot:
         )
 
     def is_hidden(self, path: str) -> bool:
-        """Whether no candidate gets this file: a manifest, or one below `.gateval/`.
+        """Whether no candidate gets this file: a manifest, the gate config, or one in `.gateval/`.
 
         They say what is asked, not how it is answered: a program that reads them could be changed
-        without anybody noticing, or read its own assertions. What `watch` names is not hidden.
+        without anybody noticing, or read its own assertions. What `watch` or `include` names is
+        not hidden, but the gate config always is.
         """
+        if path == GATE_CONFIG_PATH:
+            return True
         own = path in self.manifest_paths or path.startswith(OWN_FOLDER)
         return own and not self.watched_by_name(path)
 
@@ -69,8 +75,4 @@ class Snapshot:
 
     def below(self, root: str) -> Sequence[str]:
         """The paths of a file or of everything in a folder; "" is the whole repository."""
-        if not root:
-            return self.paths
-        start = bisect_left(self.paths, f"{root}/")
-        inside = self.paths[start : bisect_left(self.paths, f"{root}0")]  # "0" follows "/"
-        return (root, *inside) if root in self.tree else inside
+        return below(self.paths, root)

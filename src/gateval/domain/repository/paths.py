@@ -39,3 +39,23 @@ def show_path(path: str) -> str:
         special.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}") for byte in raw
     )
     return f'"{shown}"'
+
+
+_BYTES = "//"
+"""Begins the text of a path that is no UTF-8. No path from the root begins with a slash."""
+
+
+def path_text(path: str) -> str:
+    """Return a repository path as text that JSON can hold; `path_of_text` gives it back."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return _BYTES + path.encode("utf-8", "surrogateescape").hex()
+    return path
+
+
+def path_of_text(text: str) -> str:
+    """Return the path of which `path_text` made this text. Raises `ValueError` for other text."""
+    if not text.startswith(_BYTES):
+        return text
+    return bytes.fromhex(text.removeprefix(_BYTES)).decode("utf-8", "surrogateescape")

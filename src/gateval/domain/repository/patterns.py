@@ -1,4 +1,4 @@
-"""Path patterns of `watch:` and `manifests:`, matched in linear time whoever wrote them.
+"""Path patterns of `watch:` and `manifests:`, matched in linear time, hostile ones too.
 
 `*` and `?` stay within one folder, `**` spans folders, and a pattern that names a folder means
 everything in it. There are no character classes and no negation.

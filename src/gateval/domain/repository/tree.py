@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 LINK_MODE = "120000"
@@ -38,6 +38,26 @@ Tree = Mapping[str, Entry]
 def changed_paths(one: Tree, other: Tree) -> frozenset[str]:
     """Return the paths whose entry differs, or that only one of the trees has."""
     return frozenset(path for path, _ in one.items() ^ other.items())
+
+
+def below(paths: Sequence[str], root: str) -> Sequence[str]:
+    """Return those of the sorted paths that are `root` or stand in it; "" is the whole tree."""
+    if not root:
+        return paths
+    start = bisect_left(paths, f"{root}/")
+    inside = paths[start : bisect_left(paths, f"{root}0")]  # "0" follows "/"
+    here = bisect_left(paths, root)
+    return (root, *inside) if paths[here : here + 1] == [root] else inside
+
+
+def folders_of(path: str) -> Iterator[str]:
+    """Yield the folders around a path, outermost first, but not the root."""
+    return (path[:at] for at, char in enumerate(path) if char == "/")
+
+
+def under(path: str, roots: Collection[str]) -> bool:
+    """Whether a path is one of the roots or lies below one; the root "" holds everything."""
+    return "" in roots or path in roots or any(folder in roots for folder in folders_of(path))
 
 
 def has_folder(tree: Tree, path: str) -> bool:

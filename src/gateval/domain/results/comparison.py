@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 
 from gateval.domain.base import Value
-from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Removed
-from gateval.domain.results.results import Grouped, Results, group_trials
-from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
-from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
+from gateval.domain.plan.planned_eval import Baseline, Removed
+from gateval.domain.results.course import LOST_SHARE
+from gateval.domain.results.scoring import EvalScore, FixtureScore
+from gateval.domain.statistics.broad import Broad
+from gateval.domain.statistics.design import Step
 
 
 class FixtureChange(StrEnum):
@@ -17,6 +17,7 @@ class FixtureChange(StrEnum):
 
     REGRESSED = "regressed"
     SUSPECT = "suspect"
+    NOT_CONFIRMED = "not confirmed"
     UNCHANGED = "unchanged"
     IMPROVED = "improved"
     NEW = "new"
@@ -26,28 +27,66 @@ class FixtureChange(StrEnum):
     NOT_COMPARED = "not compared"
 
 
+class Repeated(Value):
+    """All trials of one fixture on one side that the rule looked at.
+
+    `passes` of `trials` measured ones; in `silent` of these the candidate gave no answer; `lost`
+    ones say nothing.
+    """
+
+    passes: int = 0
+    trials: int = 0
+    silent: int = 0
+    lost: int = 0
+
+    @property
+    def unclear(self) -> bool:
+        """Whether more trials were lost than may be."""
+        return self.lost > LOST_SHARE * (self.trials + self.lost)
+
+
 class FixtureComparison(Value):
     """One fixture, head against base.
 
-    `no_answer` marks the deterministic break in which head gives no answer at all where base was
-    measured. `baseline_gap` says that missing base trials could have changed the verdict.
+    `head` and `base` count the repetitions that make up the score; `head_all` and `base_all` those
+    that the comparison rests on. `no_answer` says that head gave no answer at all where base did.
+    `baseline_gap` says that lost or missing base trials could have changed the status. `exact` says
+    that the candidates proved to be deterministic. `found_at` is when an earlier run found it
+    regressed, which stands; empty if this run measured it. `missing` trials of head are asked for
+    and did not run, and `missing_base` ones to compare with.
     """
 
     fixture: str
     change: FixtureChange
     head: FixtureScore
     base: FixtureScore | None = None
+    head_all: Repeated = Repeated()
+    base_all: Repeated | None = None
     no_answer: bool = False
     baseline_gap: bool = False
+    exact: bool = False
+    missing: int = 0
+    missing_base: int = 0
+    first_passed: bool = False
+    found_at: str = ""
 
     @property
     def may_hide_break(self) -> bool:
-        """Whether a deterministic break shows if all unmeasured trials take the worst outcome."""
+        """Whether head might turn out broken, if all that was lost took the worst outcome."""
         return self.base is not None and self.head.passed == 0 and self.base.failed == 0
+
+    @property
+    def silent(self) -> bool:
+        """Whether head answered in no trial that was measured, though there are some."""
+        return self.head_all.silent == self.head_all.trials > 0
 
 
 class EvalComparison(Value):
-    """One Eval, head against base; `fixtures` in the plan's order."""
+    """One Eval, head against base; `fixtures` in the plan's order.
+
+    `head` is the score that decides. `head_first` is made of the planned repetitions, as `base`
+    is. `broad` is what all fixtures together say, None where that was not looked at.
+    """
 
     eval: str
     agent: str
@@ -55,13 +94,27 @@ class EvalComparison(Value):
     head: EvalScore
     base: EvalScore | None = None
     fixtures: tuple[FixtureComparison, ...]
+    broad: Broad | None = None
+    head_first: EvalScore
 
     @property
     def delta(self) -> float | None:
-        """Head's score minus base's, in [-1, 1]; None unless both were fully measured."""
-        if self.base is None or not (self.base.measured and self.head.measured):
+        """Head's score minus base's on equal repetitions, in [-1, 1]; None unless measured."""
+        if self.base is None or not (self.base.measured and self.head_first.measured):
             return None
-        return self.head.low - self.base.low
+        return self.head_first.low - self.base.low
+
+    @property
+    def regressed(self) -> bool:
+        """Whether a fixture of it regressed, or all together."""
+        return self.slipped or any(
+            fixture.change is FixtureChange.REGRESSED for fixture in self.fixtures
+        )
+
+    @property
+    def slipped(self) -> bool:
+        """Whether its fixtures together are worse than before."""
+        return self.broad is not None and self.broad.step is Step.REGRESSED
 
 
 class Comparison(Value):
@@ -69,87 +122,3 @@ class Comparison(Value):
 
     evals: tuple[EvalComparison, ...] = ()
     removed: tuple[Removed, ...] = ()
-
-
-def compare(results: Results) -> Comparison:
-    """Compare head's trials with base's, per Eval and fixture."""
-    trials = group_trials(results.trials)
-    return Comparison(
-        evals=tuple(_compare_eval(planned, trials) for planned in results.plan.evals),
-        removed=results.plan.removed,
-    )
-
-
-def _compare_eval(planned: PlannedEval, trials: Grouped) -> EvalComparison:
-    head = score_eval(planned, Side.HEAD, trials)
-    base = score_eval(planned, Side.BASE, trials) if Side.BASE in planned.sides else None
-    fixtures = []
-    for position, head_score in enumerate(head.fixtures):
-        base_score = base.fixtures[position] if base else None
-        name = head_score.fixture
-        mine = trials.get((planned.measured_by(name), name, Side.HEAD), ())
-        silent = silent_head(head_score.planned, mine)
-        fixtures.append(
-            compare_fixture(head_score, base_score, planned.baseline, head_is_silent=silent)
-        )
-    return EvalComparison(
-        eval=planned.name,
-        agent=planned.agent,
-        baseline=planned.baseline,
-        head=head,
-        base=base,
-        fixtures=tuple(fixtures),
-    )
-
-
-def silent_head(planned: int, trials: Sequence[Trial]) -> bool:
-    """Whether the candidate itself is why none of its planned repetitions was answered."""
-    return len(trials) == planned and all(
-        trial.cause is Cause.CANDIDATE and trial.outcome in {Outcome.ERROR, Outcome.SKIP}
-        for trial in trials
-    )
-
-
-def compare_fixture(
-    head: FixtureScore, base: FixtureScore | None, baseline: Baseline, *, head_is_silent: bool
-) -> FixtureComparison:
-    """Compare one fixture.
-
-    A *deterministic break* is `regressed`: all base repetitions pass and all head repetitions
-    fail, or head is silent where base was measured. A worse rate otherwise is `suspect`. A gap in
-    the baseline matters only where head does not pass every repetition: with a perfect head, no
-    baseline could show a regression.
-    """
-    if base is None:
-        return FixtureComparison(fixture=head.fixture, change=_without_base(baseline), head=head)
-    no_answer = head_is_silent and base.measured
-    return FixtureComparison(
-        fixture=head.fixture,
-        change=FixtureChange.REGRESSED if no_answer else _with_base(head, base),
-        head=head,
-        base=base,
-        no_answer=no_answer,
-        baseline_gap=not base.measured and not head.all_passed,
-    )
-
-
-def _without_base(baseline: Baseline) -> FixtureChange:
-    if baseline is Baseline.SAME_AGENT:
-        return FixtureChange.UNCHANGED
-    return FixtureChange.NEW if baseline is Baseline.NEW_AGENT else FixtureChange.NOT_COMPARED
-
-
-def _with_base(head: FixtureScore, base: FixtureScore) -> FixtureChange:
-    if base.all_passed and head.all_failed:
-        return FixtureChange.REGRESSED
-    if not head.measured:
-        return FixtureChange.INCONCLUSIVE
-    if not base.measured:  # only a base that failed for certain can have been improved on
-        return (
-            FixtureChange.IMPROVED
-            if head.all_passed and base.failed
-            else FixtureChange.UNRELIABLE_BASELINE
-        )
-    if head.passed == base.passed:
-        return FixtureChange.UNCHANGED
-    return FixtureChange.IMPROVED if head.passed > base.passed else FixtureChange.SUSPECT

@@ -50,11 +50,29 @@ def conclude_answer(
     )
 
 
+def reassessed(trial: Trial, fixture: Fixture, assessments: Sequence[Assessment]) -> Trial:
+    """Return the trial as these assessments make it, in place of its own."""
+    outcome, cause, reason = _outcome(fixture, assessments)
+    return trial.model_copy(
+        update={
+            "outcome": outcome,
+            "cause": cause,
+            "reason": reason,
+            "assessments": tuple(assessments),
+            "score": trial_score(fixture, assessments),
+        }
+    )
+
+
 def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
-    """Return the trial of a candidate that gave nothing to assess: `skip` if late, else `error`."""
+    """Return the trial of a candidate that gave nothing to assess.
+
+    It is `skip` if late, `fail` if that is the candidate's own fault, else `error`.
+    """
+    own = Outcome.FAIL if silence.cause is Cause.CANDIDATE else Outcome.ERROR
     return Trial(
         key=key,
-        outcome=Outcome.SKIP if silence.timed_out else Outcome.ERROR,
+        outcome=Outcome.SKIP if silence.timed_out else own,
         cause=silence.cause,
         reason=silence.reason,
         detail=silence.detail,

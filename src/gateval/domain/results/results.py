@@ -9,17 +9,21 @@ from pydantic import model_validator
 
 from gateval.domain.base import Value
 from gateval.domain.plan.plan import Plan
-from gateval.domain.trials.trial import AssessmentStatus, Outcome, Side, Trial
+from gateval.domain.trials.trial import AssessmentStatus, Outcome, Trial
 
 
 class RunInfo(Value):
-    """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC."""
+    """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
+
+    `ended` says in a sentence why the run ended before all was measured; empty if it did not.
+    """
 
     run: str = ""
     started_at: str = ""
     seconds: float = 0
     gateval: str = ""
     isolation: str = ""
+    ended: str = ""
 
 
 class Results(Value):
@@ -32,10 +36,12 @@ class Results(Value):
 
     @model_validator(mode="after")
     def _only_planned_trials(self) -> Self:
-        planned = set(self.plan.trial_keys())
         seen = set()
+        most = self.plan.most_repetitions()
         for trial in self.trials:
-            if trial.key not in planned or trial.key in seen:
+            key = trial.key
+            may_be = key.repetition <= most.get((key.eval, key.fixture, key.side), 0)
+            if key in seen or not may_be:
                 what = "comes twice" if trial.key in seen else "is not planned"
                 raise ValueError(f"trial {trial.key} {what}")
             seen.add(trial.key)
@@ -57,20 +63,6 @@ class Results(Value):
             if statuses != [AssessmentStatus.PASSED] * wanted:
                 raise ValueError(f"trial {trial.key} says pass, but its assertions do not")
         return self
-
-
-Grouped = dict[tuple[str, str, Side], tuple[Trial, ...]]
-"""Trials by Eval, fixture and side, each in order of repetition."""
-
-
-def group_trials(trials: Iterable[Trial]) -> Grouped:
-    """Return the trials by (Eval, fixture, side)."""
-    groups: dict[tuple[str, str, Side], list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault((trial.key.eval, trial.key.fixture, trial.key.side), []).append(trial)
-    return {
-        name: tuple(sorted(group, key=lambda t: t.key.repetition)) for name, group in groups.items()
-    }
 
 
 def results_of(plan: Plan, trials: Iterable[Trial], info: RunInfo) -> Results:

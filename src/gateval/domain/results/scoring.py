@@ -3,7 +3,8 @@
 The fixture model: a trial passes when every assertion passes. A fixture's rate is passes over
 *planned* repetitions, the Eval's score is the severity-weighted mean of the rates. What could not
 be measured stays in the denominator, so both are intervals: `low` counts it as failed, `high` as
-passed.
+passed. Beside that, `interval` says how far chance alone may have moved the score. Repetitions that
+were added because something looked worse never count: they are selected.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.results import Grouped
+from gateval.domain.results.grouping import Grouped
+from gateval.domain.statistics.interval import wilson_rate
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 
 TOLERANCE = 1e-9
@@ -33,7 +35,10 @@ class Meets(StrEnum):
 
 
 class FixtureScore(Value):
-    """One fixture on one side: how its planned repetitions ended. `missing` ones never ran."""
+    """One fixture on one side: how its planned repetitions ended. `missing` ones never ran.
+
+    `silent` counts those of the failed ones in which the candidate gave no answer.
+    """
 
     fixture: str
     severity: Severity
@@ -41,6 +46,7 @@ class FixtureScore(Value):
     planned: int = Field(ge=1)
     passed: int = 0
     failed: int = 0
+    silent: int = 0
     errors: int = 0
     skips: int = 0
 
@@ -81,11 +87,14 @@ class FixtureScore(Value):
 
 
 class EvalScore(Value):
-    """An Eval on one side: its score as an interval in [0, 1], over `fixtures`."""
+    """An Eval on one side: its score as an interval in [0, 1], over `fixtures`.
+
+    `threshold` is None where none decides.
+    """
 
     eval: str
     side: Side
-    threshold: float
+    threshold: float | None
     low: float
     high: float
     fixtures: tuple[FixtureScore, ...] = Field(min_length=1)
@@ -101,15 +110,35 @@ class EvalScore(Value):
 
         A threshold of 1 asks for every fixture, however little one weighs.
         """
+        if self.threshold is None:
+            return Meets.YES
         if self._reaches(self.low, [fixture.low for fixture in self.fixtures]):
             return Meets.YES
         high = self._reaches(self.high, [fixture.high for fixture in self.fixtures])
         return Meets.UNKNOWN if high else Meets.NO
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the true score may lie, in [0, 1]: about 95 %, for a score measured in full.
+
+        Wilson's limits at the effective number of trials, (Σ w)² / Σ (w² / repetitions) (Kish).
+        """
+        total = sum(fixture.weight for fixture in self.fixtures)
+        spread = sum(fixture.weight**2 / fixture.planned for fixture in self.fixtures)
+        return wilson_rate(self.low, total**2 / spread)
+
+    @property
+    def close(self) -> bool:
+        """Whether it misses its threshold by no more than chance may do."""
+        if self.threshold is None or self.threshold >= 1 or self.meets is not Meets.NO:
+            return False
+        return self.interval[1] >= self.threshold
+
     def _reaches(self, score: float, rates: Sequence[float]) -> bool:
-        if self.threshold >= 1:
+        threshold = 1.0 if self.threshold is None else self.threshold
+        if threshold >= 1:
             return all(rate == 1 for rate in rates)
-        return score >= self.threshold - TOLERANCE
+        return score >= threshold - TOLERANCE
 
 
 def trial_score(fixture: Fixture, assessments: Sequence[Assessment]) -> float | None:
@@ -133,30 +162,59 @@ def trial_score(fixture: Fixture, assessments: Sequence[Assessment]) -> float | 
     return min(1.0, passed / sum(weights))
 
 
-def score_fixture(planned: PlannedEval, fixture: Fixture, trials: Iterable[Trial]) -> FixtureScore:
-    """Count the outcomes of one fixture's trials on one side."""
-    counts = dict.fromkeys(Outcome, 0)
-    for trial in trials:
-        counts[trial.outcome] += 1
+def score_fixture(
+    planned: PlannedEval,
+    fixture: Fixture,
+    side: Side,
+    trials: Iterable[Trial],
+    repetitions: int,
+) -> FixtureScore:
+    """Count the outcomes of one fixture's first `repetitions` trials on one side.
+
+    What stands as regressed is not measured: it counts as passed on base and as failed on head.
+    """
+    counted = [trial for trial in trials if trial.key.repetition <= repetitions]
+    if planned.stands(fixture.name) is not None:
+        passed = repetitions if side is Side.BASE else 0
+        return FixtureScore(
+            fixture=fixture.name,
+            severity=fixture.severity,
+            weight=planned.scoring.weight(fixture.severity),
+            planned=repetitions,
+            passed=passed,
+            failed=repetitions - passed,
+        )
+    lost = [trial.outcome for trial in counted if trial.passed is None]
+    failed = [trial for trial in counted if trial.passed is False]
     return FixtureScore(
         fixture=fixture.name,
         severity=fixture.severity,
         weight=planned.scoring.weight(fixture.severity),
-        planned=planned.execution.reps_per_fixture,
-        passed=counts[Outcome.PASS],
-        failed=counts[Outcome.FAIL],
-        errors=counts[Outcome.ERROR],
-        skips=counts[Outcome.SKIP],
+        planned=repetitions,
+        passed=len(counted) - len(lost) - len(failed),
+        failed=len(failed),
+        silent=sum(not trial.answered for trial in failed),
+        errors=lost.count(Outcome.ERROR),
+        skips=lost.count(Outcome.SKIP),
     )
 
 
-def score_eval(planned: PlannedEval, side: Side, trials: Grouped) -> EvalScore:
-    """Score one Eval on one side from its trials in `trials`."""
+def score_eval(
+    planned: PlannedEval, side: Side, trials: Grouped, repetitions: int | None = None
+) -> EvalScore:
+    """Score one Eval on one side from the first `repetitions` of each fixture in `trials`.
+
+    Without `repetitions`, those that were planned count.
+    """
+    many = repetitions or planned.execution.reps_per_fixture
+    owners = planned.owners()
     fixtures = tuple(
         score_fixture(
             planned,
             fixture,
-            trials.get((planned.measured_by(fixture.name), fixture.name, side), ()),
+            side,
+            trials.get((owners[fixture.name], fixture.name, side), ()),
+            many,
         )
         for fixture in planned.fixtures
     )
@@ -164,7 +222,7 @@ def score_eval(planned: PlannedEval, side: Side, trials: Grouped) -> EvalScore:
     return EvalScore(
         eval=planned.name,
         side=side,
-        threshold=planned.scoring.pass_threshold,
+        threshold=planned.threshold,
         low=_share(fixtures, total, high=False),
         high=_share(fixtures, total, high=True),
         fixtures=fixtures,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.domain.repository.place import Problem, nearest
-from gateval.domain.setup.gate_job import COMMENTED, LABELING, GateJob, lacking, records
+from gateval.domain.setup.gate_job import COMMENTED, LABELING, NEEDED, GateJob, lacking, records
 
 CHECK_NAME = "gateval"
 """The check run to require. The job's own check is another one."""
@@ -100,6 +100,9 @@ def _about_events(jobs: Sequence[GateJob], events: Collection[str]) -> Finding:
 
 def _about_permissions(job: GateJob) -> Finding:
     where = f"{job.path}, job {job.check}"
+    if job.own_token:
+        seen = f"{where}: the step has a token of its own; what that may do is not seen from here."
+        return Finding(Health.UNKNOWN, "permissions", seen, f"It needs {_needed()}.")
     if job.permissions is None:
         todo = "Write `permissions` into the job; the repository's default decides otherwise."
         return Finding(Health.UNKNOWN, "permissions", f"{where}: not said.", todo)
@@ -114,6 +117,10 @@ def _does(job: GateJob) -> str:
     if not job.publishes:
         return f"the step {job.step}"
     return "comment and check run" if job.events & COMMENTED else "the check run"
+
+
+def _needed() -> str:
+    return ", ".join(f"{name}: {level}" for name, level in NEEDED.items())
 
 
 def _about_labels(job: GateJob) -> Finding:

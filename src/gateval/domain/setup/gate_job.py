@@ -11,8 +11,23 @@ NEEDED = {"contents": "read", "pull-requests": "write", "checks": "write"}
 COMMENTED = frozenset({"pull_request", "workflow_dispatch", "workflow_run"})
 """Events that are about a pull request, which gets a comment."""
 
+RUN_MINUTES = 50.0
+"""Minutes after which a run ends, unless `max-minutes` says otherwise."""
+
+JOB_MINUTES = 360.0
+"""Minutes after which GitHub ends a job, unless its `timeout-minutes` says otherwise."""
+
 _LEVELS = ("none", "read", "write")
 _ALL = {"read-all": "read", "write-all": "write"}
+
+
+class Minutes(NamedTuple):
+    """After how many minutes GitHub ends a job, and the gate its run; None for what is written as
+    an expression.
+    """
+
+    job: float | None = JOB_MINUTES
+    run: float | None = RUN_MINUTES
 
 
 class GateJob(NamedTuple):
@@ -21,7 +36,8 @@ class GateJob(NamedTuple):
     `permissions` is None where neither job nor workflow says any: the repository's default counts.
     `step` is the input of this name, `inputs` the names of all that the gate's step gets in `with`,
     `variables` the names that it gets from `env`. `types` are those of `pull_request`, empty where
-    GitHub's default counts, which knows no labels.
+    GitHub's default counts, which knows no labels. `own_token` says that the step has another token
+    than the job's, an App's for instance; what that may do no workflow says.
     """
 
     path: str
@@ -32,6 +48,8 @@ class GateJob(NamedTuple):
     step: str = "all"
     inputs: tuple[str, ...] = ()
     types: frozenset[str] = frozenset()
+    own_token: bool = False
+    minutes: Minutes = Minutes()
 
     @property
     def publishes(self) -> bool:
@@ -45,7 +63,11 @@ LABELING = ("labeled", "unlabeled")
 
 def records(job: GateJob) -> bool | None:
     """Say whether a job's token may write audit log and verdicts; None where nobody says."""
-    return None if job.permissions is None else _level(job.permissions, "contents") == "write"
+    return (
+        None
+        if job.permissions is None or job.own_token
+        else _level(job.permissions, "contents") == "write"
+    )
 
 
 def needed(job: GateJob) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ is a matter of cost alone; it is the same however many Evals share the budget.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
+from math import fsum
 
 from gateval.domain.base import Value
 from gateval.domain.statistics.design import Step
@@ -25,9 +25,6 @@ LEAST_DROP = 0.05
 CONFIRMING_TRIALS = 5
 CONFIRMING = 0.05
 
-_LEAST_SECOND = 6
-_MOST_SECOND = 15
-
 
 class Broad(Value):
     """What came of one look at an Eval: the step, its p-value, and both mean rates."""
@@ -36,18 +33,6 @@ class Broad(Value):
     p_value: float
     base: float
     head: float
-
-
-def broad_looks(reps_per_fixture: int, stored: int = 0) -> tuple[Look, ...]:
-    """Return the looks: at the planned trials, then at twice as many, at least 6.
-
-    The second falls away where it would take more than 15. Base has its `stored` trials, or as many
-    as head. At each look the first trials of every fixture take part, never those that only some
-    fixtures were given: they are selected.
-    """
-    second = max(_LEAST_SECOND, 2 * reps_per_fixture)
-    heads = [reps_per_fixture] + [second] * (second <= _MOST_SECOND)
-    return tuple(Look(base=max(stored, head), head=head) for head in heads)
 
 
 def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:
@@ -59,23 +44,30 @@ def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:
 
 
 def broad_step(
-    looks: Sequence[Look], look: int, strata: Sequence[tuple[Count, Count]], share: float
+    looks: Sequence[Look],
+    look: int,
+    strata: Sequence[tuple[Count, Count]],
+    share: float,
+    *,
+    found: bool = False,
 ) -> Broad:
     """Return what follows at look number `look`, from 0, for an Eval whose share is `share`.
 
     `REGRESSED` is an alarm. `GO_ON` asks for the next look's trials on every fixture that takes
-    part; they never reopen a fixture whose own rule has ended. New fixtures have no stratum.
+    part; they never reopen a fixture whose own rule has ended. Nothing is bought where a fixture of
+    the Eval has regressed (`found`): it blocks anyway. New fixtures have no stratum.
     """
     compared = [(base, head) for base, head in strata if base.trials and head.trials]
     if not compared:
         return Broad(step=Step.STOP, p_value=1.0, base=0.0, head=0.0)
     p_value = stratified(compared)
-    base, head = fmean(base.rate for base, _ in compared), fmean(head.rate for _, head in compared)
+    base = fsum(base.rate for base, _ in compared) / len(compared)
+    head = fsum(head.rate for _, head in compared) / len(compared)
     step = Step.STOP
     if base - head >= LEAST_DROP:
         if p_value <= share / len(looks):
             step = Step.REGRESSED
-        elif p_value <= GO_ON and look + 1 < len(looks):
+        elif p_value <= GO_ON and look + 1 < len(looks) and not found:
             step = Step.GO_ON
     return Broad(step=step, p_value=p_value, base=base, head=head)
 

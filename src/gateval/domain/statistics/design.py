@@ -16,20 +16,15 @@ from functools import cache
 
 from gateval.domain.base import Value
 from gateval.domain.statistics.bernstein import coefficients, largest, never_above
-from gateval.domain.statistics.fisher import fisher
-from gateval.domain.statistics.looks import ENTRY_BELOW, Look
+from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.paths import Limits, arrivals, regressed_by_passes
+from gateval.domain.statistics.regions import attainable, going_on_region, regressed_region
 
 ESCALATION = 0.25
 """The largest p-value at which a fixture goes on to the next look."""
 
 WEAKEST_CUT = 0.05
 """No p-value above it is ever called regressed, however large the share is."""
-
-LEAST_DROP_TENTHS = 1
-"""Head's rate must be at least this many tenths below base's to be regressed."""
-
-NEVER = -1
 
 
 class Step(StrEnum):
@@ -54,6 +49,9 @@ class Design(Value):
     regressed: tuple[tuple[int, ...], ...]
     going_on: tuple[tuple[int, ...], ...]
 
+    def __hash__(self) -> int:
+        return hash((self.share, self.cut))
+
     @property
     def false_alarm(self) -> float:
         """The largest chance, over all common pass rates, that an unchanged fixture regresses."""
@@ -75,17 +73,18 @@ def step(design: Design, look: int, base_passes: int, head_passes: int) -> Step:
 def design(looks: tuple[Look, ...], share: float, escalation: float = ESCALATION) -> Design:
     """Return the design for `looks` whose chance of a false alarm is at most `share`.
 
-    The stops are counted in. The cut is the largest attainable p-value that keeps the share, and at
-    most `WEAKEST_CUT`; 0 if none does. Raises ValueError if `share` is not in (0, 1).
+    The stops are counted in; they do not depend on the cut, so the chance only grows with it. The
+    cut is the largest attainable p-value that keeps the share, and at most `WEAKEST_CUT`; 0 if none
+    does. Raises ValueError if `share` is not in (0, 1).
     """
     if not 0 < share < 1:
         raise ValueError(f"A share of the false-alarm budget lies between 0 and 1, not at {share}.")
-    going_on = _going_on(looks, escalation)
-    cuts = _attainable(looks, min(WEAKEST_CUT, escalation))
+    going_on = going_on_region(looks, escalation)
+    cuts = attainable(looks, min(WEAKEST_CUT, escalation))
     low, high = 0, len(cuts)
     while low < high:
         middle = (low + high + 1) // 2
-        chance = _false_alarm(looks, _regressed(looks, cuts[middle - 1]), going_on)
+        chance = _false_alarm(looks, regressed_region(looks, cuts[middle - 1]), going_on)
         low, high = (middle, high) if never_above(chance, share) else (low, middle - 1)
     cut = cuts[low - 1] if low else 0.0
     return Design(
@@ -93,7 +92,7 @@ def design(looks: tuple[Look, ...], share: float, escalation: float = ESCALATION
         share=share,
         escalation=escalation,
         cut=cut,
-        regressed=_regressed(looks, cut),
+        regressed=regressed_region(looks, cut),
         going_on=going_on,
     )
 
@@ -101,47 +100,3 @@ def design(looks: tuple[Look, ...], share: float, escalation: float = ESCALATION
 def _false_alarm(looks: Sequence[Look], regressed: Limits, going_on: Limits) -> list[float]:
     counts = regressed_by_passes(looks, arrivals(looks, regressed, going_on))
     return coefficients(counts, looks[-1].trials)
-
-
-def _attainable(looks: Sequence[Look], most: float) -> list[float]:
-    values = {
-        fisher(base, look.base, head, look.head)
-        for look in looks
-        for base in range(look.base + 1)
-        for head in range(look.head + 1)
-    }
-    return sorted(value for value in values if value <= most)
-
-
-def _regressed(looks: Sequence[Look], cut: float) -> tuple[tuple[int, ...], ...]:
-    return tuple(
-        tuple(_most_passes(look, base, cut, LEAST_DROP_TENTHS) for base in range(look.base + 1))
-        for look in looks
-    )
-
-
-def _going_on(looks: Sequence[Look], escalation: float) -> tuple[tuple[int, ...], ...]:
-    def most(index: int, look: Look, base: int) -> int:
-        if index == len(looks) - 1:
-            return NEVER
-        if look.head < ENTRY_BELOW:
-            return (base * look.head - 1) // look.base
-        return _most_passes(look, base, escalation, 0)
-
-    return tuple(
-        tuple(most(index, look, base) for base in range(look.base + 1))
-        for index, look in enumerate(looks)
-    )
-
-
-def _most_passes(look: Look, base: int, limit: float, drop_tenths: int) -> int:
-    """The most passes of head with a p-value of at most `limit` and at least that drop."""
-    most = NEVER
-    for head in range(look.head + 1):
-        drop = 10 * (base * look.head - head * look.base)
-        if drop < drop_tenths * look.base * look.head:
-            break
-        if fisher(base, look.base, head, look.head) > limit:
-            break
-        most = head
-    return most

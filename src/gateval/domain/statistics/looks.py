@@ -18,6 +18,8 @@ _AFTER_ONE = 3
 _BASE_AFTER_ONE = (0, 2, 5, 10, 15)
 _BASE_PER_STEP = 5
 _LEAST_STEP = 2
+_LEAST_SECOND = 6
+_MOST_SECOND = 15
 
 
 class Look(Value):
@@ -53,6 +55,18 @@ def looks(reps_per_fixture: int, stored: int = 0) -> tuple[Look, ...]:
         Look(base=max(head, start + _bought(reps_per_fixture, index)), head=head)
         for index, head in enumerate(_heads(reps_per_fixture))
     )
+
+
+def broad_looks(reps_per_fixture: int, stored: int = 0) -> tuple[Look, ...]:
+    """Return the looks: at the planned trials, then at twice as many, at least 6.
+
+    The second falls away where it would take more than 15. Base has its `stored` trials, or as many
+    as head. At each look the first trials of every fixture take part, never those that only some
+    fixtures were given: they are selected.
+    """
+    second = max(_LEAST_SECOND, 2 * reps_per_fixture)
+    heads = [reps_per_fixture] + [second] * (second <= _MOST_SECOND)
+    return tuple(Look(base=max(stored, head), head=head) for head in heads)
 
 
 def _heads(first: int) -> tuple[int, ...]:

@@ -35,6 +35,7 @@ def power(design: Design, base_rate: float, head_rate: float) -> float:
     )
 
 
+@cache
 def smallest_drop(design: Design, base_rate: float, wanted: float = SEEN) -> float | None:
     """Return the smallest drop below `base_rate` that is found with power `wanted`, or None.
 

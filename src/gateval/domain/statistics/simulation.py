@@ -11,13 +11,12 @@ from random import Random
 from gateval.domain.base import Value
 from gateval.domain.statistics.broad import (
     CONFIRMING_TRIALS,
-    broad_looks,
     broad_step,
     confirmed,
     first,
 )
 from gateval.domain.statistics.design import ESCALATION, Design, Step, design
-from gateval.domain.statistics.looks import Look, looks
+from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.walk import counted, walk
 
@@ -89,10 +88,9 @@ def simulate(random: Random, evals: Sequence[Rates], rule: Rule) -> Run:
             for base, head in zip(rates.base, rates.head, strict=True)
         ]
         chosen = _design(rule, fixture_share(FIXTURES / len(evals), len(fixtures)))
-        regressed += [
-            (number, index) for index, each in enumerate(fixtures) if each.regresses(chosen)
-        ]
-        if _slips(fixtures, rule, BROAD / len(evals)):
+        worse = [index for index, fixture in enumerate(fixtures) if fixture.regresses(chosen)]
+        regressed += [(number, index) for index in worse]
+        if _slips(fixtures, rule, BROAD / len(evals), found=bool(worse)):
             slipped.append(number)
         base_trials += sum(len(fixture.base) - rule.stored for fixture in fixtures)
         head_trials += sum(len(fixture.head) for fixture in fixtures)
@@ -114,13 +112,13 @@ def _design(rule: Rule, share: float) -> Design:
     return design(looks(rule.reps_per_fixture, rule.stored), share, rule.escalation)
 
 
-def _slips(fixtures: Sequence[_Fixture], rule: Rule, share: float) -> bool:
+def _slips(fixtures: Sequence[_Fixture], rule: Rule, share: float, *, found: bool) -> bool:
     schedule = broad_looks(rule.reps_per_fixture, rule.stored)
     for index, look in enumerate(schedule):
         for fixture in fixtures:
             fixture.up_to(look)
         strata = [first(look, fixture.base, fixture.head) for fixture in fixtures]
-        step = broad_step(schedule, index, strata, share).step
+        step = broad_step(schedule, index, strata, share, found=found).step
         if step is not Step.GO_ON:
             break
     if step is not Step.REGRESSED or not rule.stored:

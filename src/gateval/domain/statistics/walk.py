@@ -53,20 +53,18 @@ def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
     regresses, the true one, had it been measured, goes on or has regressed, too. The chance of
     ever regressing is therefore at most that of complete trials, which is at most the share.
     """
+    taken, look = Step.GO_ON, design.looks[0]
     for index, look in enumerate(design.looks):
-        counts = {
-            "look": look,
-            "base": counted(base[: look.base]),
-            "head": counted(head[: look.head]),
-        }
         if len(base) < look.base or len(head) < look.head:
-            return Walk(step=Step.GO_ON, **counts)
+            break
         base_passes = sum(outcome is True for outcome in base[: look.base])
         head_passes = sum(outcome is not False for outcome in head[: look.head])
         taken = step(design, index, base_passes, head_passes)
         if taken is not Step.GO_ON:
             break
-    return Walk(step=taken, **counts)
+    return Walk(
+        step=taken, look=look, base=counted(base[: look.base]), head=counted(head[: look.head])
+    )
 
 
 def counted(outcomes: Outcomes) -> Count:

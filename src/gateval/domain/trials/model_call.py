@@ -48,10 +48,12 @@ class Message(Value):
 class ModelRequest(Value):
     """One generation request. `model` is the bare model id, without the provider's name.
 
-    `continues` is the id of a stored reply whose conversation goes on with these messages.
+    `continues` is the id of a stored reply whose conversation goes on with these messages. `draw`
+    names the trial for scripted models, which draw anew for each; it never leaves the gate.
     """
 
     model: str
+    draw: str = ""
     continues: str = ""
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()
@@ -87,7 +89,8 @@ class ModelReply(Value):
     """The model's answer. `model` is what the provider says answered, or the requested id.
 
     `id` is set where a later request can name the reply. `seconds` is how long the call took, its
-    waits and its `retries` included; None and 0 before anybody measured.
+    waits and its `retries` included, of which `waited` went by before the attempt that was
+    answered; None and 0 before anybody measured.
     """
 
     text: str = ""
@@ -98,3 +101,4 @@ class ModelReply(Value):
     id: str = ""
     seconds: float | None = None
     retries: int = 0
+    waited: float = 0

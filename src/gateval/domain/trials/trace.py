@@ -1,4 +1,4 @@
-"""What happened in a trial: numbered steps, whoever recorded them."""
+"""What happened in a trial: numbered steps from any recorder."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class Step(Value):
     `arguments` are set for a tool call, `tool` also for its result. `call_id` ties the two.
     `truncated` says that `text` was cut at `STEP_LIMIT`. What a model call gave or how it failed
     carries the `seconds` that the call took and its `retries`; steps of one reply share them.
+    `refused` marks a tool call that nobody carried out, because the model was not offered the tool.
     """
 
     number: int = Field(ge=1)
@@ -44,15 +45,19 @@ class Step(Value):
     arguments: JsonObject | None = None
     call_id: str | None = None
     truncated: bool = False
+    refused: bool = False
     seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
     retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})
 
 
 class CallCost(NamedTuple):
-    """What a model call took: seconds, and how often it was made again."""
+    """What a model call took: seconds, how often it was made again, and how many of the seconds
+    went by before the attempt that was answered.
+    """
 
     seconds: float | None = None
     retries: int = 0
+    waited: float = 0.0
 
 
 NO_CALL = CallCost()
@@ -72,9 +77,16 @@ class Trace(Value):
     model_calls: int = 0
     models: tuple[str, ...] = ()
     """Models that answered, as `provider/model-id`, in order of first use."""
+    waited: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
+    """Seconds in which providers were waited for that had refused or dropped a call."""
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the gate saw the model calls itself: in its own loop, or on the wire."""
+        return self.source in {"gate", "gateway"}
 
     def tool_calls(self) -> tuple[Step, ...]:
-        """The tool-call steps, in order."""
+        """The tool-call steps, in order, refused ones too."""
         return tuple(step for step in self.steps if step.kind is StepKind.TOOL_CALL)
 
     def step(self, number: int) -> Step | None:
@@ -97,6 +109,7 @@ class TraceBuilder:
         arguments: JsonObject | None = None,
         call_id: str | None = None,
         cost: CallCost = NO_CALL,
+        refused: bool = False,
     ) -> int:
         """Append a step and return its number; past `STEPS_LIMIT` steps are dropped (returns 0)."""
         if len(self._steps) >= STEPS_LIMIT:
@@ -111,6 +124,7 @@ class TraceBuilder:
                 arguments=arguments,
                 call_id=call_id,
                 truncated=len(text) > STEP_LIMIT,
+                refused=refused,
                 seconds=None if cost.seconds is None else round(cost.seconds, 3),
                 retries=cost.retries,
             )

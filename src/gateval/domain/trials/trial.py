@@ -26,7 +26,10 @@ class Side(StrEnum):
 
 
 class Outcome(StrEnum):
-    """Of a trial or fixture. `error` is not measured; `skip` is no terminal answer in time."""
+    """Of a trial or fixture. `error` is not measured; `skip` is no terminal answer in time.
+
+    A candidate that crashes, or gives nothing in time by its own fault, has failed.
+    """
 
     PASS = "pass"
     FAIL = "fail"
@@ -61,7 +64,10 @@ class Assessment(Value):
 
     `index` is the assertion's position in the fixture, from 0. `score` in [0, 1], None for an
     error. `reason` is one sentence: what was expected and what was seen. `steps` are the numbers
-    of the trace steps it rests on. `cause` is set for an error only.
+    of the trace steps it rests on. `claimed` says that it rests on a trace or usage that only the
+    candidate reports. `cause` is set for an error only. `asked` is how often a judge was asked
+    before this counted; `again` what it said when the fixture had flipped and it was shown the same
+    output once more.
     """
 
     index: int = Field(default=0, ge=0)
@@ -70,8 +76,16 @@ class Assessment(Value):
     score: float | None = Field(default=None, ge=0, le=1)
     reason: str
     steps: tuple[int, ...] = ()
+    claimed: bool = False
     cause: Cause | None = None
     verdict: Verdict | None = None
+    asked: int = Field(default=1, ge=1)
+    again: AssessmentStatus | None = None
+
+    @property
+    def wavered(self) -> bool:
+        """Whether the judge said another thing when it was shown the same again."""
+        return self.again is not None and self.again is not self.status
 
 
 class TrialKey(Value):
@@ -136,3 +150,16 @@ class Trial(Value):
     usage: Usage = Usage()
     judge_usage: Usage = Usage()
     seconds: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
+
+    @property
+    def answered(self) -> bool:
+        """Whether the candidate gave an answer, as far as it was up to the candidate."""
+        return self.cause is not Cause.CANDIDATE
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it counts as passed; None for a trial that was lost and says nothing."""
+        if self.outcome is Outcome.PASS:
+            return True
+        measured = self.outcome is Outcome.FAIL or self.cause is Cause.CANDIDATE
+        return False if measured else None

@@ -17,6 +17,7 @@ from gateval.domain.base import NAME_PATTERN
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.place import nearest
+from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.domain.text.quoting import quote
 from gateval.errors import UsageError
 
@@ -46,6 +47,7 @@ NAMES = (
     "evals",
     "comment",
     "max-parallel",
+    "max-minutes",
     "results",
     "step",
 )
@@ -53,6 +55,8 @@ OF_THE_RUNNER = frozenset({"ARGS", "ENTRYPOINT"})
 """`with:` of a container action holds these two as well; they are the runner's."""
 
 MOST_PARALLEL = 1_000
+MOST_MINUTES = 7_200
+"""Five days, after which GitHub ends a job on a runner of one's own."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class ActionInputs:
     evals: tuple[str, ...] = ()
     comment: CommentWish = CommentWish.ALWAYS
     max_parallel: int | None = None
+    max_minutes: float = RUN_MINUTES
     results: str = ""
     step: ActionStep = ActionStep.ALL
 
@@ -95,6 +100,7 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
         evals=_names("evals", values["evals"]),
         comment=_choice("comment", values["comment"], CommentWish.ALWAYS),
         max_parallel=_number("max-parallel", values["max-parallel"], MOST_PARALLEL),
+        max_minutes=_number("max-minutes", values["max-minutes"], MOST_MINUTES) or RUN_MINUTES,
         results=values["results"],
         step=_choice("step", values["step"], ActionStep.ALL),
     )

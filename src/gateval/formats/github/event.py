@@ -1,6 +1,6 @@
 """From the event of a GitHub Actions workflow to a `Trigger`, or to a sentence that says why not.
 
-Pure: environment and bytes in, value out. Payloads hold text of whoever opened the pull request, so
+Pure: environment and bytes in, value out. Payloads hold text of the pull request's author, so
 what is used is checked and everything else is ignored.
 https://docs.github.com/en/webhooks/webhook-events-and-payloads,
 https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows.

@@ -8,14 +8,18 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.repository.place import Problem
-from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.gate_job import JOB_MINUTES, RUN_MINUTES, GateJob, Minutes
 from gateval.formats.yaml.reader import read_documents
 
 FOLDER = ".github/workflows/"
 
 _OURS = re.compile(
-    r"(?:docker://ghcr\.io/)?gateval/gateval(?:[@:].*)?|\./\.github/actions/from-source"
+    r"(?:docker://ghcr\.io/)?gateval/gateval(?:/runner)?(?:[@:].*)?"
+    r"|\./\.github/actions/(?:from-source|gateval)"
 )
+
+_JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE)
+"""How a workflow names the token that GitHub gives each job."""
 
 
 def is_workflow(path: str) -> bool:
@@ -71,7 +75,22 @@ def _job(
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
         types=_types(workflow.get("on")),
+        own_token="token" in given_inputs and not _JOBS.search(str(given_inputs["token"])),
+        minutes=Minutes(
+            job=_number(job.get("timeout-minutes"), JOB_MINUTES),
+            run=_number(given_inputs.get("max-minutes"), RUN_MINUTES),
+        ),
     )
+
+
+def _number(value: JsonValue, default: float) -> float | None:
+    """A number, written as text too; None for an expression."""
+    if value in {None, ""}:
+        return default
+    try:
+        return float(str(value))
+    except ValueError:
+        return None
 
 
 def _events(on: JsonValue) -> frozenset[str]:

@@ -14,9 +14,10 @@ from gateval.gateway.local.routing import route
 from gateval.gateway.local.session import Session
 from gateval.gateway.local.trial_calls import CallTimer, TrialCalls
 from gateval.gateway.upstream.endpoints import Upstream
-from gateval.gateway.upstream.faults import http_status, sentence, status_error, unreadable
+from gateval.gateway.upstream.faults import http_status, sentence, status_error
 from gateval.gateway.upstream.http_client import HttpResponse, OpenStream
 from gateval.ports.model_calls import ModelCallError
+from gateval.wire import account
 from gateval.wire.base import WireError, WireFormat
 from gateval.wire.json_text import read_object, write_json
 from gateval.wire.registry import WIRE_FORMATS
@@ -71,7 +72,7 @@ class CandidateCall:
         self._whole: ModelRequest | None = None
 
     async def answer(self, body: bytes) -> Reply | Stream:
-        """HttpResponse the request and record it in the trial.
+        """Answer the request and record it in the trial.
 
         Never raises for anything that a candidate or a provider does.
         """
@@ -79,7 +80,13 @@ class CandidateCall:
             self._fields = read_object(body)
             self._asked = self._wire.decode_request(body)
             self._whole = self._trial.stored.whole(self._asked)
-            model = route(self._asked.model, self._session.models, self._name)
+            limits, named = self._session.limits, (*self._session.models, *self._session.uses)
+            model = route(self._asked.model, named, self._name)
+            refused = account.refusal(
+                body, self._fields, allow=limits.allow, max_tokens=limits.max_tokens
+            )
+            if refused or (refused := self._session.refusal(model)):
+                return self._refused(sentence(refused))
             with self._timer.waiting():
                 return await self._pass_on(model, self._whole)
         except WireError as error:
@@ -90,6 +97,10 @@ class CandidateCall:
             self._trial.failed(self._whole, error)
             return error_reply(self._wire, http_status(error), error.message)
 
+    def _refused(self, message: str) -> Reply:
+        self._trial.failed(self._whole, message)
+        return error_reply(self._wire, 403, message)
+
     async def _pass_on(self, model: str, whole: ModelRequest) -> Reply | Stream:
         """Ask `model` with the candidate's own body if it speaks this format, else through the
         neutral form.
@@ -97,8 +108,13 @@ class CandidateCall:
         provider, _, model_id = model.partition("/")
         upstream = None if provider == SCRIPTED_PROVIDER else self._gateway.upstream(model)
         if upstream is None or self._name not in upstream.wires:
+            drawn = whole.model_copy(update={"draw": self._trial.draw})
             said = await self._gateway.ask(
-                model, whole, side=self._session.side, sender=self._gateway.for_candidates
+                model,
+                drawn,
+                side=self._session.side,
+                sender=self._gateway.for_candidates,
+                tries=self._tries,
             )
             return self._own_reply(model, whole, said)
         # Only the name of the model is rewritten: what the neutral form does not know must survive.
@@ -107,7 +123,7 @@ class CandidateCall:
             if self._fields.get("stream"):
                 return await self._open(model, whole, upstream, fields)
             got = await self._gateway.for_candidates.exchange(
-                upstream, self._name, write_json(fields), self._tries
+                upstream, self._name, model_id, write_json(fields), self._tries
             )
             return self._passed_back(model, whole, got)
         except ModelCallError as error:
@@ -119,13 +135,14 @@ class CandidateCall:
     ) -> Reply | Stream:
         stream = STREAM_FORMATS[self._name]
         body = write_json(stream.stream_body(fields))
-        got = await self._gateway.for_candidates.open(upstream, self._name, body, self._tries)
+        got = await self._gateway.for_candidates.open(
+            upstream, self._name, model.partition("/")[2], body, self._tries
+        )
         if not isinstance(got, OpenStream):
             # A server may answer in one piece all the same.
-            passed = self._passed_back(model, whole, got, records=got.status >= 400)
-            if got.status >= 400:
-                return passed
-            return self._own_reply(model, whole, self._wire.decode_reply(got.body))
+            if got.reply is None:
+                return self._passed_back(model, whole, got)
+            return self._own_reply(model, whole, got.reply)
         wanted = Relayed(
             provider=upstream.provider,
             stream=stream,
@@ -145,28 +162,20 @@ class CandidateCall:
             return Stream(_pieces(b"".join(write_event(event) for event in events)))
         return Reply(200, self._wire.encode_reply(named, asked))
 
-    def _passed_back(
-        self, model: str, whole: ModelRequest, got: HttpResponse, *, records: bool = True
-    ) -> Reply:
-        """Return an answer as it came. Raises `ModelCallError` for a success that is no reply."""
-        provider = model.partition("/")[0]
-        if got.status >= 400:
+    def _passed_back(self, model: str, whole: ModelRequest, got: HttpResponse) -> Reply:
+        """Return an answer as it came, and record it."""
+        if got.reply is None:
+            provider = model.partition("/")[0]
             error = status_error(provider, got.status, self._wire.decode_error(got.body))
             error.cost = self._tries.cost
             self._trial.failed(whole, error)
             return Reply(got.status, _error_body(self._wire, got, error.message))
-        try:
-            reply = self._wire.decode_reply(got.body)
-        except WireError as unread:
-            raise unreadable(provider, str(unread))
-        if records:
-            self._replied(model, whole, reply)
+        self._replied(model, whole, got.reply)
         return Reply(got.status, got.body)
 
     def _replied(self, model: str, whole: ModelRequest, reply: ModelReply) -> None:
         if reply.seconds is None:
-            seconds, retries = self._tries.cost
-            reply = reply.model_copy(update={"seconds": seconds, "retries": retries})
+            reply = reply.model_copy(update=self._tries.cost._asdict())
         self._trial.replied(model, whole, reply)
         if self._asked is not None and self._fields.get("store") is not False:
             self._trial.stored.remember(self._asked, reply)

@@ -26,7 +26,7 @@ def connection_limit() -> int:
 class Connections:
     """Knows every connection and the candidate that it belongs to, once its key has told.
 
-    When there are too many, whoever has most of them loses one: the oldest that is not in use, so
+    When there are too many, the peer with most of them loses one: the oldest that is not in use, so
     that a flood of connections costs its maker, and nobody else.
     """
 

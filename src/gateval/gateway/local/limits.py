@@ -6,10 +6,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from pydantic import Field
 
 from gateval.domain.base import Value
+from gateval.domain.manifests.gate_config import CallFeature, GatewayPolicy
 
 
 class CallLimits(Value):
@@ -18,7 +20,8 @@ class CallLimits(Value):
     A trial: `calls` admitted, `tokens` used (as providers count them). An instance: `at_once` calls
     answered side by side, `waiting` more that wait for their turn, of bodies over `large_bytes`
     one at a time, `per_second` calls begun in the long run, `burst` of them at once. A body has to
-    be here within `body_seconds`.
+    be here within `body_seconds`. A run: `run_calls` and `run_tokens` of all candidates together.
+    A call: `max_tokens` asked for at most, and nothing of `CallFeature` that is not in `allow`.
     """
 
     calls: int = Field(default=1_000, ge=1)
@@ -29,6 +32,38 @@ class CallLimits(Value):
     per_second: float = Field(default=50, gt=0)
     burst: int = Field(default=100, ge=1)
     body_seconds: float = Field(default=60, gt=0)
+    run_calls: int = Field(default=250_000, ge=1)
+    run_tokens: int = Field(default=1_000_000_000, ge=1)
+    max_tokens: int = Field(default=128_000, ge=1)
+    allow: tuple[CallFeature, ...] = ()
+
+    @classmethod
+    def under(cls, policy: GatewayPolicy) -> CallLimits:
+        """The limits of a run under this policy."""
+        return cls(
+            run_calls=policy.calls_per_run,
+            run_tokens=policy.tokens_per_run,
+            max_tokens=policy.max_tokens,
+            allow=policy.allow,
+        )
+
+
+@dataclass
+class RunTotals:
+    """What all candidates of a run have used together."""
+
+    calls: int = 0
+    tokens: int = 0
+
+    def refusal(self, limits: CallLimits) -> str:
+        """Return why nobody may call a model any more: the empty string if that is not so."""
+        for used, most, what in (
+            (self.calls, limits.run_calls, "model calls"),
+            (self.tokens, limits.run_tokens, "tokens"),
+        ):
+            if used >= most:
+                return f"The candidates of a run may use {most:,} {what} together, and these did."
+        return ""
 
 
 class RateLimiter:

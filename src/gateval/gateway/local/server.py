@@ -7,7 +7,6 @@ Only POST on the generation endpoints of our wire formats is answered; everythin
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 from types import TracebackType
 from typing import Self
 
@@ -16,10 +15,11 @@ from aiohttp import web
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.local.candidate_call import CandidateCall, Reply, Stream, error_reply
+from gateval.gateway.local.candidate_call import CandidateCall, Reply, error_reply
 from gateval.gateway.local.connections import Connections, connection_limit
+from gateval.gateway.local.http_replies import write_reply, write_stream
 from gateval.gateway.local.http_server import HttpServer
-from gateval.gateway.local.limits import CallLimits, RateLimiter
+from gateval.gateway.local.limits import CallLimits, RateLimiter, RunTotals
 from gateval.gateway.local.session import GEMINI_PATH, Session
 from gateval.wire.base import WireFormat
 from gateval.wire.json_text import write_json
@@ -64,6 +64,7 @@ class GatewayServer:
         self.connections = Connections(connections or connection_limit())
         self.refused = 0
         self._limits = limits or CallLimits()
+        self._totals = RunTotals()
         self._sessions: dict[str, Session] = {}
         self._refusals = RateLimiter(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
         self._runner: web.ServerRunner | None = None
@@ -90,10 +91,21 @@ class GatewayServer:
             await self._runner.cleanup()
             self._runner = None
 
-    def open(self, side: Side, models: tuple[str, ...]) -> Session:
-        """Return a new session; `models` is the Agent's list as `provider/model-id`."""
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self._address.rpartition(":")[2])
+
+    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> Session:
+        """Return a new session; `models` and `uses` are the Agent's lists."""
         session = Session(
-            side, models, address=self._address, limits=self._limits, on_close=self._forget
+            side,
+            models,
+            uses,
+            address=self._address,
+            limits=self._limits,
+            totals=self._totals,
+            on_close=self._forget,
         )
         self._sessions[session.key] = session
         return session
@@ -126,7 +138,7 @@ class GatewayServer:
         wait = min(self._refusals.wait(), LONGEST_REFUSAL)
         if wait:
             await asyncio.sleep(wait)
-        return _response(reply)
+        return write_reply(reply)
 
     async def _admit(
         self, request: web.BaseRequest, session: Session, name: str
@@ -147,31 +159,15 @@ class GatewayServer:
                         body = await request.read()
                 except web.HTTPRequestEntityTooLarge:
                     message = f"A request may have {BODY_LIMIT} bytes."
-                    return _response(error_reply(wire, 413, message))
+                    return write_reply(error_reply(wire, 413, message))
                 except TimeoutError:
                     message = f"The request was not here in {self._limits.body_seconds:g} s."
-                    return _response(error_reply(wire, 408, message))
+                    return write_reply(error_reply(wire, 408, message))
                 call = CandidateCall(self.gateway, session, trial, name, timer)
                 reply = await call.answer(body)
                 if isinstance(reply, Reply):
-                    return _response(reply)
-                return await _send(request, reply)
-
-
-async def _send(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
-    """Send a stream as it comes; a candidate that does not read it holds up only itself."""
-    headers = {
-        "Server": "gateval",
-        "Content-Type": "text/event-stream; charset=utf-8",
-        "Cache-Control": "no-cache",
-    }
-    response = web.StreamResponse(headers=headers)
-    async with aclosing(stream.pieces) as pieces:
-        await response.prepare(request)
-        async for piece in pieces:
-            await response.write(piece)
-        await response.write_eof()
-    return response
+                    return write_reply(reply)
+                return await write_stream(request, reply)
 
 
 def _presented_key(request: web.BaseRequest) -> str:
@@ -192,13 +188,3 @@ def _not_found(request: web.BaseRequest) -> Reply:
 def _shape(request: web.BaseRequest) -> WireFormat:
     is_anthropic = "anthropic-version" in request.headers
     return WIRE_FORMATS["anthropic-messages" if is_anthropic else "openai-chat"]
-
-
-def _response(reply: Reply) -> web.Response:
-    headers = {"Server": "gateval"}
-    if reply.status >= 400:
-        # The gate has made its retries; an SDK that adds its own multiplies them.
-        headers["x-should-retry"] = "false"
-    return web.Response(
-        status=reply.status, body=reply.body, content_type="application/json", headers=headers
-    )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
-from gateval.gateway.local.limits import CallLimits, Turns
+from gateval.gateway.local.limits import CallLimits, RunTotals, Turns
 from gateval.gateway.local.trial_calls import TrialCalls
 from gateval.ports.model_calls import ModelTrouble
 from gateval.wire.registry import WIRE_FORMATS
@@ -20,25 +20,30 @@ class Session:
     """Made by `GatewayServer.open`; see `candidates.base.ModelSession`.
 
     Attributes: `side` says whose scripted models answer, `models` is the Agent's list
-    (`provider/model-id`), `key` is the throw-away key, `turns` bounds what the instance does at
-    once, `trial` holds the calls of the trial under way and is None between trials.
+    (`provider/model-id`), `uses` are more models that it may ask, `key` is the throw-away key,
+    `turns` bounds what the instance does at once, `limits` what each call may ask, `trial` holds
+    the calls of the trial under way and is None between trials.
     """
 
     def __init__(
         self,
         side: Side,
         models: tuple[str, ...],
+        uses: tuple[str, ...] = (),
         *,
         address: str,
         limits: CallLimits,
+        totals: RunTotals,
         on_close: Callable[[Session], None],
     ) -> None:
         self.side = side
         self.models = models
+        self.uses = uses
+        self.limits = limits
         self.key = f"gateval-{secrets.token_urlsafe(32)}"
         self.turns = Turns(limits)
         self.trial: TrialCalls | None = None
-        self._limits = limits
+        self._totals = totals
         self._address = address
         self._on_close = on_close
         self._stray = 0
@@ -60,16 +65,28 @@ class Session:
             "GOOGLE_API_KEY": self.key,
         }
 
-    def begin(self) -> None:
+    def refusal(self, model: str) -> str:
+        """Return why `model` may not be asked: the empty string if it may, as any may if the
+        Agent names none.
+        """
+        named = (*self.models, *self.uses)
+        if not named or model in named:
+            return ""
+        return (
+            f"The Agent names {', '.join(named)}, and not {model}; add it to `spec.uses` of its "
+            "manifest."
+        )
+
+    def begin(self, repetition: int = 1) -> None:
         """Admit calls from now on, into a fresh trace. A trial still under way is ended."""
         self.end()
-        self.trial = TrialCalls(self._limits)
+        self.trial = TrialCalls(self.limits, self._totals, draw=f"{self.side}:{repetition}")
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         """Return why the models were out of reach in the trial under way, which took `limit`
-        seconds at most, or None. Ask before `end`.
+        seconds at most, all of them if it was `late`; or None. Ask before `end`.
         """
-        return self.trial.trouble(limit) if self.trial else None
+        return self.trial.trouble(limit, late=late) if self.trial else None
 
     def end(self) -> Trace | None:
         """End the trial and its calls, and return its trace: None if no model was called."""

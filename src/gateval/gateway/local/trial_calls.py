@@ -11,11 +11,11 @@ from typing import Any
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Cause
-from gateval.gateway.local.limits import CallLimits
+from gateval.gateway.local.limits import CallLimits, RunTotals
 from gateval.gateway.local.stored_replies import StoredReplies
 from gateval.gateway.local.trace_recorder import TraceRecorder
-from gateval.gateway.upstream.retry import Tries
-from gateval.ports.model_calls import LATE, ModelCallError, ModelTrouble
+from gateval.gateway.upstream.tries import Tries, Wait, together
+from gateval.ports.model_calls import LATE, ModelCallError, ModelTrouble, waited_sentence
 
 
 class CallTimer:
@@ -53,16 +53,23 @@ class CallTimer:
 class TrialCalls:
     """Made by `Session.begin`, and done with at `Session.end`.
 
-    `stored` are the replies that a later request may continue.
+    `stored` are the replies that a later request may continue; `draw` names the trial for scripted
+    models. `totals` are those of the run.
     """
 
-    def __init__(self, limits: CallLimits) -> None:
+    def __init__(
+        self, limits: CallLimits, totals: RunTotals | None = None, *, draw: str = ""
+    ) -> None:
+        self.draw = draw
+        self._totals = totals or RunTotals()
+        self._run_is_over = ""
         self.stored = StoredReplies()
         self._recorder = TraceRecorder()
         self._limits = limits
         self._running: dict[asyncio.Task[Any], CallTimer] = {}
         self._trouble: ModelTrouble | None = None
         self._cut = (0.0, "")
+        self._waits: list[Wait] = []
         self._calls = 0
         self._ids = 0
         self._refusals: set[str] = set()
@@ -70,7 +77,11 @@ class TrialCalls:
 
     def refusal(self) -> str:
         """Count a call, and return why it is not admitted: the empty string if it is."""
+        self._run_is_over = self._totals.refusal(self._limits)
+        if self._run_is_over:
+            return self._run_is_over
         self._calls += 1
+        self._totals.calls += 1
         if self._calls > self._limits.calls:
             return f"A trial may make {self._limits.calls} model calls, and this one made them."
         if self._tokens >= self._limits.tokens:
@@ -96,11 +107,14 @@ class TrialCalls:
             raise
         finally:
             self._running.pop(task, None)
+            self._waits += [timer.tries.wait] if timer.tries.wait else []
 
     def replied(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Record that `model` (`provider/model-id`) answered `request`, which is whole."""
         self._trouble = None
-        self._tokens += (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        tokens = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        self._tokens += tokens
+        self._totals.tokens += tokens
         self._recorder.reply(model, request, reply)
 
     def failed(self, request: ModelRequest | None, error: ModelCallError | str) -> None:
@@ -122,20 +136,34 @@ class TrialCalls:
             self._refusals.add(message)
             self.failed(None, message)
 
-    def trouble(self, limit: float) -> ModelTrouble | None:
+    def _waited(self) -> float:
+        """Seconds in which calls were waited for that a provider had refused or dropped."""
+        running = [timer.tries.wait for timer in self._running.values()]
+        return together([*self._waits, *(wait for wait in running if wait)])
+
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         """Return why the models were out of reach when the candidate ended, or None.
 
-        That is how the latest call failed, or that a call waited for more than half of the trial's
-        `limit` (seconds) until the candidate was gone. Ask before `end`.
+        That is how the latest call failed, that the run may make no more, or that a call waited
+        for more than half of the trial's `limit` (seconds) until the candidate was gone. Ask
+        before `end`. `late` says that the candidate's time was over: then it must have had all of
+        it.
         """
+        if self._run_is_over:  # others used it up as well
+            return ModelTrouble(Cause.GATE, self._run_is_over)
         waits = ((waited.seconds, waited.tries.failure) for waited in self._running.values())
         seconds, failure = max([self._cut, *waits])
         if seconds > limit / 2:
             return ModelTrouble(Cause.PROVIDER, f"{LATE} {failure}".rstrip())
+        waited = self._waited()
+        if late and waited:
+            return ModelTrouble(Cause.PROVIDER, waited_sentence(waited))
         return self._trouble
 
     def end(self) -> Trace | None:
         """Cancel the calls under way, and return the trace: None if no model was called."""
+        waited = round(self._waited(), 3)
         for task in self._running:
             task.cancel()
-        return self._recorder.trace()
+        trace = self._recorder.trace()
+        return trace.model_copy(update={"waited": waited}) if trace and waited else trace

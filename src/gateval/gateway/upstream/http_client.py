@@ -15,6 +15,7 @@ import aiohttp
 from pydantic import Field
 
 from gateval.domain.base import Value
+from gateval.domain.trials.model_call import ModelReply
 from gateval.gateway.upstream.pooled_client import PooledClient
 from gateval.gateway.upstream.retry import Transient
 
@@ -42,11 +43,15 @@ class Timeouts(Value):
 
 
 class HttpResponse(NamedTuple):
-    """What came back: any status, the decompressed body, and the headers of the provider."""
+    """What came back: any status, the decompressed body, and the headers of the provider.
+
+    `reply` is what a success says, once somebody has read it.
+    """
 
     status: int
     body: bytes
     headers: Mapping[str, str]
+    reply: ModelReply | None = None
 
 
 class Unanswerable(Exception):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping
-from email.utils import parsedate_to_datetime
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from pydantic import Field
@@ -15,12 +13,16 @@ from tenacity.stop import stop_after_attempt, stop_before_delay
 from tenacity.wait import wait_random_exponential
 
 from gateval.domain.base import Value
-from gateval.domain.trials.trace import CallCost
 from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
+from gateval.gateway.upstream.tries import Tries
 
 Result = TypeVar("Result")
 
-RETRIED_BELOW_500 = frozenset({408, 429})
+GARBLED_ATTEMPTS = 3
+"""Attempts at a call that is answered by something unreadable: that seldom passes."""
+
+MODELS_WATCHED = 256
+"""Models of a provider whose outages are told apart."""
 
 
 class RetryPolicy(Value):
@@ -55,54 +57,25 @@ class Transient(Exception):
         self.status = status
 
 
-class Tries:
-    """How often a call was made, and since when (seconds of the monotonic clock).
+class Denied(Exception):
+    """The account is refused, however often we ask; the text goes on after the provider's name."""
 
-    `failure` says in a sentence how the latest attempt ended that failed, or nothing.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.failure = ""
-        self._began = time.monotonic()
-
-    @property
-    def cost(self) -> CallCost:
-        """What the call has taken until now."""
-        return CallCost(time.monotonic() - self._began, max(self.count - 1, 0))
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
-def is_transient(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether an answer with this status is worth another attempt.
-
-    Both official SDKs let the provider forbid it by `x-should-retry: false`; so do we.
-    """
-    if headers.get("x-should-retry") == "false":
-        return False
-    return status in RETRIED_BELOW_500 or status >= 500
-
-
-def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Return the wait in seconds that `retry-after-ms` or `Retry-After` asks for, or None.
-
-    `now` is Unix time, for `Retry-After` as a date (RFC 9110, section 10.2.3). A wait that is
-    over, or no number, counts as none.
-    """
-    wait = _seconds(headers.get("retry-after-ms", ""), divisor=1000)
-    header = headers.get("Retry-After", "")
-    if wait is None:
-        wait = _seconds(header, divisor=1)
-    if wait is None:
-        wait = _until(header, now=now)
-    return wait if wait is not None and wait > 0 else None
+class Garbled(Transient):
+    """A success that is no reply in the provider's format, cut off on its way perhaps."""
 
 
 def retrying(policy: RetryPolicy, breaker: CircuitBreaker) -> AsyncRetrying:
     """Return what calls a function again on `Transient`, and raises the last one in the end.
 
-    A provider whose `breaker` is lost is not called again.
+    A model whose `breaker` is lost is not called again.
     """
     enough, late = stop_after_attempt(policy.attempts), stop_before_delay(policy.total_seconds)
+    garbled_enough = stop_after_attempt(GARBLED_ATTEMPTS)
     growing = wait_random_exponential(
         multiplier=policy.first_wait, min=policy.first_wait / 2, max=policy.longest_wait
     )
@@ -113,6 +86,9 @@ def retrying(policy: RetryPolicy, breaker: CircuitBreaker) -> AsyncRetrying:
         return growing(state) if asked is None else min(asked, policy.longest_asked)
 
     def stop(state: RetryCallState) -> bool:
+        failure = state.outcome.exception() if state.outcome else None
+        if isinstance(failure, Garbled) and garbled_enough(state):
+            return True
         return breaker.lost() or enough(state) or late(state)
 
     return AsyncRetrying(
@@ -128,50 +104,60 @@ class Retrier:
     """Makes the calls to one provider, each again on `Transient` as the policy says."""
 
     def __init__(self, policy: RetryPolicy) -> None:
-        self._breaker = CircuitBreaker(policy.outage_seconds)
-        self._retrying = retrying(policy, self._breaker)
+        self._policy = policy
+        self._models: dict[str, tuple[CircuitBreaker, AsyncRetrying]] = {}
 
-    async def __call__(self, attempt: Callable[[], Awaitable[Result]], tries: Tries) -> Result:
+    async def __call__(
+        self, model: str, attempt: Callable[[], Awaitable[Result]], tries: Tries
+    ) -> Result:
         """Return what `attempt` gives; raise its last `Transient` when that was in vain.
 
-        Each attempt is counted in `tries`. The first is made beforehand and only handed to
-        tenacity if it failed: most calls need no retry, and its bookkeeping takes a third of the
-        gate's own time for a call.
+        Outages are those of `model`: where one is down, others may answer. Each attempt is counted
+        in `tries`. The first is made beforehand and only handed to tenacity if it failed: most
+        calls need no retry, and its bookkeeping takes a third of the gate's own time for a call.
         """
+        breaker, again_on_failure = self._watched(model)
         failures: list[Transient] = []
         try:
-            return await self._felt(attempt, tries)
+            return await _felt(breaker, attempt, tries)
         except Transient as error:
             failures.append(error)
 
         async def again() -> Result:
             if failures:
                 raise failures.pop()
-            return await self._felt(attempt, tries)
+            return await _felt(breaker, attempt, tries)
 
-        result: Result = await self._retrying.copy()(again)
+        result: Result = await again_on_failure.copy()(again)
         return result
 
-    async def _felt(self, attempt: Callable[[], Awaitable[Result]], tries: Tries) -> Result:
-        tries.count += 1
-        try:
-            result = await attempt()
-        except Transient:
-            self._breaker.failed()
-            raise
-        self._breaker.answered()
-        return result
+    def _watched(self, model: str) -> tuple[CircuitBreaker, AsyncRetrying]:
+        """The breaker of a model. A candidate that invents names shares one for all the rest."""
+        name = model if model in self._models or len(self._models) < MODELS_WATCHED else ""
+        if name not in self._models:
+            breaker = CircuitBreaker(self._policy.outage_seconds)
+            self._models[name] = (breaker, retrying(self._policy, breaker))
+        return self._models[name]
 
 
-def _seconds(text: str, *, divisor: float) -> float | None:
+async def _felt(
+    breaker: CircuitBreaker, attempt: Callable[[], Awaitable[Result]], tries: Tries
+) -> Result:
+    began = breaker.begin()
+    if began is None:
+        raise Transient("has not answered for this model for too long, so it is not asked now")
+    tries.begin()
     try:
-        return float(text) / divisor
-    except ValueError:
-        return None
-
-
-def _until(text: str, *, now: float) -> float | None:
-    try:
-        return parsedate_to_datetime(text).timestamp() - now
-    except (ValueError, OverflowError):
-        return None
+        result = await attempt()
+    except Transient:
+        tries.failed()
+        breaker.failed(began)
+        raise
+    except asyncio.CancelledError:
+        breaker.given_up(began)
+        raise
+    except BaseException:
+        breaker.answered()
+        raise
+    breaker.answered()
+    return result

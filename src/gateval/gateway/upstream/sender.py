@@ -11,22 +11,22 @@ from typing import TypeVar
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.faults import sentence, status_error, status_text
 from gateval.gateway.upstream.http_client import HttpClient, HttpResponse, OpenStream, Unanswerable
-from gateval.gateway.upstream.retry import (
-    Retrier,
-    Transient,
-    Tries,
-    asked_wait,
-    is_transient,
-)
+from gateval.gateway.upstream.retry import Denied, Garbled, Retrier, Transient
+from gateval.gateway.upstream.retry_after import asked_wait, is_transient
 from gateval.gateway.upstream.scrub import Scrubber
+from gateval.gateway.upstream.tries import Tries
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.wire.base import WireError
 from gateval.wire.registry import WIRE_FORMATS
 
 Got = TypeVar("Got")
 
+_NO_QUOTA = b"insufficient_quota"
+"""How OpenAI says by 429 that the account cannot pay, which waiting does not mend."""
+
 
 class Sender:
-    """Sends over the connections of `client`, which whoever gives it opens and closes.
+    """Sends over the connections of `client`, which the caller opens and closes.
 
     `persist` makes the attempts at each provider, by its name.
     `wall_clock` gives Unix time, for `Retry-After` as a date.
@@ -46,26 +46,29 @@ class Sender:
         self._wall_clock = wall_clock
 
     async def exchange(
-        self, upstream: Upstream, wire: str, body: bytes, tries: Tries
+        self, upstream: Upstream, wire: str, model: str, body: bytes, tries: Tries
     ) -> HttpResponse:
-        """Send bytes in the format `wire` and return the answer, without any key in it.
+        """Send bytes in the format `wire` and return the answer, without any key in it. They ask
+        for `model`, by its bare id; a success comes with the reply that was read from it.
 
         Its status is 2xx, 4xx, or a 5xx that the provider does not want tried again; of its
         headers none is to be passed on. Retries are made inside, and counted in `tries`. Raises
-        `ModelCallError` for an outage, a redirect, or what is no HTTP.
+        `ModelCallError` for an outage, a redirect, what is no HTTP, or a success that is no reply.
         """
-        got = await self._persist(upstream, partial(self._attempt, upstream, wire, body), tries)
+        attempt = partial(self._attempt, upstream, wire, body)
+        got = await self._persist(upstream, model, attempt, tries)
         if 300 <= got.status < 400:
             raise status_error(upstream.provider, got.status, "")
         return got
 
     async def open(
-        self, upstream: Upstream, wire: str, body: bytes, tries: Tries
+        self, upstream: Upstream, wire: str, model: str, body: bytes, tries: Tries
     ) -> HttpResponse | OpenStream:
         """Like `exchange`, for a request that asks for a stream; a stream that has begun, which
         the caller closes, still holds what the provider sent, keys included.
         """
-        got = await self._persist(upstream, partial(self._open, upstream, wire, body), tries)
+        attempt = partial(self._open, upstream, wire, body)
+        got = await self._persist(upstream, model, attempt, tries)
         if isinstance(got, HttpResponse) and 300 <= got.status < 400:
             raise status_error(upstream.provider, got.status, "")
         return got
@@ -95,12 +98,19 @@ class Sender:
         got = got._replace(body=self._scrubber.body(got.body))
         if is_transient(got.status, got.headers):
             text = status_text(got.status, WIRE_FORMATS[wire].decode_error(got.body))
+            if got.status == 429 and _NO_QUOTA in got.body:
+                raise Denied(text, status=got.status)
             asked = asked_wait(got.headers, now=self._wall_clock())
             raise Transient(text, asked=asked, status=got.status)
-        return got
+        if not 200 <= got.status < 300:
+            return got
+        try:
+            return got._replace(reply=WIRE_FORMATS[wire].decode_reply(got.body))
+        except WireError as unread:
+            raise Garbled(f"answered with {unread}")
 
     async def _persist(
-        self, upstream: Upstream, attempt: Callable[[], Awaitable[Got]], tries: Tries
+        self, upstream: Upstream, model: str, attempt: Callable[[], Awaitable[Got]], tries: Tries
     ) -> Got:
         async def noted() -> Got:
             try:
@@ -110,20 +120,22 @@ class Sender:
                 raise
 
         try:
-            return await self._persistence[upstream.provider](noted, tries)
+            return await self._persistence[upstream.provider](model, noted, tries)
         except asyncio.CancelledError as gone:
             if tries.failure:
                 gone.add_note(tries.failure)
             raise
-        except (Transient, Unanswerable) as failure:
+        except (Transient, Unanswerable, Denied) as failure:
             raise call_error(upstream.provider, failure)
 
 
-def call_error(provider: str, failure: Transient | Unanswerable) -> ModelCallError:
-    """Return what a failure of the connection means for whoever made the call."""
+def call_error(provider: str, failure: Transient | Unanswerable | Denied) -> ModelCallError:
+    """Return what a failure of the connection means for the caller."""
     message = sentence(f"{provider} {failure}")
-    if isinstance(failure, Transient):
+    if isinstance(failure, Transient) and not isinstance(failure, Garbled):
         return ModelCallError(ModelCallFault.OUTAGE, message, status=failure.status)
+    if isinstance(failure, Denied):
+        return ModelCallError(ModelCallFault.DENIED, message, status=failure.status)
     return ModelCallError(ModelCallFault.UNREADABLE, message)
 
 

@@ -27,7 +27,7 @@ def cause(found: Cause) -> str:
         eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
-        passes=passes(fact.compared),
+        passes=_first_upper(passes(fact.compared)),
         note=_note(fact),
         items=[_assessment(fact, assessment) for assessment in fact.broken],
         reason=worst.reason if worst else "",
@@ -73,6 +73,10 @@ def _line(fact: FixtureFacts, same: str) -> str:
     )
 
 
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _told(fact: FixtureFacts) -> tuple[str, str]:
     """Return what failed first, and why."""
     if fact.broken:
@@ -104,11 +108,16 @@ def _note(fact: FixtureFacts) -> str:
     base = fact.compared.base
     if base is None:
         said.append("Not compared with base.")
-    elif base.all_failed:
+    elif fact.compared.base_all is not None and not fact.compared.base_all.passes:
         said.append("It failed on base as well.")
     elif not base.measured:
         said.append("Base was not fully measured.")
-    if fact.worst is not None and fact.compared.head.planned > 1:
+    wavering, judged = fact.wavering
+    if wavering:
+        said.append(
+            f"The judge wavers: shown the same again, it said otherwise for {wavering} of {judged}."
+        )
+    if fact.worst is not None and len(fact.head) > 1:
         said.append(f"Shown is repetition {fact.worst.key.repetition}.")
     return " ".join(said)
 
@@ -146,10 +155,11 @@ def _violation(violation: Violation) -> dict[str, object]:
 
 
 def _excerpts(fact: FixtureFacts) -> list[dict[str, str]]:
-    """Head's steps around what failed, and what base did where it passed."""
+    """Head's steps around what failed, what it printed, and what base did where it passed."""
     passed = next((trial for trial in fact.base if trial.outcome is Outcome.PASS), None)
     sources = (
         ("What head did", trial_excerpt(fact.worst, fact.broken)),
+        ("What head printed", "\n".join(fact.worst.detail) if fact.worst else ""),
         ("What base did, where it passed", trial_excerpt(passed)),
     )
     return [{"title": title, "text": text} for title, text in sources if text]

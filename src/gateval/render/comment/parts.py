@@ -18,7 +18,9 @@ from gateval.render.comment.fixture_section import (
 )
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.causes import FEW, Cause, causes
+from gateval.render.report.certainty import certainty
 from gateval.render.report.counts import count, listing
+from gateval.render.report.evidence import doubts_on_evidence, trace_sources
 from gateval.render.report.facts import (
     FixtureFacts,
     Standing,
@@ -34,6 +36,8 @@ from gateval.render.report.usage import models_used, usage_by_agent
 from gateval.render.report.wording import eval_verdict, passes, regressed_title
 
 _PASSING_SHOWN = 100
+_TRACED = 20
+"""Agents of which the comment tells where their traces come from."""
 
 _ROWS = 20
 """Evals in the first table: what is said about the worst fixtures should not be far below."""
@@ -52,6 +56,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
         table,
         *_worse(report, facts),
         _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),
+        _list("doubt", "Evidence", doubts_on_evidence(report)),
         *_missing(report, facts),
         more,
         *_folded(report, facts),
@@ -124,6 +129,7 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
             "lowered bar", "The bar moves, and head meets it", met_bar(report), sections.bullet, 2
         ),
         _fold("changed agent", "What changed in each agent", plan.changes, sections.change, 3),
+        _fold("note on certainty", "How sure this is", certainty(report), sections.bullet, 1),
         _fold("improved fixture", "Improved", improved, fixture_line, 2),
         _fold("passing fixture", "Passing", passing, sections.bullet, 2)._replace(
             most=_PASSING_SHOWN
@@ -142,7 +148,11 @@ def _why(report: Report) -> Part[Any]:
 
 
 def _tokens(report: Report) -> Part[Any]:
-    models = sections.bullet(f"Models: {', '.join(models_used(report)) or 'unknown'}")
+    said = (
+        f"Models: {', '.join(models_used(report)) or 'unknown'}",
+        *trace_sources(report)[:_TRACED],
+    )
+    models = "\n".join(map(sections.bullet, said))
     return Part(
         "agent's token count",
         "<details><summary>Tokens and models</summary>\n\n"

@@ -67,11 +67,11 @@ def gap(found: Gap) -> str:
         side=found.side,
         trials=count(found.trials, "trial"),
         title=GAP_TITLES[found.cause],
-        reason="" if found.silent else found.reason,
-        next="Shown above." if found.silent else next_step(found.cause, found.side),
+        reason=found.reason,
+        next=next_step(found.cause, found.side),
         verdict=judged(found.verdict, found.reason),
         where=listing(found.where, 6),
-        detail="" if found.silent else _detail(found.detail),
+        detail=_detail(found.detail),
     )
 
 

@@ -82,16 +82,17 @@ def _case(fact: FixtureFacts, suite: str) -> TestCase:
 
 def _result(fact: FixtureFacts) -> FinalResult | None:
     """Return the element for a fixture that did not pass every planned repetition."""
-    head, worst = fact.compared.head, fact.worst
+    missing, worst = fact.compared.missing, fact.worst
     if worst is None:
         return Skipped("no planned repetition ran", "missing")
-    if worst.outcome is Outcome.FAIL:
-        kind = "regressed" if fact.standing is Standing.REGRESSED else "fail"
+    if worst.passed is False:
+        kind = "fail" if worst.answered else str(worst.cause)
+        kind = "regressed" if fact.standing is Standing.REGRESSED else kind
         return Failure(_xml(worst.reason or "an assertion failed"), kind)
     if worst.outcome is not Outcome.PASS:
         return Error(_xml(worst.reason or "not measured"), str(worst.cause or worst.outcome))
-    if head.missing:
-        return Error(f"{head.missing} of {head.planned} planned repetitions did not run", "missing")
+    if missing:
+        return Error(f"{missing} repetitions that were asked for did not run", "missing")
     return None
 
 

@@ -64,7 +64,7 @@ def left_out_note(found: Sequence[Annotation]) -> str:
 def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Annotation]:
     level = _level(report, fact)
     name, eval_name = fact.fixture.name, fact.planned.name
-    about = f"{eval_name}, severity {fact.compared.head.severity}. Passed: {passes(fact.compared)}"
+    about = f"{eval_name}, severity {fact.compared.head.severity}: {passes(fact.compared)}"
     for assessment in fact.broken:
         title = f"{name}: {assessment.type} {what_happened(assessment)}"
         yield _annotation(fact.place_of(assessment), level, title, f"{assessment.reason}\n{about}")
@@ -90,7 +90,9 @@ def _of_eval(report: Report, compared: EvalComparison) -> Annotation:
     planned = report.results.plan.eval(compared.eval)
     title = f"{compared.eval} is below its threshold"
     message = f"Score {score(compared.head)}, threshold {show_threshold(compared.head.threshold)}."
-    return _annotation(planned.place, AnnotationLevel.FAILURE, title, message)
+    verdict, _ = eval_verdict(report.decision, compared.eval)
+    level = AnnotationLevel.FAILURE if verdict is GateVerdict.FAIL else AnnotationLevel.WARNING
+    return _annotation(planned.place, level, title, message)
 
 
 def _of_edit(report: Report, lowered: Lowered) -> Annotation:

@@ -19,6 +19,7 @@ _WORDS = {
     AuditKind.BYPASS_GRANTED: "bypass granted",
     AuditKind.BYPASS_DENIED: "bypass denied",
     AuditKind.BYPASS_ENDED: "bypass ended by a push",
+    AuditKind.BYPASS_WITHDRAWN: "bypass taken back",
     AuditKind.BYPASS_CARRIED: "bypass carried into the merge queue",
     AuditKind.BAR_ACCEPTED: "lowered bar accepted",
     AuditKind.NOT_EVALUATED: "could not evaluate",
@@ -52,7 +53,8 @@ def sentence(event: AuditEvent) -> str:
     parts = [f"{what} on {where} at {event.head[:7]}"]
     if event.label:
         parts.append(_by(event.label))
-    parts += [part for part in (_said(event), event.why, _failing(event), _bars(event)) if part]
+    told = (_said(event), event.why, _failing(event), _bars(event), _stored(event))
+    parts += [part for part in told if part]
     return "; ".join(parts)
 
 
@@ -95,6 +97,12 @@ def _failing(event: AuditEvent) -> str:
     total = max(event.failing_total, len(event.failing))
     more = f" and {total - 3} more Evals" if total > 3 else ""
     return f"{named}{more}"
+
+
+def _stored(event: AuditEvent) -> str:
+    if event.stored_by is None:
+        return ""
+    return f"as run {_name(event.stored_by.id or 'without a number')} had measured before"
 
 
 def _bars(event: AuditEvent) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.decision.report import Report
+from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Lowered, PlannedEval
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import GateVerdict
+from gateval.render.report.counts import listing
 
 _MEETS = {
     Meets.YES: "which head meets",
@@ -73,7 +75,18 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     elif lines:
         edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
         lines.append(f"{_EDITED if edits else _UNEDITED}{accept}")
-    return [*lines, *unread]
+    return [*lines, *unread, *_unclaimed(plan)]
+
+
+def _unclaimed(plan: Plan) -> list[str]:
+    if not plan.unclaimed:
+        return []
+    said = (
+        f"{listing(plan.unclaimed, 10)}: changed, and of no Agent that an Eval measures. The "
+        "target branch wants these files to belong to one (`policy.mustBelong`): add them to "
+        "spec.include of the Agent that uses them."
+    )
+    return [said]
 
 
 def binding_edits(report: Report) -> Sequence[Lowered]:

@@ -58,7 +58,8 @@ def _chosen(trace: Trace, blamed: tuple[int, ...]) -> tuple[Step, ...]:
 def describe(step: Step) -> str:
     """Return what a step says on one line, cut at `STEP_WIDTH`."""
     if step.kind is StepKind.TOOL_CALL:
-        text = f"{step.tool or '?'} {canonical_json(step.arguments or {})}"
+        refused = " (refused)" if step.refused else ""
+        text = f"{step.tool or '?'}{refused} {canonical_json(step.arguments or {})}"
     elif step.kind is StepKind.TOOL_RESULT and step.tool:
         text = f"{step.tool}: {step.text}"
     else:

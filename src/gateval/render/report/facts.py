@@ -11,8 +11,8 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
-from gateval.domain.results.results import group_trials
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
+from gateval.domain.results.grouping import group_trials
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side, Trial
 
 
 class Standing(StrEnum):
@@ -27,7 +27,7 @@ class Standing(StrEnum):
     PASSING = "passing"
 
 
-_WORST_FIRST = (Outcome.FAIL, Outcome.ERROR, Outcome.SKIP, Outcome.PASS)
+_WORST_FIRST = (False, None, True)
 
 
 class FixtureFacts(NamedTuple):
@@ -51,6 +51,17 @@ class FixtureFacts(NamedTuple):
     def broken(self) -> tuple[Assessment, ...]:
         """The assessments of `worst` that did not pass."""
         return broken(self.worst)
+
+    @property
+    def wavering(self) -> tuple[int, int]:
+        """How many judgements changed when the judge was shown the same again, of how many."""
+        again = [
+            one.wavered
+            for trial in (*self.head, *self.base)
+            for one in trial.assessments
+            if one.again is not None
+        ]
+        return sum(again), len(again)
 
     def place_of(self, assessment: Assessment) -> Place:
         """Where the assertion stands."""
@@ -77,7 +88,7 @@ def broken(trial: Trial | None) -> tuple[Assessment, ...]:
 
 
 def _badness(trial: Trial) -> tuple[int, float, int]:
-    return (_WORST_FIRST.index(trial.outcome), trial.score or 0.0, trial.key.repetition)
+    return (_WORST_FIRST.index(trial.passed), trial.score or 0.0, trial.key.repetition)
 
 
 def gather(report: Report) -> tuple[FixtureFacts, ...]:
@@ -106,11 +117,13 @@ def standing_of(compared: FixtureComparison) -> Standing:
         return Standing.SILENT
     if compared.change is FixtureChange.REGRESSED:
         return Standing.REGRESSED
-    if compared.change is FixtureChange.SUSPECT:
+    if compared.change in {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}:
         return Standing.SUSPECT
+    if compared.silent:
+        return Standing.UNMEASURED
     if compared.head.failed:
         return Standing.FAILING
-    if not compared.head.measured:
+    if not compared.head.measured or compared.change is FixtureChange.INCONCLUSIVE:
         return Standing.UNMEASURED
     return Standing.IMPROVED if compared.change is FixtureChange.IMPROVED else Standing.PASSING
 

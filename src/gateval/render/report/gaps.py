@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gateval.domain.trials.judge_verdict import Verdict
-from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
-from gateval.render.report.facts import FixtureFacts, Standing, broken
+from gateval.domain.trials.trial import Cause, Side, Trial
+from gateval.render.report.facts import FixtureFacts, broken
 
 
 class Gap(NamedTuple):
@@ -15,8 +15,7 @@ class Gap(NamedTuple):
 
     `cause` is None for planned trials that never ran. `detail` holds the command and the last
     lines of its output. `verdict` is what the judge said in the first of them, if it blamed what
-    it could not prove. `where` names the fixtures as `eval/fixture`. `silent` says that head gives
-    no answer on at least one of them where base does.
+    it could not prove. `where` names the fixtures as `eval/fixture`.
     """
 
     agent: str
@@ -27,7 +26,6 @@ class Gap(NamedTuple):
     verdict: Verdict | None
     where: tuple[str, ...]
     trials: int
-    silent: bool
 
 
 class _Silence(NamedTuple):
@@ -57,16 +55,16 @@ def find_gaps(facts: Iterable[FixtureFacts]) -> tuple[Gap, ...]:
 
 def _silences(fact: FixtureFacts) -> Iterable[_Silence]:
     for trial in (*fact.head, *fact.base):
-        if trial.outcome in {Outcome.ERROR, Outcome.SKIP}:
+        unanswered = fact.compared.silent and not fact.compared.no_answer and not trial.answered
+        if trial.passed is None or unanswered:
             yield _Silence(fact, trial.key.side, trial)
-    for side, score in ((Side.HEAD, fact.compared.head), (Side.BASE, fact.compared.base)):
-        yield from [_Silence(fact, side, None)] * (score.missing if score else 0)
+    yield from [_Silence(fact, Side.HEAD, None)] * fact.compared.missing
+    yield from [_Silence(fact, Side.BASE, None)] * fact.compared.missing_base
 
 
 def _gap(silences: list[_Silence]) -> Gap:
     agent, side, cause, reason, detail = silences[0].key
     where = dict.fromkeys(f"{s.fact.planned.shown_name}/{s.fact.fixture.name}" for s in silences)
-    silent = side is Side.HEAD and any(s.fact.standing is Standing.SILENT for s in silences)
     said = [assessment.verdict for assessment in broken(silences[0].trial) if assessment.verdict]
     return Gap(
         agent,
@@ -77,5 +75,4 @@ def _gap(silences: list[_Silence]) -> Gap:
         said[0] if said else None,
         tuple(where),
         len(silences),
-        silent,
     )

@@ -31,6 +31,9 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     unreadable = sum(reason.code is ReasonCode.BAR_UNREADABLE for reason in blocking)
     if unreadable:
         said.append(f"the bar cannot be read ({count(unreadable, 'problem')})")
+    if paths := report.results.plan.unclaimed:
+        verb = "belongs" if len(paths) == 1 else "belong"
+        said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")
     return said
 
 
@@ -77,11 +80,20 @@ _UNKNOWN = {
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
     ReasonCode.BAR_UNMEASURED: "the target branch's bar hangs on {}",
 }
+_UNKNOWN_EVALS = {
+    ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} has to be calibrated, which is not done yet",
+    ReasonCode.STAND_IN: "stand-ins answered for the first model in {}",
+}
 
 
 def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
     counts = Counter(reason.code for reason in blocking)
-    return [_UNKNOWN[code].format(count(n, "trial")) for code, n in counts.items()]
+    return [
+        _UNKNOWN_EVALS[code].format(count(n, "Eval"))
+        if code in _UNKNOWN_EVALS
+        else _UNKNOWN[code].format(count(n, "trial"))
+        for code, n in counts.items()
+    ]
 
 
 def _passed(report: Report) -> str:

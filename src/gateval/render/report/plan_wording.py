@@ -26,6 +26,28 @@ def judge_questions(planned: PlannedEval) -> int:
     return asked * planned.execution.reps_per_fixture * len(planned.sides)
 
 
+def outlook_lines(plan: Plan) -> tuple[str, ...]:
+    """Return what repetitions may come on top, and what will not be seen."""
+    from gateval.domain.results.outlook import outlook
+
+    seen = outlook(plan)
+    lines = []
+    if seen.most > seen.planned:
+        lines.append(
+            f"with repetitions where something looks worse: about {seen.expected:,} if nothing "
+            f"changed, {seen.most:,} at most"
+        )
+    if seen.drop is not None:
+        lines.append(f"a drop in one fixture {_found(seen.drop)}")
+    return tuple(lines)
+
+
+def _found(drop: float) -> str:
+    if drop >= 1:
+        return "will be found too seldom, however large it is; plan more repetitions"
+    return f"is found in 4 of 5 cases if its pass rate falls by {100 * drop:.0f} points or more"
+
+
 def models_needed(plan: Plan) -> tuple[str, ...]:
     """Return the models that the planned agents declare first, and their judges, sorted."""
     names: set[str] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.decision.decision import Decision
-from gateval.domain.decision.reasons import show_passes
+from gateval.domain.decision.measured_reasons import passes_before_and_now, show_passes
 from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
 from gateval.domain.plan.planned_eval import Baseline
 from gateval.domain.results.comparison import EvalComparison, FixtureComparison
@@ -31,8 +31,11 @@ _BLOCKED = {
     ReasonCode.NO_ANSWER: "does not answer",
     ReasonCode.REGRESSION: "regressed",
     ReasonCode.BELOW_THRESHOLD: "below threshold",
+    ReasonCode.NEW_FIXTURE: "new fixture fails",
     ReasonCode.LOWERED_BAR: "bar not met",
     ReasonCode.MISSING_TRIALS: "not complete",
+    ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
+    ReasonCode.STAND_IN: "answered by a stand-in",
 }
 
 _NO_SCORE = {
@@ -77,9 +80,12 @@ def delta(compared: EvalComparison) -> str:
 
 
 def passes(compared: FixtureComparison) -> str:
-    """Return how many repetitions passed on base and on head."""
-    head = f"head {show_passes(compared.head)}"
-    return head if compared.base is None else f"base {show_passes(compared.base)}, {head}"
+    """Return how many repetitions passed before and now, all that were made."""
+    if compared.base_all is None:
+        silent = compared.head_all.silent
+        note = f" (no answer in {silent} of {compared.head_all.trials})" if silent else ""
+        return show_passes(compared.head_all) + note
+    return passes_before_and_now(compared)
 
 
 def what_happened(assessment: Assessment) -> str:

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.text.figures import show_bytes
 from gateval.render.report.counts import count
 from gateval.render.report.plan_wording import (
     judge_questions,
     models_needed,
+    outlook_lines,
     removed_sentence,
     revisions,
 )
@@ -83,6 +85,8 @@ def _closing(plan: Plan) -> Iterator[str]:
         yield f"lowers the bar: {lost}"
     for doubt in plan.doubts:
         yield f"cannot be read: {doubt}"
+    for path in plan.unclaimed:
+        yield f"belongs to no measured Agent: {path}"
     for warning in plan.warnings:
         yield f"warning: {warning}"
 
@@ -109,7 +113,11 @@ def _evals(page: Page, plan: Plan) -> None:
     trials = count(sum(map(_trials, plan.evals)), "trial")
     calls = count(sum(map(judge_questions, plan.evals)), "judge call")
     page.heading(f"{trials}, {calls}")
+    for line in outlook_lines(plan):
+        page.line(line)
     page.line(f"models: {', '.join(models_needed(plan)) or 'none declared'}")
+    if plan.disk:
+        page.line(f"disk for the files of candidates: {show_bytes(plan.disk)}")
 
 
 def _shared(planned: PlannedEval) -> str:

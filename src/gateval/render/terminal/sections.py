@@ -35,6 +35,7 @@ def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts]) -> None:
             _assessment(page, fact, assessment)
         if not fact.broken and fact.worst is not None:
             page.line(fact.worst.reason, indent=4)
+            page.verbatim(fact.worst.detail, indent=6)
     _more(page, len(facts))
 
 
@@ -66,19 +67,18 @@ def silent(page: Page, agents: Sequence[SilentAgent]) -> None:
 
 
 def unmeasured(page: Page, gaps: Sequence[Gap]) -> None:
-    """Add what was not measured, and what to do; what `silent` shows is not shown again."""
-    shown = [gap for gap in gaps if not gap.silent]
-    if not shown:
+    """Add what was not measured, and what to do."""
+    if not gaps:
         return
     page.heading("Not measured")
-    for gap in shown[:SHOWN]:
+    for gap in gaps[:SHOWN]:
         what = f"{gap.agent} on {gap.side}, {count(gap.trials, 'trial')}: {GAP_TITLES[gap.cause]}"
         page.line(f"{what}. {gap.reason}", indent=2)
         _evidence(page, gap.verdict)
         page.line(next_step(gap.cause, gap.side), indent=4)
         page.line(f"Fixtures: {listing(gap.where)}", indent=4)
         page.verbatim(gap.detail, indent=6)
-    _more(page, len(shown))
+    _more(page, len(gaps))
 
 
 def _more(page: Page, total: int) -> None:

@@ -9,7 +9,9 @@ from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.report.certainty import certainty
 from gateval.render.report.counts import count, listing
+from gateval.render.report.evidence import doubts_on_evidence
 from gateval.render.report.facts import FixtureFacts, Standing, gather, silent_agents, standing
 from gateval.render.report.gaps import find_gaps
 from gateval.render.report.headline import headline
@@ -50,6 +52,7 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     fixtures(page, "Looks worse, not certain", standing(facts, Standing.SUSPECT))
     fixtures(page, "Failing", standing(facts, Standing.FAILING))
     _listed(page, "The bar", lowered_bar(report))
+    _listed(page, "Evidence", doubts_on_evidence(report))
     unmeasured(page, find_gaps(facts))
     _listed(page, "The bar moves, and head meets it", met_bar(report))
     _notes(page, report, facts)
@@ -98,6 +101,7 @@ def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
     passing = len(standing(facts, Standing.PASSING))
     notes = [f"warning: {warning}" for warning in plan.warnings]
+    notes += certainty(report)
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
     if improved:
         notes.append(f"improved: {listing(improved, 8)}")

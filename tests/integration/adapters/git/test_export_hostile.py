@@ -100,7 +100,7 @@ def test_a_revision_larger_than_the_limit_is_refused(
         repo.write(name, "the same ten")
     repo.commit()
     entries = found.tree(found.resolve("HEAD"))
-    with pytest.raises(RepositoryError, match="larger than 50 bytes"):
+    with pytest.raises(RepositoryError, match="have more than 50 bytes"):
         write_tree(Git(repo.path, repo.env), entries, target, limit=50)
     assert len(listing(target)) == 4
 

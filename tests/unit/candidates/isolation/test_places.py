@@ -9,9 +9,9 @@ from gateval.candidates.isolation.places import (
     hidden_places,
     passable,
     shared_places,
-    tool_folders,
     visible_places,
 )
+from gateval.candidates.isolation.toolchains import tool_places
 
 
 def below(root: Path, places: list[str]) -> set[str]:
@@ -27,9 +27,17 @@ def test_all_beside_the_way_to_a_hidden_place_is_visible(tmp_path: Path) -> None
     (root / "link").symlink_to(root / "work")
     try:
         hidden = hidden_places({"PATH": "x"}, [root / "work/repo"])
-        tools = tool_folders({"PATH": f"{root}/work/repo/.venv/bin:relative:{root}/work"}, [])
+        (root / "work/repo/.venv/pyvenv.cfg").write_text("")
+        environ = {"PATH": f"{root}/work/repo/.venv/bin:relative:{root}/work"}
+        tools = tool_places(environ, [], homes=[], ours=[])
         seen = below(root, visible_places(hidden, tools))
-        assert seen == {"work/other", "tools", "file", "work/repo/.venv", "work/repo/.venv/bin"}
+        assert seen == {
+            "work/other",
+            "tools",
+            "file",
+            "work/repo/.venv/bin",
+            "work/repo/.venv/pyvenv.cfg",
+        }
     finally:
         for path in sorted(root.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -42,13 +50,13 @@ def test_what_belongs_to_the_runner_is_hidden(tmp_path: Path) -> None:
         "GITHUB_OUTPUT": f"{tmp_path}/commands/output_1",
         "GITHUB_EVENT_PATH": f"{tmp_path}/workflow/event.json",
         "HOME": f"{tmp_path}/home",
+        "GATEVAL_ON_RUNNER": f"{tmp_path}/runner",
         "DOCKER_HOST": f"unix://{tmp_path}/engine.sock",
     }
     hidden = hidden_places(environ, [])
     real = os.path.realpath(tmp_path)
-    assert {f"{real}/{name}" for name in ("w", "commands", "workflow", "home", "engine.sock")} <= (
-        hidden
-    )
+    names = ("w", "commands", "workflow", "home", "engine.sock", "runner")
+    assert {f"{real}/{name}" for name in names} <= hidden
     assert os.path.realpath("/var/run/docker.sock") in hidden
     assert "/" not in hidden_places({"HOME": "/"}, [])
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
 from gateval.candidates.isolation.walls import System, Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import IN_SMALL_NAMESPACES, NOBODY_ELSES, Wishes
+from gateval.domain.manifests.gate_config import EgressPolicy, Policy
+from gateval.errors import UsageError
 
 ALL = (1 << 41) - 1
 DOCKER = 0xA80425FB
 """The capabilities that Docker leaves to root in a container."""
 
-ROOT = System(linux=True, user=0, capabilities=ALL, highest_user=2**32 - 1, landlock=7)
-USER = System(linux=True, user=1000, capabilities=0, highest_user=2**32 - 1, landlock=7)
+ROOT = System(
+    linux=True, user=0, capabilities=ALL, highest_user=2**32 - 1, landlock=7, filters=True
+)
+USER = System(
+    linux=True, user=1000, capabilities=0, highest_user=2**32 - 1, landlock=7, filters=True
+)
+
+ALL_WALLS = Walls(supervised=True, users=NOBODY_ELSES, landlock=7, filtered=True)
 
 
 def system(base: System, **changes: int) -> System:
@@ -22,21 +33,18 @@ def system(base: System, **changes: int) -> System:
 @pytest.mark.parametrize(
     ("around", "wishes", "walls"),
     [
-        (ROOT, Wishes(), Walls(supervised=True, users=NOBODY_ELSES, landlock=7)),
+        (ROOT, Wishes(), ALL_WALLS),
+        (system(ROOT, capabilities=DOCKER), Wishes(), ALL_WALLS),
         (
-            system(ROOT, capabilities=DOCKER),
-            Wishes(),
-            Walls(supervised=True, users=NOBODY_ELSES, landlock=7),
-        ),
-        (
-            system(ROOT, highest_user=65_535, landlock=0),
+            system(ROOT, highest_user=65_535, landlock=0, filters=False),
             Wishes(),
             Walls(supervised=True, users=IN_SMALL_NAMESPACES),
         ),
-        (ROOT, Wishes(users=(7000, 8000)), Walls(supervised=True, users=(7000, 8000), landlock=7)),
-        (ROOT, Wishes(own_users=False), Walls(supervised=True, landlock=7, declined=True)),
-        (system(ROOT, capabilities=0), Wishes(), Walls(supervised=True, landlock=7)),
-        (USER, Wishes(users=(7000, 8000)), Walls(supervised=True, landlock=7)),
+        (ROOT, Wishes(users=(7000, 8000)), replace(ALL_WALLS, users=(7000, 8000))),
+        (system(ROOT, capabilities=0), Wishes(), replace(ALL_WALLS, users=None)),
+        (USER, Wishes(users=(7000, 8000)), replace(ALL_WALLS, users=None)),
+        (USER, Wishes(own_users=False), replace(ALL_WALLS, users=None)),
+        (system(USER, landlock=0), Wishes(), Walls(supervised=True, filtered=True)),
         (system(USER, linux=False), Wishes(), Walls(supervised=False)),
     ],
 )
@@ -49,11 +57,18 @@ def test_the_strongest_walls_that_are_possible_are_built(
 @pytest.mark.parametrize(
     ("walls", "lost"),
     [
-        (Walls(supervised=True, users=NOBODY_ELSES, landlock=7), []),
-        (Walls(supervised=True, users=NOBODY_ELSES), ["the workspace", "a kernel with Landlock"]),
-        (Walls(supervised=True, landlock=7), ["kept apart by user", "takes root"]),
-        (Walls(supervised=True, landlock=5), ["cannot signal the gate"]),
-        (Walls(supervised=True), ["gate's other files", "root and a kernel with Landlock"]),
+        (ALL_WALLS, []),
+        (replace(ALL_WALLS, landlock=0), ["the workspace", "takes a kernel with Landlock;"]),
+        (replace(ALL_WALLS, users=None), ["kept apart by user", "takes root;"]),
+        (replace(ALL_WALLS, users=None, landlock=5), ["cannot signal the gate"]),
+        (
+            replace(ALL_WALLS, filtered=False),
+            ["rarely used parts of the kernel", "seccomp and the library libseccomp2;"],
+        ),
+        (
+            Walls(supervised=True),
+            ["gate's other files", "root, a kernel with Landlock and a kernel with seccomp"],
+        ),
         (Walls(supervised=False), ["Linux is needed"]),
     ],
 )
@@ -65,10 +80,57 @@ def test_what_is_missing_is_said_plainly(walls: Walls, lost: list[str]) -> None:
     assert ("weak" in walls.text) is (walls.users is None)
 
 
-def test_who_declines_own_users_is_told_so() -> None:
-    declined = build_walls(ROOT, Wishes(own_users=False))
-    assert "It takes GATEVAL_CANDIDATE_USERS other than `none`" in declined.not_promised
-    assert "It takes root" in build_walls(USER, Wishes()).not_promised
+@pytest.mark.parametrize(
+    ("around", "wishes", "why"),
+    [
+        (ROOT, Wishes(own_users=False), "GATEVAL_CANDIDATE_USERS is `none`"),
+        (system(ROOT, capabilities=0), Wishes(own_users=False), "candidates would be root too"),
+        (system(ROOT, capabilities=0, landlock=0), Wishes(), "without Landlock"),
+    ],
+)
+def test_candidates_that_would_be_root_in_the_open_are_refused(
+    around: System, wishes: Wishes, why: str
+) -> None:
+    with pytest.raises(UsageError, match=why) as caught:
+        build_walls(around, wishes)
+    assert "ordinary user" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("egress", "ports", "listed"),
+    [
+        ("open", None, ""),
+        ("gateway", [40_000], ""),
+        ((443, 80, 443), [80, 443, 40_000], " and port 80, 443"),
+    ],
+)
+def test_the_ports_that_are_allowed(egress: object, ports: list[int] | None, listed: str) -> None:
+    policy = Policy.model_validate({"egress": egress})
+    assert ports_allowed(policy.egress, 40_000) == ports
+    said = egress_text(policy.egress)
+    assert said == ("" if ports is None else f", TCP to the gateway{listed} only")
+
+
+@pytest.mark.parametrize(
+    ("walls", "found"),
+    [
+        (ALL_WALLS, ""),
+        (replace(ALL_WALLS, landlock=4), ""),
+        (replace(ALL_WALLS, landlock=3), "Landlock 3 and a filter"),
+        (replace(ALL_WALLS, landlock=0), "no Landlock and a filter"),
+        (replace(ALL_WALLS, filtered=False), "Landlock 7 and no filter"),
+        (Walls(supervised=False), "no Landlock and no filter"),
+    ],
+)
+def test_a_limit_that_nothing_holds_is_refused(walls: Walls, found: str) -> None:
+    refuse_what_is_not_held(EgressPolicy.OPEN, walls)
+    for egress in (EgressPolicy.GATEWAY, (443,)):
+        if not found:
+            refuse_what_is_not_held(egress, walls)
+            continue
+        with pytest.raises(UsageError, match=found) as caught:
+            refuse_what_is_not_held(egress, walls)
+        assert "Linux 6.7" in caught.value.hint
 
 
 def test_this_system_can_be_looked_at() -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from gateval.domain.statistics.broad import (
     Broad,
-    broad_looks,
     broad_step,
     confirmed,
     first,
 )
 from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.looks import broad_looks
 from gateval.domain.statistics.walk import Count
 
 THREE = broad_looks(3)
@@ -59,6 +59,14 @@ def test_what_follows_when_fixtures_lose_one_trial_each(
     found = broad_step(THREE, look, strata, share)
     assert found.step is step
     assert found.p_value == pytest.approx(0.5**worse, abs=1e-8)
+
+
+def test_no_second_look_is_bought_where_a_fixture_has_regressed() -> None:
+    strata = [(ALL, TWO)] * 5 + [(ALL, ALL)] * 15
+    assert broad_step(THREE, 0, strata, 0.02).step is Step.GO_ON
+    assert broad_step(THREE, 0, strata, 0.02, found=True).step is Step.STOP
+    clear = [(ALL, TWO)] * 20
+    assert broad_step(THREE, 0, clear, 0.02, found=True).step is Step.REGRESSED
 
 
 def test_a_small_drop_in_a_very_large_eval_is_no_alarm() -> None:

@@ -1,6 +1,6 @@
 """The processes below this one: who they are, how much memory they hold, and the end of them.
 
-Descent cannot be escaped: this process is their subreaper, so whoever daemonises becomes its child.
+Descent cannot be escaped: this process is their subreaper, so a daemon becomes its child.
 """
 
 from __future__ import annotations

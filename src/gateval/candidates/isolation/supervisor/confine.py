@@ -1,7 +1,7 @@
 """The way of a fresh process from the supervisor's child to the program that was asked for.
 
 Runs between fork and exec in a process without threads. The order matters: limits and folders while
-there is still a right to set them, then another user, then the fence, then the program.
+there is still a right to set them, then another user, the fence, the filter, and the program.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import contextlib
 import os
 import resource
 import signal
-from collections.abc import Sequence
 
-from gateval.candidates.isolation.supervisor import kernel
+from gateval.candidates.isolation.supervisor import kernel, landlock, syscalls
 from gateval.candidates.isolation.supervisor.orders import Caps, House, Order
 
 NICE = 10
 """Candidates give way to the gate and to their wardens, which have to be able to end them."""
 
-Places = Sequence[tuple[int, bool]]
+OWN_PROCESS = "/proc/self"
+"""Of /proc, what a candidate's first process may write: what it says of that process itself."""
 
 
 class Grounds:
@@ -27,25 +27,34 @@ class Grounds:
     def __init__(self, house: House) -> None:
         self.house = house
         self._allowed = [
-            (kernel.READ, _opened(house.visible)),
-            (kernel.USE, _opened(house.usable)),
-            (kernel.WRITE, _opened(house.shared)),
+            (landlock.READ, _opened(house.visible)),
+            (landlock.USE, _opened(house.usable)),
+            (landlock.WRITE, _opened(house.shared)),
         ]
+        self._filter = (
+            syscalls.compiled(sockets=house.ports is not None) if house.filtered else None
+        )
 
     def fence(self, order: Order) -> None:
         """Put this process behind its fence, if the kernel has any."""
         if not self.house.landlock:
             return
-        fence = kernel.Fence(self.house.landlock)
+        fence = landlock.Fence(self.house.landlock, self.house.ports)
         for access, places in self._allowed:
             fence.allow(access, places)
-        fence.allow(kernel.READ, _opened(order.reads))
-        fence.allow(kernel.WRITE, _opened(order.writes))
+        fence.allow(landlock.USE, _opened([OWN_PROCESS]))
+        fence.allow(landlock.READ, _opened(order.reads))
+        fence.allow(landlock.WRITE, _opened(order.writes))
         fence.close_in()
 
+    def filter_calls(self) -> None:
+        """Make no system call of the deny-list from now on, if they can be filtered here."""
+        if self._filter is not None:
+            kernel.load_filter(self._filter)
 
-def _opened(paths: list[str]) -> Places:
-    return [place for path in paths if (place := kernel.open_place(path)) is not None]
+
+def _opened(paths: list[str]) -> landlock.Places:
+    return [place for path in paths if (place := landlock.open_place(path)) is not None]
 
 
 def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: list[int]) -> None:
@@ -63,6 +72,8 @@ def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: l
     kernel.gain_no_privileges()
     kernel.bound_capabilities()
     if user is not None:
+        for number in range(len(pipes)):
+            os.fchown(number, user, user)  # or /dev/stdout could not be opened
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
@@ -73,6 +84,7 @@ def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: l
     os.chdir(order.cwd)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
+    grounds.filter_calls()
     os.execvpe(order.argv[0], order.argv, order.env)
 
 

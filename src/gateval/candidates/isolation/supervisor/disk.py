@@ -1,7 +1,9 @@
 """How much a candidate has written, noticed soon and at little cost.
 
-Free space is asked for at every tick, which costs one system call; the candidate's own folders are
-added up (by du) only when it shrank noticeably or some time has passed.
+Its own folders count, and what its user has in the folders for everybody's passing files. Free
+space is asked for at every tick, which costs a system call or two; all is added up (by du) only
+when it shrank noticeably or some time has passed, and once more at the end, so that nobody gets by
+who writes much and ends at once.
 """
 
 from __future__ import annotations
@@ -9,80 +11,161 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import stat
 import time
+from collections.abc import Iterator, Sequence
+
+from gateval.candidates.isolation.supervisor.leftovers import belonging_to
 
 LOOK_SECONDS = 5.0
 ENTRIES = 200_000
 """Files and folders that one candidate may have; more would fill the table of inodes."""
 
+FEW = 200
+"""So many are added up here at the end; more by du, whose start takes longer."""
+
+END_SECONDS = 30.0
+"""How long the last look may take."""
+
+_ADD_UP = 'du -sck --files0-from="$0" | tail -n 1; du -sc --inodes --files0-from="$0" | tail -n 1'
+
 
 class DiskWatch:
     """Watches some folders. `cap` is in bytes.
 
-    With `since_now`, what they hold at the first look does not count.
+    With `since_now`, what they hold now does not count. `shared` are folders in which what belongs
+    to `user` counts too.
     """
 
-    def __init__(self, folders: list[str], cap: int, *, since_now: bool) -> None:
+    def __init__(
+        self,
+        folders: list[str],
+        cap: int,
+        *,
+        since_now: bool,
+        shared: Sequence[str] = (),
+        user: int | None = None,
+    ) -> None:
         self._folders = folders
         self._cap = cap
-        self._base: tuple[int, int] | None = None if since_now else (0, 0)
+        self._shared = shared if user is not None else ()
+        self._user = user
         self._looked = time.monotonic()
+        self._systems = _one_of_each_system([*folders, *self._shared])
         self._free = self._ask()
         self._du: int | None = None
         self._answer = b""
+        self._base = (0, 0)
+        if since_now:
+            self._look()
+            self._base = self._awaited()
 
     def over(self) -> bool:
-        """Whether the folders are known to hold more than the cap."""
+        """Whether they are known to hold more than the cap. Never waits."""
         if self._du is not None:
-            return self._listen(self._du)
-        bytes_free, files_free = self._ask()
-        shrank = (
-            self._free[0] - bytes_free > self._cap // 8 or self._free[1] - files_free > ENTRIES // 8
+            return self._listen(0) and self._is_over(self._sums())
+        free = self._ask()
+        shrank = any(
+            was[0] - now[0] > self._cap // 8 or was[1] - now[1] > ENTRIES // 8
+            for was, now in zip(self._free, free, strict=True)
         )
-        due = time.monotonic() - self._looked > LOOK_SECONDS
-        if self._base is None or shrank or due:
+        if shrank or time.monotonic() - self._looked > LOOK_SECONDS:
             self._look()
         return False
 
-    def _ask(self) -> tuple[int, int]:
-        with contextlib.suppress(OSError):
-            state = os.statvfs(self._folders[0]) if self._folders else None
-            if state is not None:
-                return state.f_bavail * state.f_frsize, state.f_ffree
-        return 0, 0
+    def over_at_the_end(self) -> bool:
+        """Whether they hold more than the cap, now that no process is left that could write."""
+        few = _add_up_few(self._places()) if self._base == (0, 0) else None
+        if few is not None:
+            return self._is_over(few)
+        if self._du is not None:  # a look that is older than the end
+            self._awaited()
+        self._look()
+        return self._is_over(self._awaited())
+
+    def _is_over(self, sums: tuple[int, int]) -> bool:
+        kilobytes, entries = sums[0] - self._base[0], sums[1] - self._base[1]
+        return kilobytes * 1024 > self._cap or entries > ENTRIES
+
+    def _places(self) -> Iterator[str]:
+        yield from self._folders
+        if self._user is not None:
+            for folder in self._shared:
+                yield from belonging_to(self._user, folder)
+
+    def _ask(self) -> list[tuple[int, int]]:
+        """The bytes and files that are free, on each file system."""
+        free = []
+        for folder in self._systems:
+            with contextlib.suppress(OSError):
+                state = os.statvfs(folder)
+                free.append((state.f_bavail * state.f_frsize, state.f_ffree))
+                continue
+            free.append((0, 0))
+        return free
 
     def _look(self) -> None:
         """Start adding up; the answer is taken at a later tick."""
-        if not self._folders:
-            return
+        self._looked = time.monotonic()
+        names = os.memfd_create("names", os.MFD_CLOEXEC)
         inward, outward = os.pipe()
-        where = [
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_DUP2, outward, 1),
-            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-        ]
-        script = 'du -sck -- "$@" | tail -n 1; du -sc --inodes -- "$@" | tail -n 1'
-        argv = ["sh", "-c", script, "sh", *self._folders]
-        with contextlib.suppress(OSError):
-            os.posix_spawnp("sh", argv, {"PATH": os.defpath}, file_actions=where)
+        with os.fdopen(names, "wb") as file:
+            for place in self._places():
+                file.write(os.fsencode(place) + b"\0")
+            file.flush()
+            where = [
+                (os.POSIX_SPAWN_DUP2, names, 0),
+                (os.POSIX_SPAWN_DUP2, outward, 1),
+                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+            ]
+            argv = ["sh", "-c", _ADD_UP, "/dev/stdin"]
+            with contextlib.suppress(OSError):
+                os.posix_spawnp("sh", argv, {"PATH": os.defpath}, file_actions=where)
         os.close(outward)
         self._du, self._answer = inward, b""
 
-    def _listen(self, du: int) -> bool:
-        """Read what du said so far; nobody waits for it."""
-        while select.select([du], [], [], 0)[0]:
-            part = os.read(du, 4096)
+    def _listen(self, seconds: float) -> bool:
+        """Read what du said so far, and wait no longer than this for more; True at its end."""
+        while self._du is not None and select.select([self._du], [], [], seconds)[0]:
+            part = os.read(self._du, 4096)
             self._answer += part
             if not part:
-                os.close(du)
-                self._du, self._looked, self._free = None, time.monotonic(), self._ask()
-                return self._too_much()
-        return False
+                os.close(self._du)
+                self._du, self._free = None, self._ask()
+        return self._du is None
 
-    def _too_much(self) -> bool:
+    def _awaited(self) -> tuple[int, int]:
+        self._listen(END_SECONDS)
+        return self._sums()
+
+    def _sums(self) -> tuple[int, int]:
+        """Kilobytes and entries, as du gave them."""
         numbers = [int(line.split()[0]) for line in self._answer.splitlines() if line[:1].isdigit()]
         kilobytes, entries = [*numbers, 0, 0][:2]
-        if self._base is None:
-            self._base = kilobytes, entries
-        over = (kilobytes - self._base[0]) * 1024 > self._cap
-        return over or entries - self._base[1] > ENTRIES
+        return kilobytes, entries
+
+
+def _one_of_each_system(folders: Sequence[str]) -> list[str]:
+    found: dict[int, str] = {}
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            found.setdefault(os.stat(folder).st_dev, folder)
+    return list(found.values())
+
+
+def _add_up_few(places: Iterator[str]) -> tuple[int, int] | None:
+    """Kilobytes and entries of these places; None if they are more than a few, or go too deep."""
+    blocks, waiting, count = 0, [], 0
+    with contextlib.suppress(OSError):
+        for place in places:
+            waiting.append(place)
+            while waiting:
+                path = waiting.pop()
+                state = os.lstat(path)
+                blocks, count = blocks + state.st_blocks, count + 1
+                if count > FEW:
+                    return None
+                if stat.S_ISDIR(state.st_mode):
+                    waiting += [entry.path for entry in os.scandir(path)]
+        return blocks // 2, count
+    return None

@@ -1,53 +1,39 @@
-"""Calls of the Linux kernel that Python does not offer: prctl(2), capset(2), landlock(7).
+"""Calls of the Linux kernel that Python does not offer: prctl(2), capset(2), keyctl(2), seccomp(2).
 
-The numbers are the kernel's, from `include/uapi/linux/{prctl,capability,landlock}.h` and the
-syscall table shared by all architectures since Linux 5.13.
+The numbers are the kernel's, from `include/uapi/linux/{prctl,capability,keyctl,seccomp}.h`.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
-import stat
-from collections.abc import Iterable
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
+_PR_SET_SECCOMP = 22
 _PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
+_SECCOMP_MODE_FILTER = 2
+_INSTRUCTION = 8
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
 
-_CREATE_RULESET = 444
-_ADD_RULE = 445
-_RESTRICT_SELF = 446
-_VERSION = 1
-_PATH_BENEATH = 1
-
-EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
-_REMOVE = 1 << 4 | 1 << 5
-_MAKE_DEVICE = 1 << 6 | 1 << 11
-_MAKE = 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 12
-_REFER, _TRUNCATE = 1 << 13, 1 << 14
-_SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 3
-
-READ = EXECUTE | READ_FILE | READ_DIR
-USE = READ | WRITE_FILE
-"""What is needed of /dev and /proc: to open what is there, never to make anything."""
-WRITE = READ | WRITE_FILE | _REMOVE | _MAKE | _REFER | _TRUNCATE
-_FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE
-
-SCOPES_SINCE = 6
-"""The version of Landlock that can also forbid signals and abstract sockets (Linux 6.12)."""
-
-_libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _called(result: int) -> int:
+class _Program(ctypes.Structure):
+    """struct sock_fprog"""
+
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+
+
+def called(result: int) -> int:
+    """Return what a call of libc gave. Raises `OSError` where it failed."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -55,7 +41,7 @@ def _called(result: int) -> int:
 
 
 def _prctl(option: int, value: int = 0) -> None:
-    _called(_libc.prctl(option, value, 0, 0, 0))
+    called(libc.prctl(option, value, 0, 0, 0))
 
 
 def become_undumpable() -> None:
@@ -91,7 +77,7 @@ def leave_keyrings() -> None:
     """
     number = {"x86_64": 250, "aarch64": 219}.get(os.uname().machine)
     if number is not None:
-        _libc.syscall(number, _KEYCTL_JOIN_SESSION_KEYRING, None)
+        libc.syscall(number, _KEYCTL_JOIN_SESSION_KEYRING, None)
 
 
 def bound_capabilities() -> None:
@@ -107,46 +93,19 @@ def bound_capabilities() -> None:
 def give_up_capabilities() -> None:
     """Keep no capability: not in use, not to be taken up, not to be handed on."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    _called(_libc.capset(header, (ctypes.c_uint32 * 6)()))
+    called(libc.capset(header, (ctypes.c_uint32 * 6)()))
 
 
-def landlock_version() -> int:
-    """Return the version of Landlock that the kernel offers, 0 for none."""
-    return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)))
+def knows_filters() -> bool:
+    """Whether this kernel filters system calls (seccomp(2), mode 2)."""
+    libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, None, 0, 0)
+    return ctypes.get_errno() == errno.EFAULT  # it looked for the program that we did not give
 
 
-class Fence:
-    """A Landlock domain under construction: nothing of the file system but what is allowed."""
+def load_filter(program: bytes) -> None:
+    """Have this process and its descendants make no call that the BPF `program` refuses.
 
-    def __init__(self, version: int) -> None:
-        self._handled = WRITE | _MAKE_DEVICE
-        self._handled &= ~(_REFER if version < 2 else 0)
-        self._handled &= ~(_TRUNCATE if version < 3 else 0)
-        scoped = _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS if version >= SCOPES_SINCE else 0
-        attributes = (ctypes.c_uint64 * 3)(self._handled, 0, scoped)
-        size = 24 if version >= SCOPES_SINCE else 8
-        made = _libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(size), 0)
-        self._ruleset = _called(made)
-
-    def allow(self, access: int, places: Iterable[tuple[int, bool]]) -> None:
-        """Allow `access` below these open folders and to these open files (`is_folder` False)."""
-        for descriptor, is_folder in places:
-            wanted = access & self._handled & (-1 if is_folder else _FOR_FILES)
-            rule = ctypes.create_string_buffer(
-                wanted.to_bytes(8, "little") + descriptor.to_bytes(4, "little"), 12
-            )
-            _called(_libc.syscall(_ADD_RULE, self._ruleset, _PATH_BENEATH, rule, 0))
-
-    def close_in(self) -> None:
-        """Put this process and all its descendants behind the fence, for good."""
-        _called(_libc.syscall(_RESTRICT_SELF, self._ruleset, 0))
-        os.close(self._ruleset)
-
-
-def open_place(path: str) -> tuple[int, bool] | None:
-    """Open a folder or file for `Fence.allow`; None if it is not there."""
-    try:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return None
-    return descriptor, stat.S_ISDIR(os.fstat(descriptor).st_mode)
+    It needs `gain_no_privileges` before. Raises `OSError`.
+    """
+    filled = _Program(len(program) // _INSTRUCTION, program)
+    called(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0))

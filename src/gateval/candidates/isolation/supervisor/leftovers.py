@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import warnings  # noqa: F401 - os.execvpe imports it, where the library may no longer be read
 from collections.abc import Iterator
 
 DEPTH = 4
@@ -42,8 +43,14 @@ def remove_files(folders: list[str], user: int, since: float) -> None:
         with contextlib.suppress(OSError):
             if os.stat(folder).st_mtime + SLACK < since:
                 continue
-            for path in [entry.path for entry in os.scandir(folder) if _belongs_to(entry, user)]:
+            for path in list(belonging_to(user, folder)):
                 remove_tree(path)
+
+
+def belonging_to(user: int, folder: str) -> Iterator[str]:
+    """Give what lies directly in a folder and belongs to this user."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        yield from (entry.path for entry in entries if _belongs_to(entry, user))
 
 
 def remove_tree(path: str) -> None:

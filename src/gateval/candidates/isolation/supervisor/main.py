@@ -87,7 +87,7 @@ class Supervisor:
                 return user
 
     def _reap(self, how: int) -> bool:
-        """Take leave of wardens that ended. One that was killed leaves its work to us."""
+        """Reap wardens that ended. The supervisor does the work of one that was killed."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, how)

@@ -23,14 +23,18 @@ class House:
     """What holds for all candidates of a run.
 
     `users` is the range of user ids for them, None where they run as the gate's own user.
-    `landlock` is the kernel's version of it, 0 for none. `visible` may be read, `usable` opened
-    for writing too, `shared` is for everybody's passing files. `folder` is removed in the end.
+    `landlock` is the kernel's version of it, 0 for none; `filtered` says that system calls are
+    filtered. `visible` may be read, `usable` (devices) opened for writing too, `shared` is for
+    everybody's passing files. `ports` are those that TCP may connect to, None for all.
+    `folder` is removed in the end.
     """
 
     folder: str
     users: tuple[int, int] | None
     landlock: int
     caps: Caps
+    filtered: bool = False
+    ports: list[int] | None = None
     visible: list[str] = field(default_factory=list)
     usable: list[str] = field(default_factory=list)
     shared: list[str] = field(default_factory=list)

@@ -51,16 +51,22 @@ class Warden:
         self._leader = 0
         self._code: int | None = None
         self._born = time.time()
+        self._broken: str | None = None
 
     def serve(self, pipes: list[int], room: int, common: list[str]) -> None:
         """Start the candidate on these pipes, mind it, end it. `common` are shared folders."""
         kernel.become_subreaper()
+        writes, cap = self._order.writes, self._grounds.house.caps.disk
+        since_now = len(writes) > 1
+        disk = DiskWatch(writes, cap, since_now=since_now, shared=common, user=self._user)
         if not self._start(pipes, room):
             return
         try:
-            self._mind()
+            self._mind(disk)
         finally:
             survivors = self._end()
+            if self._broken is None and disk.over_at_the_end():
+                self._say(over="disk")
             if self._user is not None:
                 remove_files(common, self._user, self._born)
                 remove_ipc(self._user)
@@ -90,15 +96,13 @@ class Warden:
         self._say(pid=self._leader, user=self._user)
         return True
 
-    def _mind(self) -> None:
+    def _mind(self, disk: DiskWatch) -> None:
         """Return when the gate wants the end or is no more."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         leader = _open_pid(self._leader)
         if leader is not None:
             poll.register(leader, select.POLLIN)
-        writes, cap = self._order.writes, self._grounds.house.caps.disk
-        disk = DiskWatch(writes, cap, since_now=len(writes) > 1)
         while True:
             ready = [descriptor for descriptor, _ in poll.poll(TICK_MS)]
             if self._control.fileno() in ready:
@@ -114,6 +118,7 @@ class Warden:
                     leader = None
                 self._say(exited=True)
             if not ready and (broken := self._broken_cap(disk)):
+                self._broken = self._broken or broken
                 self._say(over=broken)
                 self._kill()
 
@@ -127,7 +132,7 @@ class Warden:
         return "disk" if disk.over() else None
 
     def _reap(self) -> bool:
-        """Take leave of all children that have ended; True when the first process is among them."""
+        """Reap all children that have ended; True when the first process is among them."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from gateval.domain.base import MODEL_NAME_PATTERN
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
-from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.checks.files import file_problems, problem_in
+from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.place import Problem
-from gateval.domain.repository.tree import Tree, has_folder
+from gateval.domain.repository.tree import Tree
 from gateval.domain.text.quoting import quote
 
 COMMAND_RUNTIME = "command"
@@ -20,12 +21,8 @@ def agent_problems(agent: Agent, tree: Tree, *, targeted: bool) -> Iterator[Prob
     """Yield what is wrong with an Agent. `targeted`: whether an Eval targets it."""
     yield from _model_problems(agent, targeted=targeted)
     yield from _tool_problems(agent)
-    yield from _prompt_problems(agent, tree)
     yield from _runtime_problems(agent)
-    yield from _folder_problems(agent, tree)
-    for index, pattern in enumerate(agent.spec.watch or ()):
-        if resolve_path(agent.folder, pattern) is None:
-            yield _problem(agent, f"spec.watch[{index}]", _leads_out(pattern))
+    yield from file_problems(agent, tree)
 
 
 def counts_whole_repository(agent: Agent) -> bool:
@@ -44,7 +41,7 @@ def _model_problems(agent: Agent, *, targeted: bool) -> Iterator[Problem]:
         return
     declared = agent.spec.model_extra or {}
     if not agent.spec.models and (targeted or "type" not in declared):
-        yield _problem(
+        yield problem_in(
             agent,
             "spec.models",
             f'The Agent "{agent.name}" names no model. Add spec.models, or a spec.runtime that '
@@ -53,7 +50,7 @@ def _model_problems(agent: Agent, *, targeted: bool) -> Iterator[Problem]:
     for index, model in enumerate(agent.spec.models):
         if not _MODEL_NAME.fullmatch(model):
             message = f'{quote(model)} names no provider. Write "provider/model-id".'
-            yield _problem(agent, f"spec.models[{index}]", message)
+            yield problem_in(agent, f"spec.models[{index}]", message)
 
 
 def _tool_problems(agent: Agent) -> Iterator[Problem]:
@@ -61,36 +58,10 @@ def _tool_problems(agent: Agent) -> Iterator[Problem]:
     for index, tool in enumerate(agent.spec.tools):
         where = f"spec.tools[{index}]"
         if not tool.tool_name:
-            yield _problem(agent, where, "This tool has no name. Add `name`.")
+            yield problem_in(agent, where, "This tool has no name. Add `name`.")
         elif tool.tool_name in seen:
-            yield _problem(agent, where, f"The tool {quote(tool.tool_name)} stands here twice.")
+            yield problem_in(agent, where, f"The tool {quote(tool.tool_name)} stands here twice.")
         seen.add(tool.tool_name)
-
-
-def _prompt_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
-    system = agent.spec.system
-    if not isinstance(system, SystemFile):
-        return
-    path = resolve_path(agent.folder, system.file)
-    message = _leads_out(system.file) if path is None else _missing_file(path, tree)
-    if message:
-        yield _problem(agent, "spec.system.file", message)
-
-
-def _missing_file(path: str, tree: Tree) -> str:
-    """Say why `path` is no file of the revision; the empty string if it is one."""
-    entry = tree.get(path)
-    if entry is not None and entry.is_file:
-        return ""
-    steps = path.split("/")
-    for length in range(1, len(steps) + 1):
-        above = "/".join(steps[:length])
-        found = tree.get(above)
-        if found is not None and found.is_symlink:
-            return f"{show_path(above)} is a symbolic link. Name the file itself."
-        if found is not None and found.is_submodule:
-            return f"{show_path(above)} is a submodule, which is not read. Copy the file here."
-    return f"The file {show_path(path)} does not exist in this revision, or is not tracked."
 
 
 def _runtime_problems(agent: Agent) -> Iterator[Problem]:
@@ -104,34 +75,4 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
                     f"A runtime of type {MODEL_RUNTIME} starts no process. Add "
                     f"`type: {COMMAND_RUNTIME}`, or remove this."
                 )
-                yield _problem(agent, f"spec.runtime.{key}", message)
-
-
-def _folder_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
-    written = agent.spec.runtime.cwd if agent.spec.runtime else None
-    if written is None:
-        return
-    path = resolve_path(agent.folder, written)
-    message = _leads_out(written) if path is None else _missing_folder(path, tree)
-    if message:
-        yield _problem(agent, "spec.runtime.cwd", message)
-
-
-def _missing_folder(path: str, tree: Tree) -> str:
-    """Say why `path` is no folder of the revision; the empty string if it is, or may be by a link
-    or a submodule, which is looked at where the Agent is started.
-    """
-    steps = path.split("/")
-    above = (tree.get("/".join(steps[: length + 1])) for length in range(len(steps)))
-    if has_folder(tree, path) or any(one and not one.is_file for one in above):
-        return ""
-    return f"{show_path(path)} is no folder of this revision, or nothing in it is tracked."
-
-
-def _leads_out(path: str) -> str:
-    return f"{show_path(path)} leads out of the repository. Nothing outside it is read."
-
-
-def _problem(agent: Agent, path: str, message: str) -> Problem:
-    place = agent.places.get(path) or agent.places.get(path.rpartition(".")[0]) or agent.place
-    return Problem(place=place, path=path, message=message)
+                yield problem_in(agent, f"spec.runtime.{key}", message)

@@ -12,11 +12,12 @@ from gateval.domain.text.quoting import quote
 
 def agent_model_problems(agent: Agent, providers: frozenset[str]) -> Iterator[Problem]:
     """Yield the models of an Agent whose provider is none of `providers`."""
-    for index, model in enumerate(agent.spec.models):
-        path = f"spec.models[{index}]"
-        place = agent.places.get(path) or agent.places.get("spec.models") or agent.place
-        for message in _unknown(model, providers):
-            yield Problem(place=place, path=path, message=message)
+    for key, models in (("spec.models", agent.spec.models), ("spec.uses", agent.spec.uses)):
+        for index, model in enumerate(models):
+            path = f"{key}[{index}]"
+            place = agent.places.get(path) or agent.places.get(key) or agent.place
+            for message in _unknown(model, providers):
+                yield Problem(place=place, path=path, message=message)
 
 
 def judge_model_problems(evaluation: Eval, providers: frozenset[str]) -> Iterator[Problem]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.planning.change import system_text
 from gateval.domain.planning.closure import closure_of, closure_paths
+from gateval.domain.planning.departures import prompt_path
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place
 
 NAMES_SHOWN = 5
@@ -29,7 +31,7 @@ def narrowed_closures(
         if change.kind is not ChangeKind.MODIFIED or change.agent not in measured:
             continue
         new, old = head.catalogue.agent(change.agent), base.catalogue.agent(change.agent)
-        if new is None or old is None or new.runtime_type == MODEL_RUNTIME:
+        if new is None or old is None:
             continue
         lost = _lost(new, old, head, base)
         if lost:
@@ -44,16 +46,29 @@ def narrowed_closures(
 
 def _lost(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> list[str]:
     ours, theirs = closure_of(new, head), closure_of(old, base)
+    lost = set(_lost_prompt(new, old, head, base))
+    if new.runtime_type == MODEL_RUNTIME:
+        return sorted(lost)
     if ours.same_paths(theirs) and head.manifest_paths <= base.manifest_paths:
-        return []
-    system = new.spec.system
-    prompt = resolve_path(new.folder, system.file) if isinstance(system, SystemFile) else None
+        return sorted(lost)
     before = {
         path
         for path in closure_paths(theirs, head)
         if path in base.tree or not head.is_hidden(path)
     }
-    return sorted(before - set(closure_paths(ours, head)) - {prompt})
+    return sorted((lost | before) - set(closure_paths(ours, head)) - {prompt_path(new)})
+
+
+def _lost_prompt(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> Iterator[str]:
+    """A prompt file that stays where it was while the manifest moves, or names a copy of it.
+
+    Another prompt in another file is an edit like any other, and measured.
+    """
+    path = prompt_path(old)
+    if path is None or path == prompt_path(new) or path not in head.tree:
+        return
+    if new.path != old.path or system_text(new, head) == system_text(old, base):
+        yield path
 
 
 def _place(agent: Agent) -> Place:

@@ -99,12 +99,19 @@ def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
             place=where, what="targetAgent", before=before.target_agent, after=after.target_agent
         )
     was, now = before.scoring, after.scoring
-    if now.pass_threshold < was.pass_threshold:
+    if asks_less(now.pass_threshold, was.pass_threshold):
         yield Lowered(
             place=after.places.get("spec.scoring.passThreshold", place),
             what="passThreshold",
-            before=show_threshold(was.pass_threshold),
-            after=show_threshold(now.pass_threshold),
+            before=_threshold(was.pass_threshold),
+            after=_threshold(now.pass_threshold),
+        )
+    if after.execution.deterministic != before.execution.deterministic:
+        yield Lowered(
+            place=after.places.get("spec.execution.deterministic", after.place),
+            what="deterministic",
+            before=str(before.execution.deterministic).lower(),
+            after=str(after.execution.deterministic).lower(),
         )
     if was.severity_weights != now.severity_weights:
         yield Lowered(
@@ -120,6 +127,20 @@ def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
             before=str(before.execution.reps_per_fixture),
             after=str(after.execution.reps_per_fixture),
         )
+
+
+def asks_less(now: float | None, was: float | None) -> bool:
+    """Whether a threshold may ask less than another; None is none at all, which is neither less nor
+    more than a written one: an Eval without a threshold asks that nothing regresses, and 1 where
+    there is no baseline.
+    """
+    if now is None or was is None:
+        return now is not was and now != 1
+    return now < was
+
+
+def _threshold(threshold: float | None) -> str:
+    return "none" if threshold is None else show_threshold(threshold)
 
 
 def _weights(weights: Mapping[Severity, float]) -> str:

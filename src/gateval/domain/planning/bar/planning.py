@@ -16,7 +16,7 @@ from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import Bar, Doubt, Lowered, PlannedEval, Reason
 from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
-from gateval.domain.planning.bar.evals import lowered, lowered_parts, same_judge
+from gateval.domain.planning.bar.evals import asks_less, lowered, lowered_parts, same_judge
 from gateval.domain.planning.bar.fixtures import same_test
 from gateval.domain.planning.bar.names import free_name
 from gateval.domain.planning.selection import baseline_of, script_name
@@ -202,7 +202,7 @@ def _asks_as_much(
         running is not None
         and {one.name for one in running.fixtures} == {one.name for one in fixtures}
         and ours.scoring.severity_weights == asked.scoring.severity_weights
-        and ours.scoring.pass_threshold >= asked.scoring.pass_threshold
+        and not asks_less(ours.scoring.pass_threshold, asked.scoring.pass_threshold)
     )
 
 

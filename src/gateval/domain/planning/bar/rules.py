@@ -1,6 +1,6 @@
 """What a change makes laxer in the gate config, and what else it edits there.
 
-Nothing of it counts before it is merged: the base tip's rules decide. But whoever merges should
+Nothing of it counts before it is merged: the base tip's rules decide. But who merges it should
 have seen it, and a laxer rule is a lower bar for everything that comes after.
 """
 
@@ -16,6 +16,8 @@ from gateval.domain.manifests.gate_config import (
     GateConfig,
     InconclusivePolicy,
     RegressionPolicy,
+    ThresholdPolicy,
+    UnsetThresholdPolicy,
 )
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.repository.place import Place
@@ -60,6 +62,8 @@ def other_edits(edit: RulesEdit) -> tuple[str, ...]:
 _ORDERS: Mapping[str, Sequence[str]] = {
     "policy.regressions": tuple(RegressionPolicy),
     "policy.inconclusive": tuple(InconclusivePolicy),
+    "policy.threshold": tuple(ThresholdPolicy),
+    "policy.unsetThreshold": (UnsetThresholdPolicy.STRICT, UnsetThresholdPolicy.REGRESSIONS),
     "policy.bar": (BarPolicy.STRICTEST, BarPolicy.BASE, BarPolicy.HEAD),
     "policy.bypass.requireReason": ("True", "False"),
     "policy.bypass.allowAuthor": ("False", "True"),
@@ -67,23 +71,39 @@ _ORDERS: Mapping[str, Sequence[str]] = {
 }
 """Rules with one value, strictest first."""
 
-_MORE_IS_LAXER = ("policy.candidateEnv", "policy.bypass.roles")
+_MORE_IS_LAXER = ("policy.candidateEnv", "policy.bypass.roles", "policy.gateway.allow")
+_HIGHER_IS_LAXER = (
+    "policy.gateway.maxTokens",
+    "policy.gateway.callsPerRun",
+    "policy.gateway.tokensPerRun",
+)
 _LESS_IS_LAXER = ("policy.audit.sinks", "policy.audit.required")
+
+
+_LOWER_IS_LAXER = ("policy.thresholdFloor",)
 
 
 def _laxer(before: GateConfig, edit: RulesEdit) -> Iterator[Lowered]:
     old, new = dict(_leaves(before)), dict(_leaves(edit.after))
-    for key, order in _ORDERS.items():
-        if order.index(str(new[key])) > order.index(str(old[key])):
+    for key in sorted(old.keys() | new.keys()):
+        if _is_laxer(key, old.get(key), new.get(key)):
             yield _lowered(key, old, new, edit)
-    for key in _MORE_IS_LAXER:
-        if _words(new[key]) - _words(old[key]):
-            yield _lowered(key, old, new, edit)
-    for key in _LESS_IS_LAXER:
-        if _words(old[key]) - _words(new[key]):
-            yield _lowered(key, old, new, edit)
+    kept = edit.after.policy.must_belong
+    if any(not _within(pattern, kept) for pattern in before.policy.must_belong):
+        yield _lowered("policy.mustBelong", old, new, edit)
     if _narrower(before.manifests, edit.after.manifests):
         yield _lowered("manifests", old, new, edit)
+
+
+def _is_laxer(key: str, old: JsonValue, new: JsonValue) -> bool:
+    if key in _ORDERS:
+        return _ORDERS[key].index(str(new)) > _ORDERS[key].index(str(old))
+    if key in _HIGHER_IS_LAXER:
+        return _number(new) > _number(old)
+    if key in _LOWER_IS_LAXER:
+        return _number(new) < _number(old)
+    more, less = _words(new) - _words(old), _words(old) - _words(new)
+    return bool(more if key in _MORE_IS_LAXER else less if key in _LESS_IS_LAXER else False)
 
 
 def _narrower(before: Sequence[str], after: Sequence[str]) -> bool:
@@ -116,6 +136,10 @@ def _flat(value: JsonValue, where: str) -> Iterator[tuple[str, JsonValue]]:
 
 def _words(value: JsonValue) -> set[str]:
     return set(map(str, value)) if isinstance(value, list) else set()
+
+
+def _number(value: JsonValue) -> float:
+    return value if isinstance(value, int | float) else 0
 
 
 def _lowered(

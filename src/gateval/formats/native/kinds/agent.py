@@ -133,13 +133,18 @@ def _unusable_texts(source: Source, raw: JsonObject) -> tuple[Problem, ...]:
 def _words(raw: JsonObject) -> Iterator[tuple[DocumentPath, str]]:
     """Every text that goes to the operating system, with its path below `runtime`."""
     for key in ("cwd", "setup", "command", "env"):
-        value = raw.get(key)
-        if isinstance(value, str):
-            yield (key,), value
-        entries = value.items() if isinstance(value, dict) else enumerate(_list(value))
-        for step, text in entries:
-            if isinstance(text, str):
-                yield (key, step), text
+        yield from _texts((key,), raw.get(key))
+
+
+def _texts(path: DocumentPath, value: JsonValue) -> Iterator[tuple[DocumentPath, str]]:
+    """The texts in a value, two levels deep: `setup.run[0]`."""
+    if isinstance(value, str):
+        yield path, value
+    if len(path) > 2:
+        return
+    entries = value.items() if isinstance(value, dict) else enumerate(_list(value))
+    for step, inner in entries:
+        yield from _texts((*path, step), inner)
 
 
 def _list(value: JsonValue) -> list[JsonValue]:

@@ -1,0 +1,41 @@
+"""Adds to a candidate's failure what it may have missed: a tracked file that is not its own."""
+
+from __future__ import annotations
+
+from gateval.candidates.base import RuntimeContext
+from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.plan.absent import absent_sentence, find_absent, is_explained, plain_hint
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import Cause, NoAnswer
+from gateval.errors import RepositoryError
+from gateval.events import CandidateWarned
+
+
+class Hints:
+    """Names the file in the reason where the output fits one; else tells the plain hint, once."""
+
+    def __init__(self, context: RuntimeContext) -> None:
+        self._context = context
+        self._hinted: set[str] = set()
+
+    def explained(self, silence: NoAnswer, agent: AgentDefinition) -> NoAnswer:
+        """Return why there is no answer, with the file that the candidate seems to have missed."""
+        at_fault = silence.cause is Cause.CANDIDATE and agent.runtime.type != MODEL_RUNTIME
+        if not at_fault or is_explained(silence.reason):
+            return silence
+        try:
+            around = self._context.exports.around(agent)
+        except RepositoryError:
+            return silence
+        lines = (silence.reason, *silence.detail[1:])
+        absent = find_absent(lines, agent.cwd, around)
+        if absent is not None:
+            said = f"{silence.reason} {absent_sentence(agent.name, absent)}"
+            return silence.model_copy(update={"reason": said})
+        if around.outside and not silence.timed_out and agent.name not in self._hinted:
+            self._hinted.add(agent.name)
+            message = plain_hint(agent.name, len(around.given))
+            self._context.on_event(
+                CandidateWarned(agent=agent.name, side=agent.side, message=message)
+            )
+        return silence

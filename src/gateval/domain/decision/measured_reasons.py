@@ -1,0 +1,174 @@
+"""The reasons that come from what was measured: scores, regressions, new fixtures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateval.domain.manifests.gate_config import Policy, RegressionPolicy, ThresholdPolicy
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.comparison import (
+    EvalComparison,
+    FixtureChange,
+    FixtureComparison,
+    Repeated,
+)
+from gateval.domain.results.scoring import TOLERANCE, Meets
+from gateval.domain.text.figures import show_percent, show_score, show_threshold
+from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
+
+_WORSE = {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}
+
+_NAMED = 5
+"""Fixtures that are named in a reason about several."""
+
+
+def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[DecisionReason]:
+    """Yield the reason that a written threshold is missed.
+
+    Where base misses it too and nothing got worse, it says so; by the policy `worse` that passes.
+    """
+    head, base = compared.head, compared.base
+    if head.meets is not Meets.NO or head.threshold is None:
+        return
+    score = show_score(head.low, head.high, head.threshold)
+    text = f"{compared.eval} scores {score}, below its threshold {show_threshold(head.threshold)}"
+    as_before = (
+        base is not None
+        and base.meets is Meets.NO
+        and base.measured
+        and head.measured
+        and not compared.regressed
+    )
+    if base is not None and as_before:
+        text += (
+            f"; base scores {show_score(base.low, base.high)}, so this is not caused by this change"
+        )
+    no_worse = (
+        as_before
+        and (compared.delta or 0) >= -TOLERANCE
+        and head.low >= policy.threshold_floor - TOLERANCE
+    )
+    passes = no_worse and policy.threshold is ThresholdPolicy.WORSE
+    yield DecisionReason(
+        verdict=GateVerdict.PASS if passes else GateVerdict.FAIL,
+        code=ReasonCode.BELOW_THRESHOLD,
+        text=text,
+        eval=compared.eval,
+    )
+
+
+def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[DecisionReason]:
+    """Yield the reason that an Eval's fixtures got worse together."""
+    if compared.broad is None or not compared.slipped:
+        return
+    before, now = show_percent(compared.broad.base), show_percent(compared.broad.head)
+    text = f"{compared.eval} got worse as a whole: {before} passed before, {now} now"
+    yield from _regression(text, compared.eval, "", policy)
+
+
+def fixture_reasons(
+    planned: PlannedEval, compared: EvalComparison, fixture: FixtureComparison, policy: Policy
+) -> Iterator[DecisionReason]:
+    """Yield what speaks against one fixture: silence, a regression, a failure of a new one."""
+    name, base = fixture.fixture, fixture.base_all
+    if fixture.no_answer:
+        yield DecisionReason(
+            verdict=GateVerdict.FAIL,
+            code=ReasonCode.NO_ANSWER,
+            text=f"{name}: head does not answer; base does",
+            eval=compared.eval,
+            fixture=name,
+        )
+    elif fixture.change is FixtureChange.REGRESSED and base is not None:
+        text = f"{name} regressed: {passes_before_and_now(fixture)}"
+        if fixture.found_at:
+            text += f"; found at {fixture.found_at}, and a new run does not take it back"
+        yield from _regression(text, compared.eval, name, policy)
+    elif fixture.change in _WORSE and policy.regressions is not RegressionPolicy.OFF:
+        yield DecisionReason(
+            verdict=GateVerdict.PASS,
+            code=ReasonCode.SUSPECT,
+            text=f"{name} looks worse: {passes_before_and_now(fixture)}; not confirmed",
+            eval=compared.eval,
+            fixture=name,
+        )
+    elif has_to_pass_alone(planned, fixture) and _fails_alone(fixture):
+        yield DecisionReason(
+            verdict=GateVerdict.FAIL,
+            code=ReasonCode.NEW_FIXTURE,
+            text=f"{name} is new or changed and does not pass: {show_passes(fixture.head_all)} now",
+            eval=compared.eval,
+            fixture=name,
+        )
+
+
+def failing_as_before(planned: PlannedEval, compared: EvalComparison) -> Iterator[DecisionReason]:
+    """Yield, for an Eval without a threshold, which fixtures fail and did so before."""
+    if planned.threshold is not None:
+        return
+    names = [fixture.fixture for fixture in compared.fixtures if fails_as_before(planned, fixture)]
+    if not names:
+        return
+    shown = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+    one = len(names) == 1
+    text = f"{compared.eval}: {len(names)} {'fixture fails' if one else 'fixtures fail'} "
+    text += f"before and now: {shown}"
+    yield DecisionReason(
+        verdict=GateVerdict.PASS,
+        code=ReasonCode.FAILS_AS_BEFORE,
+        text=text,
+        eval=compared.eval,
+    )
+
+
+def fails_as_before(planned: PlannedEval, fixture: FixtureComparison) -> bool:
+    """Whether a fixture fails on head, and did so before."""
+    if fixture.fixture in planned.added or fixture.change is FixtureChange.REGRESSED:
+        return False
+    base = fixture.base_all
+    failed_before = base is None or base.passes < base.trials
+    return fixture.head.failed > 0 and failed_before
+
+
+def passes_before_and_now(fixture: FixtureComparison) -> str:
+    """Return how often it passed on both sides, e.g. `passed 15 of 15 before, 4 of 15 now`."""
+    before, head = show_passes(fixture.base_all or Repeated()), fixture.head_all
+    now = f"{head.passes} of {head.trials} now" if head.trials else "not measured now"
+    note = f" (no answer in {head.silent} of {head.trials})" if head.silent else ""
+    return f"{before} before, {now}{note}"
+
+
+def show_passes(repeated: Repeated) -> str:
+    """Return e.g. `passed 2 of 3`."""
+    return f"passed {repeated.passes} of {repeated.trials}" if repeated.trials else "not measured"
+
+
+def has_to_pass_alone(planned: PlannedEval, fixture: FixtureComparison) -> bool:
+    """Whether neither a threshold nor a comparison says whether a fixture of the change passes."""
+    return planned.threshold is None and fixture.fixture in planned.added
+
+
+def passes_alone(fixture: FixtureComparison) -> bool:
+    """Whether a new fixture passed its first trial, or most of them: two of three."""
+    return fixture.first_passed or 2 * fixture.head_all.passes > fixture.head_all.trials
+
+
+def _fails_alone(fixture: FixtureComparison) -> bool:
+    """Whether it does not, and every trial that was asked for says so; a lost one is no failure."""
+    measured = not fixture.missing and not fixture.head_all.unclear
+    return measured and not passes_alone(fixture)
+
+
+def _regression(
+    text: str, evaluation: str, fixture: str, policy: Policy
+) -> Iterator[DecisionReason]:
+    if policy.regressions is RegressionPolicy.OFF:
+        return
+    blocks = policy.regressions is RegressionPolicy.BLOCK
+    yield DecisionReason(
+        verdict=GateVerdict.FAIL if blocks else GateVerdict.PASS,
+        code=ReasonCode.REGRESSION,
+        text=text,
+        eval=evaluation,
+        fixture=fixture,
+    )

@@ -1,0 +1,61 @@
+"""What is wrong with the files of Agents that start a process, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.planning.closure import Closure, closure_of, closure_paths, working_directory
+from gateval.domain.planning.named_paths import named
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.links import check_links
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.place import Problem
+from gateval.domain.text.quoting import quote
+from gateval.errors import RepositoryError
+
+
+def closure_problems(snapshot: Snapshot) -> Iterator[Problem]:
+    """Yield what keeps an Agent's candidates from starting.
+
+    That is a `watch` without the program that `command` names, for every Agent, and links that no
+    export can hold, for those that an Eval targets.
+    """
+    targets = {evaluation.target_agent for evaluation in snapshot.catalogue.evals}
+    for agent in snapshot.catalogue.agents:
+        if agent.runtime_type == MODEL_RUNTIME:
+            continue
+        closure = closure_of(agent, snapshot)
+        yield from _unwatched(agent, closure, snapshot)
+        if agent.name in targets and snapshot.links:
+            yield from _links_out(agent, closure, snapshot)
+
+
+def _unwatched(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:
+    runtime, cwd = agent.spec.runtime, working_directory(agent)
+    if agent.spec.watch is None or runtime is None or cwd is None:
+        return
+    for word in runtime.command:
+        paths = {*named(cwd, word, snapshot), resolve_path(cwd, word)}
+        for path in sorted(path for path in paths if path):
+            entry = snapshot.tree.get(path)
+            if entry and not entry.is_submodule and not closure.covers(path):
+                yield Problem(
+                    place=agent.places.get("spec.watch", agent.place),
+                    path="spec.watch",
+                    message=f"{quote(word)} of runtime.command is {show_path(path)}, which `watch` "
+                    "leaves out, so candidates would not get it. Add it to watch.",
+                )
+
+
+def _links_out(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:
+    links = {
+        path: snapshot.links[path]
+        for path in closure_paths(closure, snapshot)
+        if path in snapshot.links
+    }
+    try:
+        check_links(links)
+    except RepositoryError as error:
+        message = f"Candidates of this Agent cannot start. {error.sentence}"
+        yield Problem(place=agent.place, message=message.strip())

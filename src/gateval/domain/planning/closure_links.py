@@ -1,0 +1,49 @@
+"""Where the symbolic links of a closure lead: that belongs to it, too."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.links import walk_links
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.patterns import match_any
+from gateval.domain.repository.tree import under
+
+
+def follow_links(
+    roots: Mapping[str, str], patterns: Mapping[str, str], snapshot: Snapshot
+) -> dict[str, str]:
+    """Return the roots and, with why, where links lead that stand in them, in patterns or on the
+    way to a root.
+
+    The links that are passed on the way belong to it, too: another target leads elsewhere.
+    """
+    links = snapshot.links
+    found = dict(roots)
+    if not links:
+        return found
+    passed: dict[str, str] = {}
+    names = sorted(links)
+    watched = match_any(patterns)
+    todo = [*roots, *(path for path in names if under(path, roots.keys()) or watched(path))]
+    followed = set()
+    while todo:
+        path = todo.pop()
+        if path in followed or snapshot.is_hidden(path):
+            continue
+        followed.add(path)
+        on_the_way, end = walk_links(path, links)
+        passed |= {link: f"on the way to {show_path(path)}" for link in on_the_way}
+        if on_the_way and end is not None and not under(end, found.keys()):
+            found[end] = f"link {show_path(path)}"
+            todo += _inside(end, names)
+    return {**passed, **found}
+
+
+def _inside(folder: str, names: Sequence[str]) -> Sequence[str]:
+    """Those of the sorted names that stand in the folder; "" is the root."""
+    if not folder:
+        return names
+    return names[bisect_left(names, f"{folder}/") : bisect_left(names, f"{folder}0")]

@@ -1,0 +1,37 @@
+"""Paths that an Agent's command lines name: what a program runs belongs to its closure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateval.domain.manifests.agent import RuntimeSpec
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.links import walk_links
+from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.tree import under
+
+
+def process_roots(runtime: RuntimeSpec, cwd: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield the working directory and the paths named in `setup` and `command`, each with why."""
+    yield cwd, "cwd"
+    for key, words in (("setup", runtime.own_setup), ("command", runtime.command)):
+        for word in words:
+            for path in named(cwd, word, snapshot):
+                yield path, f"{key} {word}"
+
+
+def named(cwd: str, word: str, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the paths that a word of a command line may name, also behind `--option=`.
+
+    No folder around the working directory: that is where a program runs, not what it runs.
+    """
+    for text in (word, word.partition("=")[2]):
+        path = resolve_path(cwd, text) if text else None
+        if not path or under(cwd, {path}):
+            continue
+        yield path
+        _, end = walk_links(path, snapshot.links)
+        passed, real = walk_links(f"{cwd}/{text}", snapshot.links)
+        if real and real != end and real in snapshot.tree:  # `..` behind a link
+            yield from passed
+            yield real

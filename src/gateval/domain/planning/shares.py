@@ -1,0 +1,122 @@
+"""Which fixtures of a plan are held against the baseline, and how sure each verdict has to be.
+
+The budget for false alarms is split over the Evals, equally unless the policy gives weights, then
+over the fixtures of each. What the pull request adds gets nothing of it, and so dilutes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
+from gateval.domain.manifests.gate_config import Policy, UnsetThresholdPolicy
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, split
+
+
+def with_shares(
+    planned: Sequence[PlannedEval],
+    head: Snapshot,
+    base: Snapshot,
+    tip: Snapshot | None,
+    policy: Policy,
+) -> list[PlannedEval]:
+    """Return the Evals, each told which of its fixtures are compared, and with which shares.
+
+    An Eval of which the target branch's version runs, too, shares its part with that one. Trials
+    that count for both are looked at once.
+    """
+    strict = policy.unset_threshold is UnsetThresholdPolicy.STRICT
+    told = [_told(one, head, base, tip or base, strict=strict) for one in planned]
+    compared = [one for one in told if one.compared]
+    looked_at = Counter(one.own_name for one in compared for _ in _own_compared(one))
+    tests = {(one.own_name, _trials_of(one)): one.name for one in reversed(compared)}
+    versions = Counter(own_name for own_name, _ in tests)
+    weights = {name: policy.eval_weights.get(name, 1.0) for name in versions}
+    if not weights:
+        return told
+    fixtures, broad = split(FIXTURES, weights), split(BROAD, weights)
+    alone = set(tests.values())
+    return [
+        one.model_copy(
+            update={
+                "fixture_share": fixture_share(fixtures[one.own_name], looked_at[one.own_name]),
+                "broad_share": broad[one.own_name] / versions[one.own_name]
+                if one.name in alone
+                else 0.0,
+            }
+        )
+        if one.compared
+        else one
+        for one in told
+    ]
+
+
+def _trials_of(planned: PlannedEval) -> frozenset[tuple[str, str]]:
+    """What a test of all compared fixtures looks at: the Evals that measure them, and their names.
+
+    Two versions that look at the same have the same test; the first has it.
+    """
+    owners = planned.owners()
+    return frozenset((owners[name], name) for name in planned.compared)
+
+
+def _own_compared(planned: PlannedEval) -> set[str]:
+    """The compared fixtures that run under this Eval's name."""
+    return {fixture.name for fixture in planned.own_fixtures} & set(planned.compared)
+
+
+def _told(
+    planned: PlannedEval, head: Snapshot, base: Snapshot, tip: Snapshot, *, strict: bool
+) -> PlannedEval:
+    before = {**_digests(planned, tip.catalogue), **_digests(planned, base.catalogue)}
+    same_agent = planned.baseline is Baseline.SAME_AGENT
+    names = [fixture.name for fixture in planned.fixtures if fixture.name in before]
+    standing = planned.baseline is Baseline.MERGE_BASE
+    added = [
+        fixture.name
+        for fixture in planned.fixtures
+        if fixture.name not in before or (same_agent and before[fixture.name] != fixture.digest)
+    ]
+    return planned.model_copy(
+        update={
+            "compared": tuple(names) if standing else (),
+            "added": tuple(added) if planned.bar is None else (),
+            "deterministic": _deterministic(planned, head, base, tip),
+            "strict": strict,
+        }
+    )
+
+
+def _digests(planned: PlannedEval, catalogue: Catalogue) -> dict[str, str]:
+    """The fixtures of the Eval of this name in another revision, by name."""
+    before = catalogue.eval(planned.own_name)
+    if before is None:
+        return {}
+    return {fixture.name: fixture.digest for fixture in select_fixtures(before, catalogue)}
+
+
+def _deterministic(planned: PlannedEval, head: Snapshot, base: Snapshot, tip: Snapshot) -> bool:
+    """Whether the candidates are known to do the same each time: declared so, or by rules alone."""
+    declared = tip.catalogue.eval(planned.own_name) or base.catalogue.eval(planned.own_name)
+    if declared is not None and declared.execution.deterministic:
+        return True
+    return all(_follows_rules(planned.agent, snapshot) for snapshot in (head, base))
+
+
+def _follows_rules(name: str, snapshot: Snapshot) -> bool:
+    agent = snapshot.catalogue.agent(name)
+    if agent is None or (agent.spec.runtime is not None and agent.spec.runtime.type != "model"):
+        return False
+    prefix = f"{SCRIPTED_PROVIDER}/"
+    models = agent.spec.models
+    if not models or not all(model.startswith(prefix) for model in models):
+        return False
+    scripts = [snapshot.scripts.get(model.removeprefix(prefix)) for model in models]
+    return all(
+        script is not None and all(rule.probability >= 1 for rule in script.spec.rules)
+        for script in scripts
+    )

@@ -1,0 +1,197 @@
+"""Compares head with base: from trials to what the comparison says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval
+from gateval.domain.results.comparison import (
+    Comparison,
+    EvalComparison,
+    FixtureChange,
+    FixtureComparison,
+    Repeated,
+)
+from gateval.domain.results.course import Course, is_silent, outcomes, too_many_lost
+from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.results.progress import Progress, progress
+from gateval.domain.results.results import Results
+from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
+from gateval.domain.results.threshold import threshold_repetitions
+from gateval.domain.statistics.broad import Broad
+from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.looks import Look
+from gateval.domain.statistics.status import deterministic, status
+from gateval.domain.statistics.walk import counted
+from gateval.domain.trials.trial import Side, Trial
+
+
+class _Found(NamedTuple):
+    """What there is of one fixture. `standing`: it is compared; `added`: it must pass by itself."""
+
+    fixture: Fixture
+    standing: bool
+    added: bool
+    course: Course
+    wanted: Look
+    head: Sequence[Trial]
+    base: Sequence[Trial]
+
+    @property
+    def missing(self) -> int:
+        """Trials of head that are asked for and did not run."""
+        return _missing(self.head, self.wanted.head)
+
+    @property
+    def missing_base(self) -> int:
+        """Trials of base that are asked for to be compared with, and did not run."""
+        return _missing(self.base, self.wanted.base) if self.standing else 0
+
+    @property
+    def perfect(self) -> bool:
+        """Whether head passed in all trials that its own rule wanted."""
+        passed = [outcome for outcome in outcomes(self.head) if outcome]
+        return self.missing == 0 and len(passed) >= self.course.wanted.head
+
+    @property
+    def no_answer(self) -> bool:
+        """Whether head answered in no trial that was asked for, and base did."""
+        measured = self.missing == 0 and not too_many_lost(outcomes(self.head))
+        answered = any(trial.answered for trial in self.base if trial.passed is not None)
+        return measured and is_silent(self.head) and answered
+
+
+def compare(results: Results) -> Comparison:
+    """Compare head's trials with base's, per Eval and fixture."""
+    trials = group_trials(results.trials)
+    far = progress(results.plan, trials)
+    return Comparison(
+        evals=tuple(_compare_eval(planned, trials, far) for planned in results.plan.evals),
+        removed=results.plan.removed,
+    )
+
+
+def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalComparison:
+    planned_reps = planned.execution.reps_per_fixture
+    reps = threshold_repetitions(planned, trials)
+    first = score_eval(planned, Side.HEAD, trials)
+    head = first if reps == planned_reps else score_eval(planned, Side.HEAD, trials, reps)
+    base = score_eval(planned, Side.BASE, trials) if Side.BASE in planned.sides else None
+    broad = far.broad[planned.name]
+    unsettled = _is_unsettled(planned, broad, first)
+    scores = zip(head.fixtures, base.fixtures if base else [None] * len(head.fixtures), strict=True)
+    fixtures = tuple(
+        _compare_fixture(planned, found, *both, unsettled=unsettled)
+        for found, both in zip(_found(planned, trials, far), scores, strict=True)
+    )
+    return EvalComparison(
+        eval=planned.name,
+        agent=planned.agent,
+        baseline=planned.baseline,
+        head=head,
+        base=base,
+        fixtures=fixtures,
+        broad=broad,
+        head_first=first,
+    )
+
+
+def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]:
+    owners, compared, added = planned.owners(), set(planned.compared), set(planned.added)
+    return [
+        _Found(
+            fixture=fixture,
+            standing=fixture.name in compared and Side.BASE in planned.sides,
+            added=fixture.name in added and planned.baseline is not Baseline.NEW_AGENT,
+            course=far.courses[owner, fixture.name],
+            wanted=far.wanted[owner, fixture.name],
+            head=trials.get((owner, fixture.name, Side.HEAD), ()),
+            base=trials.get((owner, fixture.name, Side.BASE), ()),
+        )
+        for fixture, owner in zip(planned.fixtures, owners.values(), strict=True)
+    ]
+
+
+def _is_unsettled(planned: PlannedEval, broad: Broad | None, head: EvalScore) -> bool:
+    """Whether trials are missing that would show whether all fixtures together are worse."""
+    ended = broad is not None and broad.step is not Step.GO_ON
+    perfect = all(fixture.all_passed for fixture in head.fixtures)
+    return bool(planned.broad_looks) and not ended and not perfect
+
+
+def _compare_fixture(
+    planned: PlannedEval,
+    found: _Found,
+    head: FixtureScore,
+    base: FixtureScore | None,
+    *,
+    unsettled: bool,
+) -> FixtureComparison:
+    stands = planned.stands(found.fixture.name)
+    if stands is not None:
+        return FixtureComparison(
+            fixture=found.fixture.name,
+            change=FixtureChange.REGRESSED,
+            head=head,
+            base=base,
+            head_all=Repeated(passes=stands.head_passes, trials=stands.head_trials),
+            base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
+            found_at=stands.found_at,
+        )
+    ours = _repeated(found.head, found.course.wanted.head)
+    theirs = _repeated(found.base, found.course.wanted.base)
+    lost = found.standing and theirs.unclear and not found.perfect
+    return FixtureComparison(
+        fixture=found.fixture.name,
+        change=_change(planned.baseline, found, ours, theirs),
+        head=head,
+        base=base,
+        head_all=ours,
+        base_all=theirs if base else None,
+        no_answer=found.no_answer,
+        baseline_gap=lost or (found.missing_base > 0 and (unsettled or not found.perfect)),
+        exact=found.course.exact,
+        missing=found.missing,
+        missing_base=found.missing_base,
+        first_passed=outcomes(found.head)[:1] == [True],
+    )
+
+
+def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -> FixtureChange:
+    """The first row that applies counts."""
+    course, walk = found.course, found.course.walk
+    if found.added:
+        return FixtureChange.NEW
+    if walk is None or course.design is None:
+        return _without_base(baseline)
+    if found.no_answer or course.regressed:
+        return FixtureChange.REGRESSED
+    if head.unclear or (base.unclear and not found.perfect) or not walk.ended:
+        return FixtureChange.INCONCLUSIVE
+    if course.exact:
+        exact = deterministic(base_passed=walk.base.passes > 0, head_passed=walk.head.passes > 0)
+        return FixtureChange(exact.value)
+    return FixtureChange(status(course.design, walk).value)
+
+
+def _missing(trials: Sequence[Trial], wanted: int) -> int:
+    return max(0, wanted - sum(trial.key.repetition <= wanted for trial in trials))
+
+
+def _repeated(trials: Sequence[Trial], most: int) -> Repeated:
+    mine = [trial for trial in trials if trial.key.repetition <= most]
+    count = counted([trial.passed for trial in mine])
+    return Repeated(
+        passes=count.passes,
+        trials=count.trials,
+        silent=sum(not trial.answered for trial in mine if trial.passed is not None),
+        lost=len(mine) - count.trials,
+    )
+
+
+def _without_base(baseline: Baseline) -> FixtureChange:
+    if baseline is Baseline.SAME_AGENT:
+        return FixtureChange.UNCHANGED
+    return FixtureChange.NEW if baseline is Baseline.NEW_AGENT else FixtureChange.NOT_COMPARED

@@ -1,0 +1,150 @@
+"""How far one fixture is: whether its rule has ended, and which trials it wants next.
+
+The rule is that of `domain/statistics`; here are the exceptions from it. A deterministic candidate
+needs no statistics. A fixture whose head stays silent gets a few trials more, so that an agent that
+crashes now and then is not blocked for one crash. A new one that fails its first trial gets two
+more: two of three decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
+from gateval.domain.statistics.design import Design, Step, design
+from gateval.domain.statistics.looks import Look
+from gateval.domain.statistics.walk import Count, Outcomes, Walk, counted, walk
+from gateval.domain.trials.trial import Side, Trial
+
+AGREEING = 2
+"""So many trials of each side have to agree before a candidate counts as deterministic."""
+
+LOST_SHARE = 0.2
+"""The largest part of a fixture's trials that may be lost on a side."""
+
+
+class Course(NamedTuple):
+    """Where a fixture stands.
+
+    `wanted` are the trials of each side that have to be made; `walk` the way through its design,
+    None where nothing is compared. `exact` says that the candidates proved to be deterministic.
+    """
+
+    wanted: Look
+    walk: Walk | None = None
+    design: Design | None = None
+    exact: bool = False
+
+    @property
+    def regressed(self) -> bool:
+        """Whether the fixture has regressed by itself."""
+        return self.walk is not None and self.walk.step is Step.REGRESSED
+
+
+class Rules(NamedTuple):
+    """What holds for all fixtures of an Eval; `design` is None where nothing is compared."""
+
+    planned: PlannedEval
+    first: Look
+    compared: frozenset[str]
+    added: frozenset[str]
+    design: Design | None
+
+
+def rules_of(planned: PlannedEval) -> Rules:
+    """Return the rules by which an Eval's fixtures are looked at."""
+    measured = Side.BASE in planned.sides and planned.compared
+    return Rules(
+        planned=planned,
+        first=planned.first_look,
+        compared=frozenset(planned.compared),
+        added=frozenset(planned.added if planned.threshold is None else ()),
+        design=design(planned.looks, planned.fixture_share) if measured else None,
+    )
+
+
+def outcomes(trials: Sequence[Trial]) -> Outcomes:
+    """Return the outcomes of a side's trials as far as no repetition is missing."""
+    by_number = {trial.key.repetition: trial.passed for trial in trials}
+    found: list[bool | None] = []
+    while (number := len(found) + 1) in by_number:
+        found.append(by_number[number])
+    return found
+
+
+def too_many_lost(trials: Outcomes) -> bool:
+    """Whether more of them were lost than may be."""
+    return sum(outcome is None for outcome in trials) > LOST_SHARE * len(trials)
+
+
+def is_silent(trials: Sequence[Trial]) -> bool:
+    """Whether the candidate is why none of the measured trials has an answer."""
+    measured = [trial for trial in trials if trial.passed is not None]
+    return bool(measured) and not any(trial.answered for trial in measured)
+
+
+def course_of(
+    rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+) -> Course:
+    """Return where a fixture stands after these trials of both sides, each by repetition."""
+    first = rules.first
+    wanted = first
+    if is_silent(head):
+        wanted = larger(wanted, Look(base=CONFIRMING, head=CONFIRMING))
+    if rules.design is None or fixture.name not in rules.compared:
+        if fixture.name in rules.added and outcomes(head)[:1] == [False]:
+            wanted = larger(wanted, Look(base=1, head=CONFIRMING))
+        return Course(wanted)
+    old, new = outcomes(base), outcomes(head)
+    if len(old) < first.base or len(new) < first.head:
+        return Course(first, Walk(step=Step.GO_ON, look=first, **_counts(old, new)), rules.design)
+    if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
+        known = _deterministic(first, base, head)
+        if known is not None:
+            return known._replace(design=rules.design)
+    taken = walk(rules.design, old, new)
+    return Course(larger(wanted, taken.look), taken, rules.design)
+
+
+def has_real_judge(planned: PlannedEval, fixture: Fixture) -> bool:
+    """Whether a model that is not scripted judges this fixture."""
+    judged = any(assertion.needs_judge for assertion in fixture.assertions)
+    return judged and not planned.judge.is_scripted
+
+
+def _deterministic(first: Look, base: Sequence[Trial], head: Sequence[Trial]) -> Course | None:
+    """Return the course where candidates do the same each time, None where they do not."""
+    old, new = outcomes(base), outcomes(head)
+    if None in (*old, *new):
+        return None
+    counts = _counts(old, new)
+    if not _alike(base) or not _alike(head):
+        return None
+    if old[0] is new[0] or new[0]:
+        return Course(first, Walk(step=Step.STOP, look=first, **counts), exact=True)
+    second = Look(base=max(AGREEING, first.base), head=max(AGREEING, first.head))
+    if len(old) < AGREEING or len(new) < AGREEING:
+        return Course(second, Walk(step=Step.GO_ON, look=second, **counts))
+    return Course(second, Walk(step=Step.REGRESSED, look=second, **counts), exact=True)
+
+
+def _alike(trials: Sequence[Trial]) -> bool:
+    """Whether all trials went the same way, step by step."""
+    return len({_way(trial) for trial in trials}) == 1
+
+
+def _way(trial: Trial) -> tuple[object, ...]:
+    steps = trial.trace.steps if trial.trace else ()
+    said = [f"{s.kind} {s.text} {s.tool} {s.arguments}" for s in steps]
+    return (trial.outcome, trial.output, *said)
+
+
+def _counts(base: Outcomes, head: Outcomes) -> dict[str, Count]:
+    return {"base": counted(base), "head": counted(head)}
+
+
+def larger(one: Look, other: Look) -> Look:
+    """Return a look with the larger number of trials on each side."""
+    return Look(base=max(one.base, other.base), head=max(one.head, other.head))

@@ -1,0 +1,69 @@
+"""What a run will cost and what it can see, as a plan tells beforehand and a report afterwards."""
+
+from __future__ import annotations
+
+from gateval.domain.base import Value
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.comparison import Comparison
+from gateval.domain.statistics.design import design
+from gateval.domain.statistics.power import expected, smallest_drop
+
+STEADY_RATE = 0.95
+"""The pass rate of a fixture for which costs and drops are stated."""
+
+
+class Outlook(Value):
+    """The trials of both sides: planned, expected if nothing changed, and the most there can be.
+
+    `drop` is the smallest drop of one fixture's pass rate that is found in four of five cases, from
+    0 to 1; None where nothing is compared by chance.
+    """
+
+    planned: int
+    expected: int
+    most: int
+    drop: float | None = None
+
+
+def outlook(plan: Plan) -> Outlook:
+    """Return what a plan costs and can see, for fixtures that pass in 95 % of their trials."""
+    drops = [found_drop(one) for one in plan.evals if one.compared and not one.deterministic]
+    return Outlook(
+        planned=plan.trial_count,
+        expected=round(sum(_expected(planned) for planned in plan.evals)),
+        most=sum(plan.most_repetitions().values()),
+        drop=max(drops, default=None),
+    )
+
+
+def unseen_drop(plan: Plan, comparison: Comparison) -> float | None:
+    """Return the drop of one fixture's pass rate below which a run finds it in under 4 of 5 cases.
+
+    It is that of the least sure Eval; 1.0 where no drop is found that often. None where nothing was
+    compared by chance: no baseline, or candidates that proved to be deterministic.
+    """
+    by_chance = {
+        compared.eval
+        for compared in comparison.evals
+        if any(fixture.base_all and not fixture.exact for fixture in compared.fixtures)
+    }
+    drops = [found_drop(one) for one in plan.evals if one.compared and one.name in by_chance]
+    return max(drops, default=None)
+
+
+def found_drop(planned: PlannedEval) -> float:
+    """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none."""
+    rule = design(planned.looks, planned.fixture_share)
+    return smallest_drop(rule, STEADY_RATE) or 1.0
+
+
+def _expected(planned: PlannedEval) -> float:
+    reps = planned.execution.reps_per_fixture
+    own = {fixture.name for fixture in planned.own_fixtures}
+    compared = own.intersection(planned.compared)
+    alone = (len(own) - len(compared)) * reps * len(planned.sides)
+    if not compared or planned.deterministic:
+        return alone + len(compared) * reps * len(planned.sides)
+    rule = design(planned.looks, planned.fixture_share)
+    return alone + len(compared) * expected(rule, STEADY_RATE, STEADY_RATE).trials

@@ -1,0 +1,129 @@
+"""How the gate does on an unchanged agent: false alarms, trials spent, and what it would find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from gateval.domain.base import Value
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.compare import compare
+from gateval.domain.results.comparison import Comparison, FixtureChange
+from gateval.domain.results.results import Results
+from gateval.domain.statistics.design import design
+from gateval.domain.statistics.power import power
+from gateval.domain.statistics.simulation import Rates, Rule, simulated
+
+DROPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+BROAD_DROP = 0.15
+
+_SIMULATED = 1_000
+_SEED = 1
+
+
+class FixtureRate(Value):
+    """How often a fixture passed in the trials that were planned, on both sides together."""
+
+    eval: str
+    fixture: str
+    passes: int
+    trials: int
+
+    @property
+    def rate(self) -> float:
+        """The share of passes in [0, 1]; 0 without a trial."""
+        return self.passes / self.trials if self.trials else 0.0
+
+
+class Power(Value):
+    """The chance, in [0, 1], that a drop of one fixture's pass rate is found."""
+
+    drop: float
+    chance: float
+
+
+class SelfCheck(Value):
+    """What `gateval aa` found.
+
+    `alarms` of `runs` blocked an unchanged agent; `lost` runs could not be measured and are none of
+    them. `trials` is the mean of both sides in one run, `planned` what one repetition plan asks.
+    `power` averages over the fixtures; `broad_power` is the chance that 15 points less everywhere
+    are found. `simulated_alarms` is the share of simulated unchanged runs with these rates.
+    """
+
+    version: Literal["self-check.v1"] = "self-check.v1"
+    runs: int
+    alarms: int
+    lost: int
+    trials: float
+    planned: int
+    rates: tuple[FixtureRate, ...]
+    power: tuple[Power, ...]
+    broad_power: float
+    simulated_alarms: float
+
+
+def self_check(plan: Plan, runs: Sequence[Results]) -> SelfCheck:
+    """Return what runs of a plan against itself say. There is at least one run."""
+    compared = [compare(results) for results in runs]
+    measured = [one for one in compared if not _is_lost(one)]
+    rates = tuple(_rates(plan, runs))
+    reps = plan.evals[0].execution.reps_per_fixture
+    return SelfCheck(
+        runs=len(measured),
+        alarms=sum(any(one.regressed for one in found.evals) for found in measured),
+        lost=len(compared) - len(measured),
+        trials=sum(len(results.trials) for results in runs) / len(runs),
+        planned=plan.trial_count,
+        rates=rates,
+        power=tuple(Power(drop=drop, chance=_power(plan, rates, drop)) for drop in DROPS),
+        broad_power=_simulated(plan, rates, BROAD_DROP, reps),
+        simulated_alarms=_simulated(plan, rates, 0.0, reps),
+    )
+
+
+def _is_lost(comparison: Comparison) -> bool:
+    """Whether something was not measured, or an agent gave no answer at all."""
+    return any(
+        fixture.change is FixtureChange.INCONCLUSIVE
+        or fixture.missing
+        or fixture.head_all.silent == fixture.head_all.trials
+        for compared in comparison.evals
+        for fixture in compared.fixtures
+    )
+
+
+def _rates(plan: Plan, runs: Sequence[Results]) -> list[FixtureRate]:
+    """Of the planned repetitions alone: those that were added were made where it looked worse."""
+    passed: dict[tuple[str, str], list[bool]] = {
+        (planned.name, fixture.name): [] for planned in plan.evals for fixture in planned.fixtures
+    }
+    reps = {planned.name: planned.execution.reps_per_fixture for planned in plan.evals}
+    for results in runs:
+        for trial in results.trials:
+            key = trial.key
+            if key.repetition <= reps[key.eval] and trial.passed is not None:
+                passed[key.eval, key.fixture].append(trial.passed)
+    return [
+        FixtureRate(eval=name, fixture=fixture, passes=sum(found), trials=len(found))
+        for (name, fixture), found in passed.items()
+    ]
+
+
+def _power(plan: Plan, rates: Sequence[FixtureRate], drop: float) -> float:
+    chances = []
+    for one in rates:
+        planned = plan.eval(one.eval)
+        rule = design(planned.looks, planned.fixture_share)
+        chances.append(power(rule, one.rate, max(0.0, one.rate - drop)))
+    return sum(chances) / len(chances)
+
+
+def _simulated(plan: Plan, rates: Sequence[FixtureRate], drop: float, reps: int) -> float:
+    """The share of simulated runs that block, with all fixtures `drop` below their rates."""
+    evals = []
+    for planned in plan.evals:
+        base = tuple(one.rate for one in rates if one.eval == planned.name)
+        evals.append(Rates(base=base, head=tuple(max(0.0, rate - drop) for rate in base)))
+    found = simulated(_SEED, evals, Rule(reps_per_fixture=reps), _SIMULATED)
+    return sum(run.blocked for run in found) / _SIMULATED

@@ -1,0 +1,45 @@
+"""The gate's labels in a repository: how they look, and the command that makes them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gateval.domain.ruling import GateLabel
+from gateval.domain.setup.diagnosis import Finding, Health
+
+
+class Look(NamedTuple):
+    """What a label looks like: `color` as six hexadecimal digits."""
+
+    color: str
+    description: str
+
+
+LOOKS = {
+    GateLabel.BYPASS: Look("b60205", "Lets this revision through the gate; recorded"),
+    GateLabel.ACCEPT_BAR: Look("d93f0b", "Accepts the lower bar of this revision; recorded"),
+}
+
+FIX = "gateval doctor --fix"
+"""What makes the labels with a token."""
+
+
+def making(label: GateLabel, repository: str = "") -> str:
+    """Return the command that makes a label; `repository` is OWNER/NAME, empty for this one."""
+    look = LOOKS[label]
+    there = f" --repo {repository}" if repository else ""
+    return f'gh label create {label}{there} --color {look.color} --description "{look.description}"'
+
+
+def about_missing(missing: Sequence[GateLabel], made: Sequence[GateLabel], name: str) -> Finding:
+    """Say which of the gate's labels the repository `name` lacks; `made` were made just now.
+
+    The gate works without them, so this is no problem; whoever needs one has it made first.
+    """
+    if missing:
+        seen = f"{name} has no label {' and no label '.join(missing)}."
+        todo = " && ".join(making(label, name) for label in missing)
+        return Finding(Health.OK, "labels", seen, f"Make them with `{FIX}`, or: {todo}")
+    new = f" ({' and '.join(made)} made now)" if made else ""
+    return Finding(Health.OK, "labels", f"{name} has {' and '.join(LOOKS)}{new}.")

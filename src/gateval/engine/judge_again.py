@@ -1,0 +1,73 @@
+"""Shows a judge the same outputs again where a fixture flipped: its noise is not the agent's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from gateval.assertions.assess import assess
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.course import has_real_judge
+from gateval.domain.results.grouping import group_trials
+from gateval.domain.trials.trace import add_usage
+from gateval.domain.trials.trial import Answer, AssessmentStatus, Side, Trial, TrialKey
+from gateval.judging.judge import Judge
+from gateval.ports.trial_log import TrialLog
+
+SHOWN = 3
+"""Outputs of each side that are shown again."""
+
+
+async def judge_again(
+    plan: Plan, trials: dict[TrialKey, Trial], judge: Judge, log: TrialLog
+) -> None:
+    """Judge outputs of flipped fixtures again; store the trials with what was said."""
+    grouped = group_trials(trials.values())
+    jobs = [
+        _again(planned, fixture, trial, judge)
+        for planned in plan.evals
+        for fixture in planned.own_fixtures
+        if has_real_judge(planned, fixture)
+        for trial in _flipped(
+            grouped.get((planned.name, fixture.name, Side.BASE), ()),
+            grouped.get((planned.name, fixture.name, Side.HEAD), ()),
+        )
+    ]
+    for trial in await asyncio.gather(*jobs):
+        trials[trial.key] = trial
+        log.append(trial)
+
+
+def _flipped(base: Iterable[Trial], head: Iterable[Trial]) -> list[Trial]:
+    """The outputs that disagree: those that passed before and those that fail now."""
+    passed = [trial for trial in base if trial.passed and _is_whole(trial)][:SHOWN]
+    failed = [trial for trial in head if trial.passed is False and _is_whole(trial)][:SHOWN]
+    return [*passed, *failed] if passed and failed else []
+
+
+def _is_whole(trial: Trial) -> bool:
+    """Whether all that the judge saw is still there."""
+    cut = any(step.truncated for step in trial.trace.steps) if trial.trace else True
+    return trial.output is not None and not trial.output_truncated and not cut
+
+
+async def _again(planned: PlannedEval, fixture: Fixture, trial: Trial, judge: Judge) -> Trial:
+    numbers = [number for number, spec in enumerate(fixture.assertions) if spec.needs_judge]
+    judged = fixture.model_copy(
+        update={"assertions": tuple(fixture.assertions[number] for number in numbers)}
+    )
+    answer = Answer(
+        output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
+    )
+    found, usage = await assess(judged, answer, judge, planned.judge)
+    said = {
+        numbers[one.index]: one.status for one in found if one.status is not AssessmentStatus.ERROR
+    }
+    assessments = tuple(
+        one.model_copy(update={"again": said[one.index]}) if one.index in said else one
+        for one in trial.assessments
+    )
+    spent = add_usage([trial.judge_usage, usage])
+    return trial.model_copy(update={"assessments": assessments, "judge_usage": spent})

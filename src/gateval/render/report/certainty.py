@@ -1,0 +1,57 @@
+"""How sure a report is, in sentences for people who know no statistics (not sanitised)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateval.domain.decision.report import Report
+from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.outlook import unseen_drop
+from gateval.domain.text.figures import show_score, show_threshold
+from gateval.domain.verdicts import ReasonCode
+from gateval.render.report.counts import count
+
+
+def certainty(report: Report) -> tuple[str, ...]:
+    """Return what the numbers can tell and what they cannot."""
+    return (
+        *_unseen(report),
+        *_intervals(report),
+        *(
+            reason.text
+            for reason in report.decision.reasons
+            if reason.code is ReasonCode.FAILS_AS_BEFORE
+        ),
+    )
+
+
+def _unseen(report: Report) -> Iterator[str]:
+    drop = unseen_drop(report.results.plan, report.comparison)
+    if drop is None:
+        return
+    if drop >= 1:
+        yield "A drop in one fixture could have been missed, however large it is."
+    else:
+        points = f"{100 * drop:.0f} points"
+        yield f"A drop under {points} in one fixture's pass rate could have been missed."
+
+
+def _intervals(report: Report) -> Iterator[str]:
+    for compared in report.comparison.evals:
+        planned = report.results.plan.eval(compared.eval)
+        written = planned.scoring.pass_threshold is not None
+        if written and compared.head.measured and not planned.deterministic:
+            yield _interval(compared)
+
+
+def _interval(compared: EvalComparison) -> str:
+    low, high = compared.head.interval
+    score = show_score(compared.head.low, compared.head.high)
+    trials = sum(fixture.planned for fixture in compared.head.fixtures)
+    base = compared.base
+    beside = f"; base scores {show_score(base.low, base.high)}" if base else ""
+    threshold = show_threshold(compared.head.threshold)
+    return (
+        f"{compared.eval} scores {score} in {count(trials, 'trial')}; with others it might score "
+        f"between {low:.2f} and {high:.2f}. Its threshold is {threshold}{beside}."
+    )

@@ -1,0 +1,109 @@
+"""What a request may not hold, because a real key stands behind it: ways into the account, other
+people's servers, and more tokens than the gate allows. For every wire format, at every depth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
+from gateval.domain.manifests.gate_config import CallFeature
+
+_STORED = frozenset(
+    {
+        "file_id",
+        "file_ids",
+        "vector_store_id",
+        "vector_store_ids",
+        "container_id",
+        "skill_id",
+        "skills",
+        "cached_content",
+        "cachedContent",
+    }
+)
+"""Keys that name something stored in the account, wherever they stand."""
+
+_OPAQUE = frozenset(
+    {"parameters", "input_schema", "json_schema", "schema", "arguments", "metadata"}
+)
+"""Keys below which stands data of the Agent's own, with names of its own: schemas and arguments."""
+
+_WITH_ID = frozenset({"audio", "voice", "container"})
+"""Objects that name something stored in the account by their `id`."""
+
+_MCP_TYPES = frozenset({"mcp", "mcp_toolset"})
+_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+_MAY_HOLD = re.compile(
+    rb"\\u00|_id|file_ids|vector_store|container|skill|cached|audio|voice|mcp|\"store\"|image_gen"
+)
+"""Bodies without any of this hold nothing that is refused; escapes could hide a name."""
+
+_ALLOWED_BY = "unless policy.gateway.allow of the target branch names"
+
+
+def refusal(
+    body: bytes, fields: JsonObject, *, allow: Collection[CallFeature], max_tokens: int
+) -> str:
+    """Return why a request is refused, as a clause without a full stop; the empty string if not.
+
+    `fields` are those of `body`. `max_tokens` is what one reply may ask for.
+    """
+    for name in _TOKENS:
+        asked = fields.get(name)
+        if isinstance(asked, int | float) and asked > max_tokens:
+            return f"`{name}` is over {max_tokens:,}, the most that this gate allows"
+    if not _MAY_HOLD.search(body):
+        return ""
+    if fields.get("store") and CallFeature.STORE not in allow:
+        return f"`store` keeps data in the provider's account, {_ALLOWED_BY} `store`"
+    return next((said for part in _objects(fields) if (said := _complaint(part, allow))), "")
+
+
+def _objects(fields: JsonObject) -> Iterator[JsonObject]:
+    """Every object of a body whose keys are the provider's, the outermost first."""
+    waiting: list[JsonValue] = [fields]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, dict):
+            yield value
+            is_call = str(value.get("type", "")).endswith("tool_use")
+            waiting += [
+                inner
+                for key, inner in value.items()
+                if key not in _OPAQUE and not (is_call and key == "input")
+            ]
+
+
+def _complaint(part: JsonObject, allow: Collection[CallFeature]) -> str:
+    if stored := _stored(part):
+        return (
+            f"`{stored}` names what is stored in the provider's account, which this gateway keeps "
+            "closed; send the content itself"
+        )
+    if part.get("connector_id") and CallFeature.CONNECTORS not in allow:
+        return f"`connector_id` reaches into the account's connectors, {_ALLOWED_BY} `connectors`"
+    is_mcp = part.get("type") in _MCP_TYPES and not part.get("connector_id")
+    if (is_mcp or part.get("mcp_servers")) and CallFeature.MCP not in allow:
+        return f"a remote MCP server is called from the provider's side, {_ALLOWED_BY} `mcp`"
+    return ""
+
+
+def _stored(part: JsonObject) -> str:
+    """The key by which an object names something in the account; empty if it does not."""
+    for key, value in part.items():
+        if key in _STORED and value:
+            return key
+        if key in _WITH_ID and isinstance(value, dict) and value.get("id"):
+            return f"{key}.id"
+        if key == "container" and isinstance(value, str) and value:
+            return key
+    if part.get("type") == "image_generation_call" and not part.get("result"):
+        return "image_generation_call"
+    return ""

@@ -1,0 +1,58 @@
+"""The page about the architecture names only files and folders that are there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.helpers.command import ROOT
+
+PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+FOLDERS = (ROOT / "src/gateval", ROOT, ROOT / "docs")
+"""What a path on the page is relative to."""
+
+
+def paths(text: str) -> list[str]:
+    """Everything in backticks that is a path: with a slash, or with the ending of a source file.
+
+    A name after a colon is no part of it; `gateval/v1` is no path.
+    """
+    marked = (name.partition(":")[0] for name in re.findall(r"`([^`\s]+)`", text))
+    return [
+        name
+        for name in marked
+        if re.search(r"/|\.(?:py|toml|yml|sh)$", name) and not re.search(r"/v\d+$", name)
+    ]
+
+
+def missing(text: str) -> list[str]:
+    """The paths in a text that lead nowhere. `wire/NAME.py` stands for any file in its folder."""
+    return [
+        name
+        for name in paths(text)
+        if not any((folder / re.sub(r"[^/]*NAME.*", "", name)).exists() for folder in FOLDERS)
+    ]
+
+
+def test_every_path_exists() -> None:
+    assert len(paths(PAGE)) > 30
+    assert missing(PAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("`settings.py` and `render/`", []),
+        ("`wire/NAME_stream.py`", []),
+        ("`docs/adr/`, `adr/README.md`, `action.yml`, `gateval/v1`", []),
+        ("`settings.py:Settings`", []),
+        ("`no_such_file.py`", ["no_such_file.py"]),
+        ("`render/nothing/deep.py`", ["render/nothing/deep.py"]),
+        ("`nowhere/NAME.py`", ["nowhere/NAME.py"]),
+        ("`nowhere/deep/` and `settings.py`", ["nowhere/deep/"]),
+        ("`nowhere/a.py:f`", ["nowhere/a.py"]),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_seen(text: str, lost: list[str]) -> None:
+    assert missing(text) == lost

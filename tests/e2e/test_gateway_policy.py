@@ -1,0 +1,125 @@
+"""What a program of a pull request may ask of the models behind the gate's keys."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.helpers.command import gateval
+from tests.helpers.providers import provider
+from tests.helpers.repo import Repo
+from tests.helpers.shop import EVAL
+from tests.servers.model_server import reply
+
+PROGRAM = f"""\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {{name: support}}
+spec:
+  models: [openai/cheap]
+  runtime: {{type: command, command: [{sys.executable}, -I, agent.py]}}
+"""
+FIXTURE = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: greets, labels: {agent: support}}
+spec:
+  input: {type: prompt, payload: {prompt: Hello}}
+  assertions:
+    - {type: contains, value: Hello}
+"""
+ASKS = """\
+import json, os, sys, urllib.error, urllib.request
+body = {"model": "cheap", "messages": [{"role": "user", "content": "hi"}]}
+MORE
+request = urllib.request.Request(
+    os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+    {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"})
+try:
+    print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+except urllib.error.HTTPError as error:
+    sys.exit(error.read().decode())
+"""
+
+
+def shop_with(tmp_path: Path, more: str, *, manifest: str = PROGRAM, config: str = "") -> Repo:
+    """A program that asks one model on main, and does `more` to the request on `change`."""
+    shop = Repo(tmp_path / "shop")
+    shop.write("agent.yaml", manifest)
+    shop.write("agent.py", ASKS.replace("MORE", ""))
+    shop.write("evals/fixtures.yaml", FIXTURE)
+    shop.write("evals/support-eval.yaml", EVAL)
+    if config:
+        shop.write(".github/gateval.yml", config)
+    shop.commit("Begin")
+    shop.branch("change")
+    shop.write("agent.py", ASKS.replace("MORE", more))
+    shop.commit()
+    return shop
+
+
+def check(shop: Repo) -> tuple[int, str, list[dict[str, object]]]:
+    with provider(lambda call: reply(call, "Hello")) as (server, environ):
+        done = gateval(shop, "check", "--results", str(shop.path.parent / "out"), **environ)
+        return done.returncode, " ".join(done.stdout.split()), [one.body for one in server.calls]
+
+
+def test_a_model_that_the_manifest_does_not_name_is_not_asked(tmp_path: Path) -> None:
+    shop = shop_with(tmp_path, 'body["model"] = "dear"')
+    code, said, calls = check(shop)
+    assert code == 1, said
+    assert "The Agent names openai/cheap, and not openai/dear" in said
+    assert {call["model"] for call in calls} == {"cheap"}
+
+
+def test_a_model_that_it_uses_is_asked_and_stands_in_for_nobody(tmp_path: Path) -> None:
+    more = PROGRAM.replace("  runtime", "  uses: [openai/dear]\n  runtime")
+    shop = shop_with(tmp_path, 'body["model"] = "dear"', manifest=more)
+    code, said, calls = check(shop)
+    assert code == 0, said
+    assert {call["model"] for call in calls} == {"cheap", "dear"}
+
+
+def test_a_program_that_names_no_model_may_ask_any_and_that_is_told_once(tmp_path: Path) -> None:
+    open_ = PROGRAM.replace("  models: [openai/cheap]\n", "")
+    shop = shop_with(tmp_path, 'body["model"] = "dear"', manifest=open_)
+    code, said, _ = check(shop)
+    assert code == 0, said
+    assert said.count("support names no model in its manifest, so it may ask for any.") == 1
+    assert "It asked for openai/dear" in said
+
+
+def test_the_policy_of_the_target_branch_says_what_calls_may_do(tmp_path: Path) -> None:
+    store = 'body["store"] = True'
+    shop = shop_with(tmp_path / "closed", store)
+    shop.write(".github/gateval.yml", "policy: {gateway: {allow: [store]}}\n")
+    shop.commit()
+    code, said, calls = check(shop)
+    assert code == 1, said
+    assert "`store` keeps data in the provider's account" in said
+    assert "policy.gateway.allow none → store" in said
+    assert not any(call.get("store") for call in calls)
+    allowed = "policy: {gateway: {allow: [store]}}\n"
+    opened = shop_with(tmp_path / "open", store, config=allowed)
+    code, said, calls = check(opened)
+    assert code == 0, said
+    assert any(call.get("store") for call in calls)
+
+
+def test_more_tokens_than_the_policy_allows_are_refused_and_never_rewritten(tmp_path: Path) -> None:
+    config = "policy: {gateway: {maxTokens: 1000}}\n"
+    shop = shop_with(tmp_path, 'body["max_tokens"] = 1001', config=config)
+    code, said, calls = check(shop)
+    assert code == 1, said
+    assert "`max_tokens` is over 1,000" in said
+    assert {call.get("max_tokens") for call in calls} == {None}
+
+
+def test_what_a_run_may_use_is_counted_over_all_its_trials(tmp_path: Path) -> None:
+    shop = shop_with(tmp_path, "pass", config="policy: {gateway: {callsPerRun: 1}}\n")
+    shop.write("evals/more.yaml", FIXTURE.replace("greets", "greets-again"))
+    shop.commit()
+    code, said, calls = check(shop)
+    assert code == 3, said
+    assert "The candidates of a run may use 1 model calls together" in said
+    assert len(calls) == 1

@@ -1,0 +1,252 @@
+"""What gets out of candidates that may connect to one port: each way is tried against a real listener.
+
+Two measurements frame the test: what gets out all the same, which docs/security.md admits, and what
+would get out if Landlock stood alone, which is why there is a filter of system calls.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gateval.candidates.isolation.wishes import Wishes
+from gateval.errors import UsageError
+from tests.helpers.isolation import held_here, isolated_world, output_of
+
+SMALL = Wishes(memory_mib=256, disk_mib=64, files=500, processes=100)
+
+WAYS = """
+import ctypes, errno, json, os, socket, sys
+ALLOWED, CLOSED, UDP = {ports}
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+seen = {{}}
+
+def way(name, action):
+    try:
+        action()
+        seen[name] = "done"
+    except OSError as error:
+        seen[name] = errno.errorcode.get(error.errno, str(error))
+
+def called(number, *words):
+    ctypes.set_errno(0)
+    words = [ctypes.c_long(word) if isinstance(word, int) else word for word in words]
+    if libc.syscall(ctypes.c_long(number), *words) < 0:
+        raise OSError(ctypes.get_errno(), "")
+
+def tcp(address, port, family=socket.AF_INET, protocol=0):
+    line = socket.socket(family, socket.SOCK_STREAM, protocol)
+    line.settimeout(3)
+    line.connect((address, port))
+    line.sendall(b"out")
+
+def fast_open(send):
+    line = socket.socket()
+    line.settimeout(3)
+    send(line, 0x20000000, ("127.0.0.1", CLOSED))
+    line.sendall(b"out")
+
+def sendmmsg(line, flags, address):
+    host = socket.inet_aton(address[0])
+    name = ctypes.create_string_buffer(
+        (2).to_bytes(2, "little") + address[1].to_bytes(2, "big") + host + bytes(8))
+    text = ctypes.create_string_buffer(b"out")
+    part = (ctypes.c_uint64 * 2)(ctypes.addressof(text), 3)
+    message = (ctypes.c_uint64 * 8)(ctypes.addressof(name), 16, ctypes.addressof(part), 1, 0, 0, 0, 0)
+    if libc.sendmmsg(line.fileno(), message, 1, flags) < 0:
+        raise OSError(ctypes.get_errno(), "")
+
+def fast_open_connect():
+    line = socket.socket()
+    line.setsockopt(socket.IPPROTO_TCP, 30, 1)
+    line.connect(("127.0.0.1", CLOSED))
+    line.sendall(b"out")
+
+def udp(family=socket.AF_INET, address="127.0.0.1"):
+    socket.socket(family, socket.SOCK_DGRAM).sendto(b"out", (address, UDP))
+
+def own_server():
+    door = socket.create_server(("127.0.0.1", 0))
+    globals()["own"] = door
+
+def new(*words):
+    return lambda: socket.socket(*words)
+
+way("tcp to the allowed port", lambda: tcp("127.0.0.1", ALLOWED))
+way("tcp to that port of another address", lambda: tcp("127.0.0.2", ALLOWED))
+way("udp", udp)
+way("a server of its own", own_server)
+way("unix sockets", lambda: socket.socketpair() and socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+
+way("tcp", lambda: tcp("127.0.0.1", CLOSED))
+way("tcp over IPv6", lambda: tcp("::1", CLOSED, socket.AF_INET6))
+way("tcp to an address of v4 in v6", lambda: tcp("::ffff:127.0.0.1", CLOSED, socket.AF_INET6))
+way("tcp to its own server", lambda: tcp("127.0.0.1", own.getsockname()[1]))
+way("multipath", lambda: tcp("127.0.0.1", CLOSED, protocol=262))
+way("multipath over IPv6", lambda: tcp("::ffff:127.0.0.1", CLOSED, socket.AF_INET6, 262))
+way("fast open, sendto", lambda: fast_open(lambda line, *more: line.sendto(b"out", *more)))
+way("fast open, sendmsg", lambda: fast_open(lambda line, *more: line.sendmsg([b"out"], [], *more)))
+way("fast open, sendmmsg", lambda: fast_open(sendmmsg))
+way("fast open, connect", fast_open_connect)
+way("io_uring", lambda: called({io_uring}, 8, ctypes.create_string_buffer(120)))
+way("raw", new(socket.AF_INET, socket.SOCK_RAW, 1))
+way("packets", new(17, socket.SOCK_DGRAM, 0))
+way("netlink", new(16, socket.SOCK_RAW, 0))
+way("virtual machines", new(40, socket.SOCK_STREAM, 0))
+way("crypto", new(38, 5, 0))
+way("SMC", new(43, socket.SOCK_STREAM, 0))
+way("SCTP as packets", new(socket.AF_INET, socket.SOCK_SEQPACKET, 0))
+way("SCTP as stream", new(socket.AF_INET, socket.SOCK_STREAM, 132))
+way("ping", new(socket.AF_INET, socket.SOCK_DGRAM, 1))
+way("UDP-Lite", new(socket.AF_INET6, socket.SOCK_DGRAM, 136))
+high = 1 << 32
+way("high bits in the family", lambda: called({socket}, high | 17, 2, 0))
+way("high bits in the protocol", lambda: called({socket}, 2, 1, high | 262))
+way("high bits in the kind", lambda: called({socket}, 2, high | 3, 1))
+print(json.dumps(seen))
+"""
+
+OUT = {
+    "tcp to the allowed port": "done",
+    "tcp to that port of another address": "done",
+    "udp": "done",
+    "a server of its own": "done",
+    "unix sockets": "done",
+}
+"""What still gets out, and what stays possible."""
+
+HELD = {
+    "tcp": "EACCES",
+    "tcp over IPv6": "EACCES",
+    "tcp to an address of v4 in v6": "EACCES",
+    "tcp to its own server": "EACCES",
+    "multipath": "EPROTONOSUPPORT",
+    "multipath over IPv6": "EPROTONOSUPPORT",
+    "fast open, sendto": "ENOTSUP",
+    "fast open, sendmsg": "ENOTSUP",
+    "fast open, sendmmsg": "ENOTSUP",
+    "fast open, connect": "ENOPROTOOPT",
+    "io_uring": "ENOSYS",
+    "raw": "EPROTONOSUPPORT",
+    "packets": "EPROTONOSUPPORT",
+    "netlink": "EPROTONOSUPPORT",
+    "virtual machines": "EPROTONOSUPPORT",
+    "crypto": "EPROTONOSUPPORT",
+    "SMC": "EPROTONOSUPPORT",
+    "SCTP as packets": "EPROTONOSUPPORT",
+    "SCTP as stream": "EPROTONOSUPPORT",
+    "ping": "EPROTONOSUPPORT",
+    "UDP-Lite": "EPROTONOSUPPORT",
+    "high bits in the family": "EPROTONOSUPPORT",
+    "high bits in the protocol": "EPROTONOSUPPORT",
+    "high bits in the kind": "EPROTONOSUPPORT",
+}
+
+PAST_LANDLOCK = {"multipath", "multipath over IPv6", "io_uring", "netlink"}
+"""Some of what Landlock alone lets through, on every kernel that has it."""
+
+NUMBERS = {"x86_64": {"socket": 41, "io_uring": 425}, "aarch64": {"socket": 198, "io_uring": 425}}
+
+BOTH = pytest.mark.parametrize("own_users", [True, False], ids=["own users", "same user"])
+
+
+@dataclass
+class Outside:
+    """What listens, and how often each was reached."""
+
+    allowed: int = 0
+    closed: int = 0
+    udp: int = 0
+    reached: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ports(self) -> tuple[int, int, int]:
+        return self.allowed, self.closed, self.udp
+
+
+@pytest.fixture
+def outside() -> Iterator[Outside]:
+    """Listen on all addresses, at a port that is allowed, one that is not, and by UDP."""
+    found = Outside()
+    with ExitStack() as stack:
+        both = stack.enter_context(
+            socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+        )
+        other = stack.enter_context(
+            socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+        )
+        datagrams = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        datagrams.bind(("127.0.0.1", 0))
+        found.allowed, found.closed = both.getsockname()[1], other.getsockname()[1]
+        found.udp = datagrams.getsockname()[1]
+        doors = {"allowed": both, "closed": other, "udp": datagrams}
+        over = threading.Event()
+        threads = [
+            threading.Thread(target=_count, args=(name, door, found.reached, over))
+            for name, door in doors.items()
+        ]
+        for thread in threads:
+            thread.start()
+        yield found
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def _count(name: str, door: socket.socket, reached: dict[str, int], over: threading.Event) -> None:
+    door.settimeout(0.1)
+    while not over.is_set():
+        try:
+            if name == "udp":
+                text = door.recv(10)
+            else:
+                line, _ = door.accept()
+                with line:
+                    line.settimeout(1)
+                    text = line.recv(10)
+        except TimeoutError:
+            continue
+        reached[name] = reached.get(name, 0) + (text == b"out")
+
+
+def tried(outside: Outside, *, own_users: bool, filtered: bool = True) -> dict[str, str]:
+    """What a candidate that may connect to one port says of each way."""
+    if own_users and os.geteuid() != 0:
+        pytest.skip("users of their own take root")
+    if os.uname().machine not in NUMBERS:
+        pytest.skip("the numbers of this machine's system calls are not known here")
+    try:
+        held_here()
+    except UsageError as error:
+        pytest.skip(error.message)
+    program = WAYS.format(ports=outside.ports, **NUMBERS[os.uname().machine])
+    with isolated_world(
+        SMALL, own_users=own_users, ports=[outside.allowed], filtered=filtered
+    ) as world:
+        seen: dict[str, str] = json.loads(output_of(world, program, timeout=60))
+    return seen
+
+
+@BOTH
+def test_only_the_allowed_port_can_be_connected_to(outside: Outside, *, own_users: bool) -> None:
+    assert tried(outside, own_users=own_users) == OUT | HELD
+    assert outside.reached == {"allowed": 2, "udp": 1}
+
+
+def test_without_the_filter_landlock_does_not_see_it_all(outside: Outside) -> None:
+    seen = tried(outside, own_users=os.geteuid() == 0, filtered=False)
+    assert seen["tcp"] == "EACCES"
+    through = {name for name, said in seen.items() if said == "done"} - set(OUT)
+    if not Path("/proc/sys/net/mptcp/enabled").exists():
+        through |= {"multipath", "multipath over IPv6"}
+    assert through >= PAST_LANDLOCK
+    assert outside.reached.get("closed", 0) >= len([name for name in through if "multi" in name])

@@ -1,0 +1,131 @@
+"""Outages are felt model by model, hangs included; what can never work is found by the first call."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from gateval.domain.trials.trial import Side
+from gateval.gateway.door import Gateway
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.upstream.endpoints import read_upstreams
+from gateval.gateway.upstream.http_client import Timeouts
+from gateval.gateway.upstream.retry import RetryPolicy
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from tests.helpers.gateway import CANARY, CHAT, HELLO, MESSAGES, QUICK, begun, hello, send, serve
+from tests.servers.model_server import Answer, Call, ModelServer, Responder, failure, in_turn, reply
+
+PATIENT = RetryPolicy(attempts=9, first_wait=0.05, longest_wait=0.1, outage_seconds=0.6)
+Use = Callable[[Gateway, ModelServer], Awaitable[None]]
+
+
+def door(use: Use, respond: Responder, policy: RetryPolicy = QUICK, answer: float = 300) -> None:
+    """Let `use` call through a gateway to a provider that answers by `respond`."""
+
+    async def run() -> None:
+        async with ModelServer(respond) as server:
+            environ = {"OPENAI_BASE_URL": server.openai_url, "OPENAI_API_KEY": CANARY}
+            upstreams, timeouts = read_upstreams(environ), Timeouts(answer=answer)
+            async with Gateway(upstreams, {}, policy=policy, timeouts=timeouts) as gateway:
+                await use(gateway, server)
+
+    asyncio.run(run())
+
+
+async def fails(gateway: Gateway, model: str) -> ModelCallError:
+    with pytest.raises(ModelCallError) as caught:
+        await gateway.call(model, HELLO, side=Side.HEAD)
+    return caught.value
+
+
+def asked(server: ModelServer, model: str) -> int:
+    return sum(call.body["model"] == model for call in server.calls)
+
+
+@pytest.mark.parametrize("how", ["refuses", "hangs"])
+def test_a_judge_that_is_down_is_felt_while_other_models_answer(how: str) -> None:
+    def respond(call: Call) -> Answer:
+        if call.body["model"] != "judge":
+            return hello(call)
+        return failure(call, 503, "down") if how == "refuses" else reply(call, "late", delay=9)
+
+    async def use(gateway: Gateway, server: ModelServer) -> None:
+        began = time.monotonic()
+        while time.monotonic() - began < PATIENT.outage_seconds:
+            await fails(gateway, "openai/judge")
+            await gateway.call("openai/agent", HELLO, side=Side.HEAD)
+        before = asked(server, "judge")
+        assert (await fails(gateway, "openai/judge")).fault is ModelCallFault.OUTAGE
+        assert asked(server, "judge") == before + 1, "it is tried once, and not again"
+
+    door(use, respond, PATIENT, answer=0.2)
+
+
+def test_only_one_call_waits_for_a_model_that_is_down() -> None:
+    policy = RetryPolicy(attempts=2, first_wait=0.01, outage_seconds=0.2)
+
+    async def use(gateway: Gateway, server: ModelServer) -> None:
+        await fails(gateway, "openai/judge")
+        before = len(server.calls)
+        errors = await asyncio.gather(*(fails(gateway, "openai/judge") for _ in range(20)))
+        assert len(server.calls) == before + 1
+        assert sum("not asked now" in error.message for error in errors) == 19
+
+    door(use, lambda call: reply(call, "late", delay=9), policy, answer=0.3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault", "other"),
+    [
+        (lambda call: failure(call, 401, "bad key"), ModelCallFault.DENIED, 1),
+        (lambda call: failure(call, 404, "no such model"), ModelCallFault.REJECTED, 2),
+        (
+            lambda call: Answer(
+                429, b'{"error": {"message": "No.", "code": "insufficient_quota"}}'
+            ),
+            ModelCallFault.DENIED,
+            1,
+        ),
+    ],
+    ids=["key", "model", "quota"],
+)
+def test_what_can_never_work_is_found_by_the_first_call(
+    answer: Responder, fault: ModelCallFault, other: int
+) -> None:
+    async def use(gateway: Gateway, server: ModelServer) -> None:
+        said = [(await fails(gateway, "openai/judge")).message for _ in range(5)]
+        assert len(server.calls) == 1
+        assert len(set(said)) == 1
+        assert (await fails(gateway, "openai/other")).fault is fault
+        assert len(server.calls) == other
+
+    door(use, answer)
+
+
+def test_a_success_that_is_no_reply_is_tried_again() -> None:
+    broken = Answer(body=b'{"choices": [{"message": {"content": "He')
+
+    async def use(gateway: Gateway, server: ModelServer) -> None:
+        assert (await gateway.call("openai/m", HELLO, side=Side.HEAD)).text == "hi"
+        assert len(server.calls) == 2
+
+    door(use, in_turn(lambda call: broken, hello))
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_candidate_does_not_see_a_success_that_is_no_reply(path: str) -> None:
+    broken = Answer(body=b'{"id": "x')
+
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = begun(server)
+        body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+        status, _, _ = await send(session, path, json=body)
+        assert status == 200
+        trace = session.end()
+        assert trace is not None
+        assert trace.waited > 0
+
+    serve(use, in_turn(lambda call: broken, hello))

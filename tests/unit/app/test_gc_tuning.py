@@ -1,0 +1,32 @@
+"""Python's housekeeping is changed for a run, and put back whatever happens in it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import pytest
+
+from gateval.app.run.gc_tuning import NEW_OBJECTS, small_collections
+
+
+def settings() -> tuple[float, tuple[int, int, int]]:
+    """What `small_collections` changes."""
+    return sys.getswitchinterval(), gc.get_threshold()
+
+
+def test_garbage_is_looked_for_often_and_only_among_what_is_new() -> None:
+    before = settings()
+    with small_collections():
+        assert gc.get_threshold()[0] == NEW_OBJECTS
+        assert gc.get_freeze_count() > NEW_OBJECTS
+        assert gc.isenabled()
+    assert settings() == before
+    assert gc.get_freeze_count() == 0
+
+
+def test_everything_is_put_back_after_an_error() -> None:
+    before = settings()
+    with pytest.raises(KeyError), small_collections():
+        raise KeyError
+    assert settings() == before

@@ -1,0 +1,73 @@
+"""Which tracked file a failed program asked for, from what it printed last."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.plan.absent import Absent, Surroundings, find_absent
+
+AROUND = Surroundings(
+    given=["bots/desk/agent.py", "bots/desk/money.json"],
+    outside=[
+        "libs/common/money.py",
+        "libs/common/__init__.py",
+        "bots/other/agent.py",
+        "bots/other/util.js",
+        "web/lib/util.js",
+        "web/package.json",
+        "data/with space/prices.csv",
+        "uv.lock",
+    ],
+)
+
+ASKED = {
+    "python module": ("ModuleNotFoundError: No module named 'money'", "libs/common/money.py"),
+    "python package": ("No module named 'common.money'", "libs/common/money.py"),
+    "part of a package": ("No module named 'common.rates'", "libs/common/__init__.py"),
+    "python -m": ("/usr/bin/python3: No module named common", "libs/common/__init__.py"),
+    "node": ("Error: Cannot find module '../../web/lib/util'", "web/lib/util.js"),
+    "node, nearest": ("Error: Cannot find module './util.js'", "bots/other/util.js"),
+    "node esm": (
+        "Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'web/lib/util.js' imported from x",
+        "web/lib/util.js",
+    ),
+    "enoent": (
+        "Error: ENOENT: no such file or directory, open '../../web/package.json'",
+        "web/package.json",
+    ),
+    "python open": (
+        "FileNotFoundError: [Errno 2] No such file or directory: '../../data/with space/prices.csv'",
+        "data/with space/prices.csv",
+    ),
+    "shell": ("sh: 1: cannot open ../../uv.lock: No such file", "uv.lock"),
+    "option": ("pip: could not open -r../../uv.lock: not found", "uv.lock"),
+    "go": ("open ../../uv.lock: no such file or directory", "uv.lock"),
+}
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_what_was_asked_for_is_found(case: str) -> None:
+    line, path = ASKED[case]
+    found = find_absent(["starting", line], "bots/desk", AROUND)
+    assert found is not None
+    assert found.path == path
+    folder = path.rpartition("/")[0]
+    assert found == Absent(path, f"/{folder}/**" if folder else f"/{path}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "ValueError: uv.lock is odd",
+        'File "agent.py", line 3: no such file',
+        "No such file or directory: 'money.json'",
+        "No module named 'requests'",
+        "FileNotFoundError: '/etc/gateval/uv.toml'",
+        "not found: ../../../../../../etc/passwd",
+        "not found: " + "a/" * 5000,
+        "not found " + "x.y " * 5000,
+    ],
+)
+def test_nothing_is_made_up(line: str) -> None:
+    assert find_absent([line], "bots/desk", AROUND) is None
