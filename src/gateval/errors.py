@@ -5,6 +5,7 @@
     ├── InvalidManifests         2  manifests or gate config break the rules; carries all problems
     ├── StageFileError           2  plan, results or decision file that cannot be trusted
     ├── RepositoryError          3  git could not answer
+    │   └── NoRepository         3  there is none
     ├── RecordsError             3  records in git could not be read, trusted or written
     ├── MissingKey               3  a provider key is needed and absent
     ├── EvaluationError          3  the run as a whole could not go on
@@ -77,6 +78,10 @@ class StageFileError(GatevalError):
 
 class RepositoryError(GatevalError):
     """git is missing, the folder is no repository, a revision is unknown, an object is absent."""
+
+
+class NoRepository(RepositoryError):
+    """There is no repository at all around a folder."""
 
 
 class RecordsError(GatevalError):

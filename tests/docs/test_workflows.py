@@ -109,6 +109,19 @@ def test_a_run_that_a_label_started_is_never_cancelled() -> None:
         assert "github.event.label && github.run_id" in group, name
 
 
+def condition(path: str, job: str) -> str:
+    """The `if` of a job on one line."""
+    return " ".join(str(load(ROOT / path)["jobs"][job]["if"]).split())
+
+
+def test_no_pull_request_is_measured_by_two_of_the_samples() -> None:
+    own = condition("examples/workflows/gate.yml", "evals")
+    others = condition("examples/workflows/untrusted-run.yml", "run")
+    inside = "github.event.pull_request.head.repo.full_name == github.repository"
+    assert own.startswith(f"{inside} && github.actor != 'dependabot[bot]' && (")
+    assert others == f"{inside.replace('==', '!=')} || github.actor == 'dependabot[bot]'"
+
+
 def test_the_publishing_half_listens_to_the_running_half() -> None:
     run, publish = (
         load(ROOT / f"examples/workflows/untrusted-{it}.yml") for it in ("run", "publish")

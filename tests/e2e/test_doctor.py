@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from examples.demo import WITHOUT_RIGHTS, gate
-from tests.helpers.command import environment, gateval
+from tests.helpers.command import ROOT, environment, gateval
 from tests.helpers.repo import Repo
 
 if TYPE_CHECKING:
@@ -98,6 +98,27 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
 
 
 WORKFLOW = ".github/workflows/gateval.yml"
+
+
+SAMPLES = sorted((ROOT / "examples/workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [*([path] for path in SAMPLES), SAMPLES],
+    ids=lambda found: "all" if len(found) > 1 else found[0].name,
+)
+def test_it_finds_nothing_wrong_with_our_samples(repo: Repo, samples: list[Path]) -> None:
+    """Alone beside the workflow for pull requests, and all of them together."""
+    for path in samples:
+        repo.write(f".github/workflows/{path.name}", path.read_text("utf-8"))
+    if len(samples) > 1 or samples[0].name == "gate.yml":
+        (repo.path / WORKFLOW).unlink()
+    repo.commit()
+    done = gateval(repo, "doctor", "--repository", "acme/shop")
+    assert done.returncode == 0, done.stdout
+    for path in samples:
+        assert path.name in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,28 +3,31 @@
 GitHub offers no way to write only if nobody wrote in between. So everything is read again right
 before writing, and after a comment was made the list is read once more: of two runs that raced the
 one that began first gives way.
+
+A verdict takes the place of a claim: its comment is deleted, and no later claim about the same head
+is written.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import NamedTuple
 
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.forge.stamp import BORDER, Marked, mark, read_mark
+from gateval.domain.forge.stamp import BORDER, Marked, mark
 from gateval.errors import ForgeError, NotOnForge
 from gateval.ports.comments import Comments
-from gateval.publish.outcome import Note, Sink, failed, left, written
+from gateval.publish.our_comments import (
+    OurComment,
+    marked_comments,
+    newer_one,
+    of_gate,
+    of_viewer,
+    outdated_ones,
+    verdict_on,
+)
+from gateval.publish.outcome import Note, Sink, Status, failed, left, written
 from gateval.publish.target import CommentMode, Target
-
-ACTIONS_BOT = "github-actions[bot]"
-"""Who writes with the token that GitHub gives each job."""
-
-
-class _Ours(NamedTuple):
-    comment: Comment
-    marked: Marked
 
 
 def publish_comment(
@@ -34,26 +37,44 @@ def publish_comment(
     if target.comment is CommentMode.OFF:
         return left(Sink.COMMENT, "Comments are switched off.")
     try:
-        marked = _marked(forge, target, pull_request)
-        found = _ours(forge, marked)
-        if newer := _newer(found, target):
-            return left(Sink.COMMENT, _NEWER, newer.comment.url)
-        if not found and (unwanted := _unwanted(target, announcement)):
-            return left(Sink.COMMENT, unwanted)
-        text = _text(announcement, target, found)
-        body = mark(text, Marked(stamp=target.stamp, head=target.head))
-        if not found:
-            made = forge.create_comment(pull_request, body)
-            note = _settle(forge, target, pull_request, made)
-        else:
-            note = _write(forge, found, body)
-        _remove_the_default_tokens(forge, marked)
-        return note
+        marked = marked_comments(forge, pull_request)
+        every = of_viewer(forge, marked)
+        note = _write_comment(forge, target, announcement, pull_request, every)
     except ForgeError as error:
         return failed(Sink.COMMENT, error)
+    with contextlib.suppress(ForgeError):  # what is written stands all the same
+        written_now = note.status is Status.WRITTEN
+        _delete(forge, outdated_ones(forge, marked, target, written=written_now))
+    return note
+
+
+def _write_comment(
+    forge: Comments,
+    target: Target,
+    announcement: Announcement,
+    pull_request: int,
+    every: list[OurComment],
+) -> Note:
+    found = of_gate(every, target)
+    if verdict := verdict_on(every, target):
+        _delete(forge, found)
+        return left(Sink.COMMENT, _VERDICT, verdict.comment.url)
+    if newer := newer_one(found, target):
+        return left(Sink.COMMENT, _NEWER, newer.comment.url)
+    if not found and (unwanted := _unwanted(target, announcement)):
+        return left(Sink.COMMENT, unwanted)
+    text = _text(announcement, target, found)
+    body = mark(text, Marked(stamp=target.stamp, head=target.head))
+    if not found:
+        made = forge.create_comment(pull_request, body)
+        return _settle(forge, target, pull_request, made)
+    return _write(forge, found, body)
 
 
 _NEWER = "A newer run of this gate has written about this head; an older one does not overwrite it."
+
+
+_VERDICT = "A trusted run has reported on this head; a claim takes nothing of it back."
 
 
 _DELETED = "The comment was deleted while it was written, as a newer run does."
@@ -68,37 +89,12 @@ def _unwanted(target: Target, announcement: Announcement) -> str:
     return ""
 
 
-def _marked(forge: Comments, target: Target, pull_request: int) -> list[_Ours]:
-    """Return the comments that carry this gate's marker, by whomever."""
-    return [
-        _Ours(comment, found)
-        for comment in forge.comments(pull_request)
-        if (found := read_mark(comment.body)) and found.stamp.gate == target.stamp.gate
-    ]
+def _delete(forge: Comments, found: list[OurComment]) -> None:
+    for one in found:
+        forge.delete_comment(one.comment.number)
 
 
-def _remove_the_default_tokens(forge: Comments, marked: list[_Ours]) -> None:
-    """Delete what the job's own token wrote before this gate became an App of somebody's own.
-
-    An App may not edit a comment of another one, and two comments would contradict each other.
-    """
-    theirs = [one for one in marked if one.comment.author == ACTIONS_BOT]
-    if theirs and forge.viewer() != ACTIONS_BOT and forge.viewer().endswith("[bot]"):
-        with contextlib.suppress(ForgeError):  # what is written stands all the same
-            for one in theirs:
-                forge.delete_comment(one.comment.number)
-
-
-def _ours(forge: Comments, marked: list[_Ours]) -> list[_Ours]:
-    """Return this gate's comments, oldest first: by our login and with our marker."""
-    if not marked:
-        return []
-    viewer = forge.viewer()
-    mine = [one for one in marked if one.comment.author == viewer]
-    return sorted(mine, key=lambda one: one.comment.number)
-
-
-def _text(announcement: Announcement, target: Target, found: list[_Ours]) -> str:
+def _text(announcement: Announcement, target: Target, found: list[OurComment]) -> str:
     """Return the comment, with the evals of the one before if they were not run again."""
     if not announcement.keeps_evals:
         return announcement.comment
@@ -114,24 +110,15 @@ _ROOM = 65_000
 """Characters of a comment; GitHub takes 65,536."""
 
 
-def _newer(found: list[_Ours], target: Target) -> _Ours | None:
-    """Return the comment of a newer run on the same head.
-
-    One about another head gives way whatever its stamp: that head is no longer the head.
-    """
-    about_this = (one for one in found if one.marked.head == target.head)
-    return next((one for one in about_this if one.marked.stamp.newer_than(target.stamp)), None)
-
-
 def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -> Note:
     """After making a comment: leave one, should another run have made one at the same time.
 
     The newest run keeps its own and deletes the others; every other run deletes its own. A request
     that was repeated after a broken connection may have made two of ours, too.
     """
-    found = _ours(forge, _marked(forge, target, pull_request))
+    found = of_gate(of_viewer(forge, marked_comments(forge, pull_request)), target)
     mine = [one for one in found if one.marked.stamp.same_run(target.stamp)]
-    newer = _newer(found, target)
+    newer = newer_one(found, target)
     for one in mine if newer else [one for one in found if one not in mine[:1]]:
         forge.delete_comment(one.comment.number)
     if newer:
@@ -139,7 +126,7 @@ def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -
     return written(Sink.COMMENT, made.url)
 
 
-def _write(forge: Comments, found: list[_Ours], body: str) -> Note:
+def _write(forge: Comments, found: list[OurComment], body: str) -> Note:
     """Put the text into the comment of the newest run before, and delete the others.
 
     A run under way deletes its own comment once it sees a newer run's, never the newest one. So

@@ -54,10 +54,14 @@ class Publication(Value):
         return next((note.url for note in reversed(self.notes) if note.sink is sink), "")
 
     @property
+    def failed(self) -> tuple[Note, ...]:
+        """What could not be written."""
+        return tuple(note for note in self.notes if note.status is Status.FAILED)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """One sentence for everything that could not be written."""
-        failed = (note for note in self.notes if note.status is Status.FAILED)
-        return tuple(f"The {note.sink} could not be written. {note.why}" for note in failed)
+        return tuple(f"The {note.sink} could not be written. {note.why}" for note in self.failed)
 
 
 def written(sink: Sink, url: str, why: str = "") -> Note:

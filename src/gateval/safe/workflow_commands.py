@@ -8,12 +8,16 @@ stands in a command's data is escaped here; whatever else is printed must be san
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from gateval.domain.forge.check_run import Annotation, AnnotationLevel
 from gateval.domain.text.secret_forms import secret_forms
-from gateval.safe.sanitize import plain_line
+from gateval.safe.sanitize import plain, plain_line
 
 _LINE = 1_000
+_OF_A_LEVEL = 10
+"""A runner shows no more errors and no more warnings of a step."""
+
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _TOKEN = re.compile(r"[0-9a-zA-Z_-]{16,}")
 
@@ -45,6 +49,22 @@ def error_command(text: str) -> str:
     return f"::error title=Gateval::{_data(plain_line(text, _LINE))}"
 
 
+def annotation_commands(found: Sequence[Annotation]) -> tuple[str, ...]:
+    """Return the commands that mark lines of files, as many as a runner shows of one step."""
+    shown = [
+        annotation
+        for level in AnnotationLevel
+        for annotation in [one for one in found if one.level is level][:_OF_A_LEVEL]
+    ]
+    return tuple(_annotation(one) for one in found if one in shown)
+
+
+def _annotation(one: Annotation) -> str:
+    word = "error" if one.level is AnnotationLevel.FAILURE else "warning"
+    where = f"file={_property(one.path)},line={one.line},title={_property(one.title)}"
+    return f"::{word} {where}::{_data(plain(one.message, _LINE))}"
+
+
 def file_entry(name: str, value: str, token: str) -> str:
     """Return the entry of an output or state file: `name` with any `value`.
 
@@ -61,6 +81,11 @@ def file_entry(name: str, value: str, token: str) -> str:
 def _check(token: str) -> None:
     if not _TOKEN.fullmatch(token):
         raise ValueError("a token has at least 16 letters and digits")
+
+
+def _property(text: str) -> str:
+    """Escape a property of a command."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _data(text: str) -> str:

@@ -20,7 +20,7 @@ from gateval.adapters.git.run import Git
 from gateval.adapters.git.server.asking import FetchRetries
 from gateval.adapters.git.server.fetch import Fetcher
 from gateval.adapters.github import GitHubAccess, GitHubForge
-from gateval.app.action.context import ActionContext, build_context
+from gateval.app.action.context import ActionContext, build_context, build_request
 from gateval.app.action.gate import run_gate
 from gateval.app.action.progress import Progress
 from gateval.publish.github import complete_unfinished
@@ -87,7 +87,8 @@ def hasty(context: ActionContext, job: Job) -> ActionContext:
 def test_every_call_fails_once(shop: GitHubShop, turn: int) -> None:
     pull = disturbed(shop, turn)
     job = shop.on_pull(pull)
-    context = hasty(build_context(job.environ({}, {})), job)
+    environ = job.environ({}, {})
+    context = hasty(build_context(environ, build_request(environ)), job)
     result = run_gate(context, Progress(context, lambda _: None))
     assert (result.exit_code, result.outputs["verdict"]) == (1, "fail")
     if result.unfinished is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +242,31 @@ def test_a_missing_permission_is_a_warning_that_names_it(
     assert "refund-asks-why" in ended.summary
     warnings = [line for line in ended.log.splitlines() if line.startswith("::warning")]
     assert any(missing in line for line in warnings), ended.log
+
+
+def test_in_a_private_repository_all_that_publishing_needs_is_named_at_once(
+    shop: GitHubShop,
+) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.repo.private = True
+    ended = shop.on_pull(pull, token=shop.token(contents="write")).run_action()
+    assert ended.code == 1
+    warnings = "".join(line for line in ended.log.splitlines() if line.startswith("::warning"))
+    assert "`checks: write`" in warnings
+    assert "`pull-requests: write`" in warnings
+    assert ": read`" not in warnings, "what is read is written, too"
+
+
+def test_without_a_checkout_the_check_says_what_is_missing(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    job = shop.on_pull(pull)
+    shutil.rmtree(job.workspace)
+    job.workspace.mkdir()
+    ended = job.run_action()
+    assert ended.code == 3
+    assert "actions/checkout" in ended.errors
+    assert shop.conclusions(pull.head_sha) == ["action_required"]
+    assert "actions/checkout" in pull.comments[0].body
 
 
 def test_github_is_down_at_the_end(shop: GitHubShop) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.helpers import payloads
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.runner import Ended, Job
-from tests.helpers.shop import AGENT, EVAL
+from tests.helpers.shop import AGENT, EVAL, PROMPT
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.pull import Pull
 
@@ -50,6 +50,24 @@ def test_a_fork_alone(shop: GitHubShop, prompt: str, code: int, claim: str) -> N
     assert "workflow_dispatch" in ended.log
     assert shop.repo.check_runs == {}
     assert pull.comments == []
+    warnings = [line for line in ended.log.splitlines() if line.startswith("::warning")]
+    assert "permissions" not in "".join(warnings), "nobody can give a fork's token more"
+    assert any("a token that only reads" in line for line in warnings)
+    assert any("maintainers' workflow" in line for line in warnings)
+    errors = [line for line in ended.log.splitlines() if line.startswith("::error")]
+    if code == 1:
+        assert "file=evals/fixtures.yaml,line=8,title=refund-asks-why" in errors[0]
+    else:
+        assert errors == []
+
+
+def test_a_fork_that_changes_no_agent_is_told_who_gives_the_check(shop: GitHubShop) -> None:
+    pull = shop.open_fork_pull(PROMPT, {"README.md": "A better shop.\n"})
+    ended = on_fork(shop, pull).run_action()
+    assert ended.code == 0, ended.errors
+    (warning,) = [line for line in ended.log.splitlines() if line.startswith("::warning")]
+    assert "the check gateval is not written" in warning
+    assert f"for pull request {pull.number}" in warning
 
 
 def test_a_fork_is_measured_by_the_evals_of_its_target(shop: GitHubShop) -> None:
@@ -123,8 +141,36 @@ def test_two_workflows_and_then_the_maintainer(shop: GitHubShop) -> None:
     real = shop.on_dispatch().run_action(inputs={"pull-request": str(pull.number)})
     assert real.code == 0, real.errors
     assert shop.conclusions(pull.head_sha) == ["success"]
+    (verdict,) = pull.comments
+    assert "Unverified" not in verdict.body, "the claim's comment is gone"
     publish(follow(shop, pull, claims.results))
     assert shop.conclusions(pull.head_sha) == ["success"], "a later claim takes nothing back"
+    assert pull.comments == [verdict]
+
+
+def test_a_claim_about_a_new_head_is_shown_beside_the_verdict_on_the_old_one(
+    shop: GitHubShop,
+) -> None:
+    pull = shop.open_fork_pull(WORSE)
+    assert shop.on_dispatch().run_action(inputs={"pull-request": str(pull.number)}).code == 1
+    shop.commit(SAME)
+    assert pull.head_repo is not None
+    pull.head_repo.push_from(shop.work.path, "change", "change", by=pull.author)
+    claims = on_fork(shop, pull).run_action(inputs={"step": "run", "results": "out"})
+    publish(follow(shop, pull, claims.results))
+    assert ["Unverified" in one.body for one in pull.comments] == [False, True]
+    assert shop.on_dispatch().run_action(inputs={"pull-request": str(pull.number)}).code == 0
+    assert ["Unverified" in one.body for one in pull.comments] == [False]
+
+
+def test_a_claim_goes_also_where_the_verdict_writes_no_comment(shop: GitHubShop) -> None:
+    pull = shop.open_fork_pull(SAME)
+    claims = on_fork(shop, pull).run_action(inputs={"step": "run", "results": "out"})
+    publish(follow(shop, pull, claims.results))
+    assert len(pull.comments) == 1
+    inputs = {"pull-request": str(pull.number), "comment": "on-failure"}
+    assert shop.on_dispatch().run_action(inputs=inputs).code == 0
+    assert pull.comments == []
 
 
 def test_a_token_that_may_not_read_the_pull_request(shop: GitHubShop) -> None:
@@ -132,8 +178,7 @@ def test_a_token_that_may_not_read_the_pull_request(shop: GitHubShop) -> None:
     shop.repo.private = True
     ended = shop.on_pull(pull, token=shop.token(contents="read")).run_action(inputs={"step": "run"})
     assert ended.code == 1, "what the event says is enough to measure"
-    assert "pull-requests: read" in ended.log
-    assert "The event's own facts count instead" in ended.log
+    assert "::warning" not in ended.log, "this step needs no more than `contents: read`"
 
 
 def test_a_head_that_moved_on_since(shop: GitHubShop) -> None:

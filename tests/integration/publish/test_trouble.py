@@ -46,13 +46,13 @@ def test_a_missing_permission_is_named_and_the_rest_is_written(
     assert shop.waits == []
 
 
-def test_in_a_private_repository_reading_needs_permissions_too(github_server: GitHubServer) -> None:
+def test_who_may_not_read_is_told_what_writing_needs(github_server: GitHubServer) -> None:
     shop = open_shop(github_server)
     shop.repo.private = True
 
     done = publish(shop.forge(contents="read"), shop.target(), said("x"))
 
-    assert {one.permission for one in done.notes} == {"checks: read", "pull-requests: read"}
+    assert {one.permission for one in done.notes} == {"checks: write", "pull-requests: write"}
 
 
 def test_without_check_runs_our_own_comment_is_still_known(shop: Shop) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gateval.domain.setup.diagnosis import (
@@ -43,6 +45,25 @@ def problems(findings: list[Finding]) -> list[str]:
 )
 def test_permissions(permissions: dict[str, str] | str | None, missing: tuple[str, ...]) -> None:
     assert lacking(GOOD._replace(permissions=permissions)) == missing
+
+
+@pytest.mark.parametrize(
+    ("job", "missing"),
+    [
+        ({"events": frozenset({"merge_group"})}, "pull-requests: read, checks: write"),
+        ({"events": frozenset({"push"})}, "checks: write"),
+        (
+            {"events": frozenset({"merge_group", "pull_request"})},
+            "pull-requests: write, checks: write",
+        ),
+        ({"events": frozenset({"workflow_run"})}, "pull-requests: write, checks: write"),
+        ({"step": "run"}, ""),
+        ({"step": "run", "permissions": {}}, "contents: read"),
+    ],
+)
+def test_what_a_job_needs_depends_on_what_it_does(job: dict[str, Any], missing: str) -> None:
+    given = {"permissions": {"contents": "read"}, **job}
+    assert ", ".join(lacking(GOOD._replace(**given))) == missing
 
 
 def test_a_good_workflow_is_fine_and_none_is_a_problem() -> None:

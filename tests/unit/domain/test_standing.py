@@ -37,7 +37,7 @@ def test_an_untrusted_one_is_and_says_who_gives_the_verdict(
     trust: Trust, plan: Plan | None
 ) -> None:
     why = unverified(trust, plan, 7)
-    assert "`workflow_dispatch` for pull request 7" in why
+    assert "(`workflow_dispatch`) for pull request 7" in why
     assert "maintainer" in why
 
 

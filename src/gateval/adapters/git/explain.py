@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gateval.domain.repository.paths import show_path
-from gateval.errors import RepositoryError
+from gateval.errors import NoRepository, RepositoryError
 
 LINE_LIMIT = 300
 """Characters kept of a line that git printed."""
@@ -41,7 +41,7 @@ def explain(command: str, stderr: bytes) -> RepositoryError:
     if owned := _OWNERSHIP.search(text):
         return _dubious_ownership(owned["path"] or owned["older"])
     if "not a git repository" in text:
-        return RepositoryError(
+        return NoRepository(
             "This folder is not in a git repository.",
             hint="Start Gateval inside the repository, or make one with `git init`.",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Self
+from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
@@ -14,6 +14,20 @@ from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 PUBLIC_API = "https://api.github.com"
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Needs(NamedTuple):
+    """The permissions that the gate's job needs, as a workflow writes them.
+
+    Whoever lacks one is told what the whole of the gate's work asks for, not this request alone.
+    """
+
+    pulls: str = "pull-requests: write"
+    checks: str = "checks: write"
+
+
+WRITES = Needs()
+"""What a job needs that publishes on a pull request."""
 
 
 class GitHubAccess(Value):

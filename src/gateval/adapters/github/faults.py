@@ -66,16 +66,17 @@ def outage(trouble: Trouble, what: str, *, detail: str, waited: float) -> ForgeE
 
 def _missing(answer: ApiResponse, what: str, permission: str) -> MissingPermission:
     return MissingPermission(
-        f"The token may not {what}: it lacks the permission `{permission}` ({answer.said}).",
+        f"The token may not {what} ({answer.said}): the gate needs the permission `{permission}`.",
         permission=permission,
         hint=f"Add `{permission}` to the job's `permissions`.",
     )
 
 
 def _wanted(answer: ApiResponse, usual: str) -> str:
-    """Return the permission to name: the usual one, unless GitHub's own header differs.
+    """Return the permission to name: the usual one, unless GitHub's own header has none like it.
 
-    The header lists sets that would do, separated by semicolons: `issues=write; a=read,b=write`.
+    The usual one is what the gate's whole work asks for; the header tells of this request. It lists
+    sets that would do, separated by semicolons: `issues=write; a=read,b=write`.
     """
     header = answer.headers.get("x-accepted-github-permissions", "")
     sets = [
@@ -83,4 +84,6 @@ def _wanted(answer: ApiResponse, usual: str) -> str:
         for one in header.split(";")
         if re.fullmatch(r"\s*[a-z_]+=[a-z]+(?:\s*,\s*[a-z_]+=[a-z]+)*\s*", one)
     ]
-    return usual if not sets or usual in sets else sets[0]
+    scope = usual.partition(":")[0]
+    alike = any(part.partition(":")[0] == scope for one in sets for part in one.split(", "))
+    return usual if alike or not sets else sets[0]

@@ -8,17 +8,13 @@ from typing import Any
 from urllib.parse import quote
 
 from gateval.adapters.github import shapes
-from gateval.adapters.github.access import GitHubAccess
+from gateval.adapters.github.access import WRITES, GitHubAccess, Needs
 from gateval.adapters.github.shapes import understood
 from gateval.adapters.github.transport import ApiRequest, Transport
 from gateval.adapters.github.waiting import RetryLimits
 from gateval.domain.forge.check_run import CheckReport, CheckRun
 from gateval.domain.forge.pull_request import Comment, PullRequest
 from gateval.domain.labels.facts import LabelEvent, Push
-
-_READ_PULLS = "pull-requests: read"
-_WRITE_PULLS = "pull-requests: write"
-_WRITE_CHECKS = "checks: write"
 
 PUSH_WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds between questions about a push that the list of pushes does not show yet."""
@@ -32,17 +28,19 @@ class GitHubForge:
         access: GitHubAccess,
         limits: RetryLimits | None = None,
         *,
+        needs: Needs = WRITES,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._api = Transport(access, limits or RetryLimits(), sleep=sleep, now=now)
+        self._needs = needs
         self._sleep = sleep
         self._viewer = ""
 
     def pull_request(self, number: int) -> PullRequest:
         """The pull request as it is now."""
         what = f"show pull request {number}"
-        content = self._api.ask(ApiRequest("GET", f"/pulls/{number}", what, _READ_PULLS))
+        content = self._api.ask(ApiRequest("GET", f"/pulls/{number}", what, self._needs.pulls))
         with understood(what):
             return shapes.pull_request(content)
 
@@ -67,7 +65,7 @@ class GitHubForge:
         with understood(what):
             return tuple(
                 shapes.comment(one)
-                for page in self._api.pages(ApiRequest("GET", path, what, _READ_PULLS))
+                for page in self._api.pages(ApiRequest("GET", path, what, self._needs.pulls))
                 for one in page
             )
 
@@ -84,7 +82,7 @@ class GitHubForge:
         """Delete a comment; nothing happens when it is gone."""
         path = f"/issues/comments/{comment}"
         self._api.ask(
-            ApiRequest("DELETE", path, "delete our comment", _WRITE_PULLS, missing_ok=True)
+            ApiRequest("DELETE", path, "delete our comment", self._needs.pulls, missing_ok=True)
         )
 
     def label_events(self, pull_request: int) -> tuple[LabelEvent, ...]:
@@ -94,7 +92,7 @@ class GitHubForge:
         with understood(what):
             found = [
                 event
-                for page in self._api.pages(ApiRequest("GET", path, what, _READ_PULLS))
+                for page in self._api.pages(ApiRequest("GET", path, what, self._needs.pulls))
                 for one in page
                 if (event := shapes.label_event(one)) is not None
             ]
@@ -129,13 +127,15 @@ class GitHubForge:
         """Take a label off; nothing happens when it is gone."""
         path = f"/issues/{pull_request}/labels/{quote(label, safe='')}"
         what = f"take the label {label} off pull request {pull_request}"
-        self._api.ask(ApiRequest("DELETE", path, what, _WRITE_PULLS, missing_ok=True))
+        self._api.ask(ApiRequest("DELETE", path, what, self._needs.pulls, missing_ok=True))
 
     def check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
         """All check runs of this name on a commit, of whatever App, newest first."""
         what = f"list the check runs of {sha[:7]}"
         query = {"check_name": name, "filter": "all"}
-        request = ApiRequest("GET", f"/commits/{sha}/check-runs", what, "checks: read", query=query)
+        request = ApiRequest(
+            "GET", f"/commits/{sha}/check-runs", what, self._needs.checks, query=query
+        )
         with understood(what):
             found = [
                 shapes.check_run(one)
@@ -155,12 +155,12 @@ class GitHubForge:
         return self._check_run("PATCH", path, "change our check run", shapes.check_body(report))
 
     def _comment(self, verb: str, path: str, what: str, body: str) -> Comment:
-        content = self._api.ask(ApiRequest(verb, path, what, _WRITE_PULLS, {"body": body}))
+        content = self._api.ask(ApiRequest(verb, path, what, self._needs.pulls, {"body": body}))
         with understood(what):
             return shapes.comment(content)
 
     def _check_run(self, verb: str, path: str, what: str, body: dict[str, Any]) -> CheckRun:
-        content = self._api.ask(ApiRequest(verb, path, what, _WRITE_CHECKS, body))
+        content = self._api.ask(ApiRequest(verb, path, what, self._needs.checks, body))
         with understood(what):
             run = shapes.check_run(content)
         self._viewer = self._viewer or (f"{run.app}[bot]" if run.app else "")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,19 +11,18 @@ from pydantic import SecretStr, ValidationError
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, Remote, open_repository
-from gateval.adapters.github import GitHubAccess, GitHubForge
+from gateval.adapters.github import WRITES, GitHubAccess, GitHubForge, Needs
+from gateval.app.action.job_facts import event_file, run_of, server_url, stamp_of
 from gateval.app.action.sinks import audit_sinks
 from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import plain_message
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.stamp import Stamp
-from gateval.domain.forge.trigger import Trigger
+from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
 from gateval.domain.planning.narrowing import Narrowing
-from gateval.domain.repository.paths import show_path
-from gateval.errors import UsageError
-from gateval.formats.github.action_inputs import ActionInputs, read_inputs
+from gateval.errors import NoRepository, RepositoryError, UsageError
+from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
 from gateval.formats.github.event import read_trigger
-from gateval.formats.github.reading import PAYLOAD_LIMIT
 from gateval.pipeline.labels import OpenRecords
 from gateval.publish.audit import AuditSink
 from gateval.publish.target import CommentMode, Target
@@ -35,24 +33,20 @@ if TYPE_CHECKING:
     from gateval.ports.forge import Forge
     from gateval.ports.server import ServerRepository
 
-PUBLIC_SERVER = "https://github.com"
 PUBLIC_API = "https://api.github.com"
 
 
 @dataclass(frozen=True)
-class ActionContext:
-    """One run of the action: what it was asked for, and the world it works in."""
+class ActionRequest:
+    """One run of the action: what it was asked for, and where it reports. Needs no checkout."""
 
     inputs: ActionInputs
     settings: Settings
     trigger: Trigger
-    repository: GitRepository
-    server: ServerRepository
     forge: Forge
     narrowing: Narrowing
     stamp: Stamp
     run: AuditRun
-    open_records: OpenRecords
     sinks: Sequence[AuditSink]
     clock: Clock
 
@@ -85,28 +79,50 @@ class ActionContext:
         )
 
 
-def build_context(environ: Mapping[str, str]) -> ActionContext:
+@dataclass(frozen=True)
+class ActionContext(ActionRequest):
+    """The same with the repository that it works in."""
+
+    repository: GitRepository
+    server: ServerRepository
+    open_records: OpenRecords
+
+
+def build_request(environ: Mapping[str, str]) -> ActionRequest:
     """Read everything that the runner says. Raises `UsageError` that names what is wrong."""
     clock = SystemClock()
     inputs = read_inputs(environ)
     settings = read_settings(environ)
-    trigger = read_trigger(environ, _event_file(environ), pull_request=inputs.pull_request)
-    workspace = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd())
-    repository = open_repository(workspace, environ, trusted=True)
-    remote = _remote(environ, inputs, trigger)
-    return ActionContext(
+    trigger = read_trigger(environ, event_file(environ), pull_request=inputs.pull_request)
+    return ActionRequest(
         inputs=inputs,
         settings=settings,
         trigger=trigger,
-        repository=repository,
-        server=repository.fetcher(remote),
-        forge=build_forge(environ, inputs.token, trigger.repository),
+        forge=build_forge(environ, inputs.token, trigger.repository, _needs(inputs, trigger)),
         narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals),
-        stamp=_stamp(environ, clock),
-        run=_run(environ, trigger),
-        open_records=lambda: repository.records(environ, remote=remote.url, token=remote.token),
+        stamp=stamp_of(environ, clock),
+        run=run_of(environ, trigger),
         sinks=audit_sinks(environ),
         clock=clock,
+    )
+
+
+def build_context(environ: Mapping[str, str], request: ActionRequest) -> ActionContext:
+    """Open the repository that was checked out. Raises `RepositoryError`, `UsageError`."""
+    workspace = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd())
+    try:
+        repository = open_repository(workspace, environ, trusted=True)
+    except NoRepository as error:
+        raise RepositoryError(
+            "The workspace holds no repository: nothing was checked out before the gate.",
+            hint="Put `uses: actions/checkout` with `fetch-depth: 0` before the gate's step.",
+        ) from error
+    remote = _remote(environ, request.inputs, request.trigger)
+    return ActionContext(
+        **{field.name: getattr(request, field.name) for field in fields(request)},
+        repository=repository,
+        server=repository.fetcher(remote),
+        open_records=lambda: repository.records(environ, remote=remote.url, token=remote.token),
     )
 
 
@@ -118,7 +134,9 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value for name in names if (value := environ.get(name, "").strip()))
 
 
-def build_forge(environ: Mapping[str, str], token: str, repository: str) -> GitHubForge:
+def build_forge(
+    environ: Mapping[str, str], token: str, repository: str, needs: Needs = WRITES
+) -> GitHubForge:
     """Return GitHub as this token may use it. Raises `UsageError`."""
     if not token:
         raise UsageError(
@@ -134,63 +152,18 @@ def build_forge(environ: Mapping[str, str], token: str, repository: str) -> GitH
             f"GitHub cannot be reached with this environment: {first}.",
             hint="GITHUB_API_URL, GITHUB_REPOSITORY and the input token say where and as whom.",
         ) from None
-    return GitHubForge(access)
+    return GitHubForge(access, needs=needs)
 
 
-def _event_file(environ: Mapping[str, str]) -> bytes:
-    path = environ.get("GITHUB_EVENT_PATH", "")
-    if not path:
-        raise UsageError(
-            "GITHUB_EVENT_PATH is not set, so there is no event to read.",
-            hint="Outside GitHub Actions, use `gateval check --base REV`.",
-        )
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(PAYLOAD_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(
-            f"The event file {show_path(path)} cannot be read: {error.strerror}."
-        ) from error
+def _needs(inputs: ActionInputs, trigger: Trigger) -> Needs:
+    """Return what the job's token needs: a run without a comment only reads pull requests."""
+    commented = isinstance(trigger.subject, PullRequestSubject | ClaimSubject)
+    publishes = inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
+    if publishes and commented and CommentMode(inputs.comment.value) is not CommentMode.OFF:
+        return WRITES
+    return Needs(pulls="pull-requests: read")
 
 
 def _remote(environ: Mapping[str, str], inputs: ActionInputs, trigger: Trigger) -> Remote:
-    server = _server(environ)
+    server = server_url(environ)
     return Remote(f"{server}/{trigger.repository}", inputs.token, environ)
-
-
-def _server(environ: Mapping[str, str]) -> str:
-    server = (environ.get("GITHUB_SERVER_URL") or PUBLIC_SERVER).rstrip("/")
-    loopback = re.match(r"http://(?:127\.0\.0\.1|localhost)(?::\d+)?$", server)
-    if not loopback and not re.fullmatch(r"https://[A-Za-z0-9.:-]+", server):
-        raise UsageError(
-            f"GITHUB_SERVER_URL is {show_path(server)}, which is no https URL of a server."
-        )
-    return server
-
-
-def _stamp(environ: Mapping[str, str], clock: Clock) -> Stamp:
-    return Stamp(
-        started=clock.utc_now(),
-        run=_digits(environ.get("GITHUB_RUN_ID", "")),
-        attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")),
-    )
-
-
-def _digits(text: str) -> int:
-    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0
-
-
-def _run(environ: Mapping[str, str], trigger: Trigger) -> AuditRun:
-    return AuditRun(
-        id=environ.get("GITHUB_RUN_ID", ""),
-        attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")) or 1,
-        url=_run_url(environ, trigger.repository),
-        event=trigger.event.value,
-        actor=environ.get("GITHUB_ACTOR", ""),
-        triggering_actor=environ.get("GITHUB_TRIGGERING_ACTOR", ""),
-    )
-
-
-def _run_url(environ: Mapping[str, str], repository: str) -> str:
-    run = _digits(environ.get("GITHUB_RUN_ID", ""))
-    return f"{_server(environ)}/{repository}/actions/runs/{run}" if run else ""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import FrameType
 
-from gateval.app.action.context import build_context, build_forge, secrets_of
+from gateval.app.action.context import build_context, build_forge, build_request, secrets_of
 from gateval.app.action.result import ActionResult
 from gateval.app.action.runner_output import RunnerOutput
 from gateval.app.guard import tell
@@ -46,14 +46,14 @@ def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
     from gateval.render.github.trouble import announce_trouble
 
     try:
-        context = build_context(environ)
+        request = build_request(environ)
     except GatevalError as error:
         summary = announce_trouble(error).job_summary
         return ActionResult(error.exit_code, summary=summary, error=error)
-    progress = Progress(context, lambda target: output.keep(STATE_TARGET, target.model_dump_json()))
+    progress = Progress(request, lambda target: output.keep(STATE_TARGET, target.model_dump_json()))
     try:
         with _ended_by_signals():
-            return run_gate(context, progress)
+            return run_gate(build_context(environ, request), progress)
     except GatevalError as error:
         return progress.report_error(error)
     except KeyboardInterrupt:

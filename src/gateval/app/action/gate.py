@@ -13,7 +13,11 @@ from gateval.app.action.measure import measure_plan, shown_folder, store_plan_on
 from gateval.app.action.progress import Progress
 from gateval.app.action.publish import publish_report
 from gateval.app.action.restate import restate
-from gateval.app.action.result import ActionResult, publication_outputs
+from gateval.app.action.result import (
+    ActionResult,
+    publication_outputs,
+    publication_warnings,
+)
 from gateval.app.action.stored_verdicts import (
     StoredVerdicts,
     same_plan,
@@ -116,6 +120,6 @@ def _wait(event: ActionEvent) -> ActionResult:
         publication_outputs(publication),
         announcement.job_summary,
         text=f"{announcement.title}.\n",
-        warnings=publication.warnings,
+        warnings=publication_warnings(publication, event.trigger.trust, event.resolved.number),
         unfinished=publication.unfinished,
     )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gateval.app.action.context import ActionContext
-from gateval.app.action.result import ActionResult, publication_outputs
+from gateval.app.action.context import ActionRequest
+from gateval.app.action.result import (
+    ActionResult,
+    publication_outputs,
+    publication_warnings,
+)
 from gateval.domain.forge.trigger import PullRequestSubject
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.github import abandon, open_check, publish
-from gateval.publish.outcome import Publication
+from gateval.publish.outcome import Publication, Sink
 from gateval.publish.target import Target
 from gateval.publish.unfinished import Unfinished
 
@@ -21,10 +25,10 @@ class Progress:
     `remember` is told of the target before the check run is left in progress on it.
     """
 
-    def __init__(self, context: ActionContext, remember: Callable[[Target], None]) -> None:
-        self._context = context
+    def __init__(self, request: ActionRequest, remember: Callable[[Target], None]) -> None:
+        self._request = request
         self._remember = remember
-        self._target = _first_target(context)
+        self._target = _first_target(request)
         self._opened = False
 
     def about(self, target: Target) -> Target:
@@ -36,23 +40,25 @@ class Progress:
         """Show a check run in progress."""
         self._opened = True
         self._remember(target)
-        open_check(self._context.forge, target)
+        open_check(self._request.forge, target)
 
     def report_error(self, error: GatevalError) -> ActionResult:
         """End with an error, and say so on GitHub if it is known what it is about."""
         from gateval.render.github.trouble import announce_trouble
 
-        context = self._context
-        announcement = announce_trouble(error, context.run_url)
+        request = self._request
+        announcement = announce_trouble(error, request.run_url)
         publication = Publication()
-        publishes = context.inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
+        number = self._target.pull_request if self._target else None
+        publishes = request.inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
         if self._target is not None and publishes:
-            publication = publish(context.forge, self._target, announcement)
+            publication = publish(request.forge, self._target, announcement)
         return ActionResult(
             exit_code=error.exit_code,
             outputs=publication_outputs(publication),
             summary=announcement.job_summary,
-            warnings=publication.warnings,
+            warnings=publication_warnings(publication, request.trigger.trust, number),
+            annotations=() if publication.url(Sink.CHECK_RUN) else announcement.annotations,
             error=error,
             unfinished=publication.unfinished,
         )
@@ -70,15 +76,15 @@ class Progress:
     def _abandon(self, *, cancelled: bool, why: str) -> Unfinished | None:
         if not self._opened or self._target is None:
             return None
-        done = abandon(self._context.forge, self._target, cancelled=cancelled, why=why)
+        done = abandon(self._request.forge, self._target, cancelled=cancelled, why=why)
         return done.unfinished
 
 
-def _first_target(context: ActionContext) -> Target | None:
+def _first_target(request: ActionRequest) -> Target | None:
     """What the run is about by the event alone, for errors that come before anything was asked."""
-    subject, trust = context.trigger.subject, context.trigger.trust
+    subject, trust = request.trigger.subject, request.trigger.trust
     if subject.head_sha is None:
         return None
     number = subject.number if isinstance(subject, PullRequestSubject) else None
     branch = getattr(subject, "base_ref", None) or ""
-    return context.target(subject.head_sha, number, claimed=not trust.verified, branch=branch)
+    return request.target(subject.head_sha, number, claimed=not trust.verified, branch=branch)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from gateval.app.action.decide import Decided
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.result import ActionResult, publication_outputs
+from gateval.app.action.result import (
+    ActionResult,
+    publication_outputs,
+    publication_warnings,
+)
 from gateval.app.action.stored_verdicts import keep_verdict, verdict_record
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.decision.report import Report
 from gateval.domain.decision.trust import exit_code, unverified
 from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.check_run import Annotation
 from gateval.domain.history.record import HistoryRecord, record_digest
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.ruling import GateLabel
@@ -43,7 +49,7 @@ def publish_statement(
     `without_labels` is said instead if head has moved, or one of `labels` was taken off meanwhile.
     Return the result, and whether that was so. `text` is for the log.
     """
-    publication = Publication()
+    publication, trust = Publication(), event.trigger.trust
     if event.publishes:
         instead = without_labels.announcement if without_labels else None
         publication = publish(
@@ -56,7 +62,7 @@ def publish_statement(
         outputs={**final.outputs, **publication_outputs(publication)},
         summary=final.announcement.job_summary,
         text=text,
-        warnings=(*warnings, *publication.warnings),
+        warnings=(*warnings, *publication_warnings(publication, trust, event.resolved.number)),
         unfinished=publication.unfinished,
     )
     return result, dropped
@@ -76,11 +82,24 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
         confirming(_statement(event, report, frame), record),
         confirming(_statement(event, plain, frame), plain_record) if labels else None,
         labels,
-        warnings=(*filter(None, (event.resolved.warning,)), *decided.warnings),
+        warnings=(*_about_event(event), *decided.warnings),
     )
     note = keep_verdict(event, plain_record if dropped else record)
     text = summary + (f"\nUnverified. {claim}\n" if claim else "") + note
-    return result.with_text(text)
+    return replace(result, text=text, annotations=_of_the_job(event, result, report))
+
+
+def _about_event(event: ActionEvent) -> tuple[str, ...]:
+    """What could not be read of the event matters where labels and comments do."""
+    return (event.resolved.warning,) if event.resolved.warning and event.publishes else ()
+
+
+def _of_the_job(event: ActionEvent, result: ActionResult, report: Report) -> tuple[Annotation, ...]:
+    """Annotations that the job itself shows, where there is no check run that could."""
+    from gateval.render.github.annotations import annotate
+
+    speaks = event.publishes or not event.trigger.trust.verified
+    return annotate(report) if speaks and not result.outputs["check-url"] else ()
 
 
 def confirming(said: Statement, record: HistoryRecord | None) -> Statement:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from gateval.domain.decision.trust import unwritten
+from gateval.domain.forge.check_run import Annotation
+from gateval.domain.forge.trigger import Trust
 from gateval.errors import GatevalError
 from gateval.publish.outcome import Publication, Sink
 from gateval.publish.unfinished import Unfinished
@@ -14,8 +17,9 @@ from gateval.publish.unfinished import Unfinished
 class ActionResult:
     """What the runner gets. `summary` is markdown for the job, `text` plain for the log.
 
-    `error` is what stood in the way of a report, if anything did. `unfinished` is a check run that
-    the step after the job has to complete.
+    `annotations` are shown by the job itself, because no check run does. `error` is what stood in
+    the way of a report, if anything did. `unfinished` is a check run that the step after the job
+    has to complete.
     """
 
     exit_code: int
@@ -23,12 +27,27 @@ class ActionResult:
     summary: str = ""
     text: str = ""
     warnings: tuple[str, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
     error: GatevalError | None = None
     unfinished: Unfinished | None = None
 
     def with_text(self, text: str) -> ActionResult:
         """Return the same with another text for the log."""
         return replace(self, text=text)
+
+
+def publication_warnings(
+    publication: Publication, trust: Trust, number: int | None
+) -> tuple[str, ...]:
+    """Return what has to be said about what was not written.
+
+    Nobody can give a fork's token more, so there it is said what helps instead.
+    """
+    lacking = any(note.permission for note in publication.failed)
+    if trust is not Trust.FORK or not lacking:
+        return publication.warnings
+    others = tuple(note for note in publication.failed if not note.permission)
+    return (unwritten(number), *Publication(notes=others).warnings)
 
 
 def publication_outputs(publication: Publication) -> dict[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from gateval.adapters.runner_files import RunnerFiles
 from gateval.app.action.result import ActionResult
 from gateval.safe.workflow_commands import (
+    annotation_commands,
     error_command,
     mask_commands,
     resume_commands,
@@ -58,6 +59,7 @@ class RunnerOutput:
             warnings.append(f"A file of the runner could not be written: {error.strerror}.")
         for warning in warnings:
             self._say(warning_command(warning), f"Warning: {warning}")
+        self._command(*annotation_commands(result.annotations))
         if result.error is not None:
             self._command(error_command(result.error.sentence))
 

@@ -27,10 +27,23 @@ def unverified(trust: Trust, plan: Plan | None, number: int | None) -> str:
     """
     if trust.verified or (plan and plan.nothing and not _touches(plan)):
         return ""
+    return f"{_WHY[trust]} {_who_does(number)}; that run gives the verdict."
+
+
+def unwritten(number: int | None) -> str:
+    """Return why a run for a fork leaves nothing on GitHub, and who gives the check."""
+    return (
+        "GitHub gives a run for a fork a token that only reads, so the check gateval is not "
+        f"written, nor a comment; the job's summary holds the result. {_who_does(number)}: see "
+        "docs/guides/forks.md."
+    )
+
+
+def _who_does(number: int | None) -> str:
     which = f"pull request {number}" if number else "the pull request"
     return (
-        f"{_WHY[trust]} A maintainer who has read the change starts the workflow with "
-        f"`workflow_dispatch` for {which}; that run gives the verdict."
+        "A maintainer who has read the change starts the maintainers' workflow "
+        f"(`workflow_dispatch`) for {which}"
     )
 
 

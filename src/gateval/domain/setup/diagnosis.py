@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.domain.repository.place import Problem, nearest
-from gateval.domain.setup.gate_job import LABELING, NEEDED, GateJob, lacking, records
+from gateval.domain.setup.gate_job import COMMENTED, LABELING, NEEDED, GateJob, lacking, records
 
 CHECK_NAME = "gateval"
 """The check run to require. The job's own check is another one."""
@@ -50,7 +50,7 @@ def about_workflows(jobs: Sequence[GateJob]) -> list[Finding]:
     publishing = [job for job in jobs if job.publishes]
     named = [_about_name(job) for job in jobs if job.check == CHECK_NAME]
     heard = [_about_labels(job) for job in publishing if "pull_request" in job.events]
-    return [_about_events(jobs, events), *named, *map(_about_permissions, publishing), *heard]
+    return [_about_events(jobs, events), *named, *map(_about_permissions, jobs), *heard]
 
 
 def about_unreadable(problem: Problem) -> Finding:
@@ -110,7 +110,13 @@ def _about_permissions(job: GateJob) -> Finding:
     if missing:
         todo = f"Add to the job's `permissions`: {', '.join(missing)}."
         return Finding(Health.PROBLEM, "permissions", f"{where}: too few.", todo)
-    return Finding(Health.OK, "permissions", f"{where}: enough for comment and check run.")
+    return Finding(Health.OK, "permissions", f"{where}: enough for {_does(job)}.")
+
+
+def _does(job: GateJob) -> str:
+    if not job.publishes:
+        return f"the step {job.step}"
+    return "comment and check run" if job.events & COMMENTED else "the check run"
 
 
 def _needed() -> str:

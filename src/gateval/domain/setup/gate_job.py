@@ -8,6 +8,9 @@ from typing import NamedTuple
 NEEDED = {"contents": "read", "pull-requests": "write", "checks": "write"}
 """What the token of a job needs that evaluates pull requests and publishes the result."""
 
+COMMENTED = frozenset({"pull_request", "workflow_dispatch", "workflow_run"})
+"""Events that are about a pull request, which gets a comment."""
+
 RUN_MINUTES = 50.0
 """Minutes after which a run ends, unless `max-minutes` says otherwise."""
 
@@ -67,14 +70,26 @@ def records(job: GateJob) -> bool | None:
     )
 
 
+def needed(job: GateJob) -> Mapping[str, str]:
+    """Return what a job's token needs, by what it does and for which events.
+
+    A merge queue's pull requests and their labels are only read; a push has none.
+    """
+    if not job.publishes:
+        return {"contents": "read"}
+    if job.events & COMMENTED:
+        return NEEDED
+    return {**NEEDED, "pull-requests": "read" if "merge_group" in job.events else "none"}
+
+
 def lacking(job: GateJob) -> tuple[str, ...]:
-    """Return the permissions that a publishing job lacks, as a workflow writes them."""
+    """Return the permissions that a job lacks, as a workflow writes them."""
     given = job.permissions
     if given is None:
         return ()
     return tuple(
         f"{name}: {level}"
-        for name, level in NEEDED.items()
+        for name, level in needed(job).items()
         if _LEVELS.index(level) > _LEVELS.index(_level(given, name))
     )
 
