@@ -68,7 +68,7 @@ def _write_comment(
     if not found:
         made = forge.create_comment(pull_request, body)
         return _settle(forge, target, pull_request, made)
-    return _write(forge, found, body)
+    return _write(forge, target, pull_request, found, body)
 
 
 _NEWER = "A newer run of this gate has written about this head; an older one does not overwrite it."
@@ -116,21 +116,31 @@ def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -
     The newest run keeps its own and deletes the others; every other run deletes its own. A request
     that was repeated after a broken connection may have made two of ours, too.
     """
-    found = of_gate(of_viewer(forge, marked_comments(forge, pull_request)), target)
+    found, newer = _now(forge, target, pull_request)
+    if newer:  # it may be about to take over one of ours, so what is ours is looked up once more
+        found, _ = _now(forge, target, pull_request)
     mine = [one for one in found if one.marked.stamp.same_run(target.stamp)]
-    newer = newer_one(found, target)
-    for one in mine if newer else [one for one in found if one not in mine[:1]]:
-        forge.delete_comment(one.comment.number)
+    _delete(forge, mine if newer else [one for one in found if one not in mine[:1]])
     if newer:
         return left(Sink.COMMENT, _NEWER, newer.comment.url)
     return written(Sink.COMMENT, made.url)
 
 
-def _write(forge: Comments, found: list[OurComment], body: str) -> Note:
+def _now(
+    forge: Comments, target: Target, pull_request: int
+) -> tuple[list[OurComment], OurComment | None]:
+    """Return this gate's comments as they are now, and that of a newer run."""
+    found = of_gate(of_viewer(forge, marked_comments(forge, pull_request)), target)
+    return found, newer_one(found, target)
+
+
+def _write(
+    forge: Comments, target: Target, pull_request: int, found: list[OurComment], body: str
+) -> Note:
     """Put the text into the comment of the newest run before, and delete the others.
 
-    A run under way deletes its own comment once it sees a newer run's, never the newest one. So
-    whichever comment is kept here, nobody is about to delete it.
+    A run that made its comment while this one was under way may be about to delete it, having seen
+    a newer one. Then the comments are read once more, and a new one is made if none is left.
     """
     kept = found[0]
     for one in found[1:]:
@@ -140,6 +150,11 @@ def _write(forge: Comments, found: list[OurComment], body: str) -> Note:
         forge.update_comment(kept.comment.number, body)
     except NotOnForge:
         return left(Sink.COMMENT, _DELETED)
-    for one in others:
-        forge.delete_comment(one.comment.number)
+    _delete(forge, others)
+    if kept.comment.created_at >= target.stamp.started:
+        still, newer = _now(forge, target, pull_request)
+        if newer:
+            return left(Sink.COMMENT, _NEWER, newer.comment.url)
+        if not still:
+            return _settle(forge, target, pull_request, forge.create_comment(pull_request, body))
     return written(Sink.COMMENT, kept.comment.url)

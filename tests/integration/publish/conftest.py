@@ -56,14 +56,16 @@ class Shop:
         head: str = "",
         gate: str = "gateval",
         comment: CommentMode = CommentMode.ALWAYS,
+        day: str = "2026-11-20",
     ) -> Target:
-        """This run's target; a run that began a later `minute` is a newer one."""
+        """This run's target; a run that began a later `minute` is a newer one.
+
+        By default it began long after all that the server knows of was written.
+        """
         return Target(
             head=head or self.pull.head_sha,
             pull_request=1,
-            stamp=Stamp(
-                gate=gate, started=f"2026-11-20T09:{minute:02}:00Z", run=run, attempt=attempt
-            ),
+            stamp=Stamp(gate=gate, started=f"{day}T09:{minute:02}:00Z", run=run, attempt=attempt),
             details_url=f"https://github.com/acme/shop/actions/runs/{run}",
             comment=comment,
         )

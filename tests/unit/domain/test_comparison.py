@@ -66,7 +66,7 @@ def test_how_a_fixture_moved(outcomes: str, change: FixtureChange) -> None:
         ("base:pass head:candidate", True),
         ("base:fail head:skip", True),
         ("base:pass,fail head:candidate,skip", True),
-        ("base:pass,judge head:candidate,candidate", True),
+        ("base:pass,judge head:candidate,candidate", False),
         ("base:fail,fail head:candidate,candidate", True),
         ("base:fail,fail head:candidate,candidate+fail", False),
         ("base:candidate,candidate+pass head:candidate,candidate", True),

@@ -9,10 +9,21 @@ from gateval import __version__
 from gateval.render.files.starter import scalar, workflow
 from tests.helpers.command import ROOT
 
+FORKS = """\
+      github.event.pull_request.head.repo.full_name == github.repository &&
+      github.actor != 'dependabot[bot]' &&
+"""
+
 
 def test_the_sample_workflow_is_what_init_writes() -> None:
-    sample = ROOT / "examples/workflows/gate.yml"
-    assert sample.read_text("utf-8") == workflow(["ANTHROPIC_API_KEY"], __version__)
+    """But for two lines: the sample stands beside workflows for forks, and `init` writes none."""
+    sample = (ROOT / "examples/workflows/gate.yml").read_text("utf-8")
+    ours = workflow(["ANTHROPIC_API_KEY"], __version__)
+    _, _, theirs = sample.partition("name: Agent evals\n")
+    alone = theirs.replace(FORKS, "").replace("(!github", "!github").replace("name))", "name)")
+
+    assert FORKS in theirs
+    assert alone == ours.partition("name: Agent evals\n")[2]
 
 
 def test_several_keys_and_none() -> None:

@@ -78,6 +78,7 @@ class Confined(Started):
         if packet:
             self._hear(json.loads(packet))
         else:
+            self.over = End.UNWATCHED
             self._end()
 
     def _hear(self, said: dict[str, Any]) -> None:

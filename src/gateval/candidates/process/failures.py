@@ -40,6 +40,8 @@ def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAns
 
 def how_it_ended(ran: Ran, limits: Limits) -> str:
     """Return how a program ended that nobody stopped for its time, as the end of a sentence."""
+    if ran.end is End.UNWATCHED:
+        return "was ended, because the gate's own process that watches it has ended"
     if ran.end in _USED_UP:
         return f"{_USED_UP[ran.end]} and was ended"
     if ran.end in {End.STDOUT_OVER, End.STDERR_OVER}:
@@ -51,14 +53,16 @@ def how_it_ended(ran: Ran, limits: Limits) -> str:
 
 
 def told(reason: str, ran: Ran, command: str, *, polls: str = "") -> NoAnswer:
-    """The answer of a candidate at fault: the reason, the command's line, what was printed last.
+    """The answer of a program that failed: the reason, the command's line, what was printed last.
+
+    It is the candidate's fault, unless the gate ended it by losing sight of it.
 
     `polls` is how a server's log names requests of our own that are left out of it.
     """
     errors = last_lines(ran.stderr, DETAIL_LINES, polls=polls)
     prints = last_lines(ran.stdout, DETAIL_LINES - len(errors), polls=polls)
     return NoAnswer(
-        cause=Cause.CANDIDATE,
+        cause=Cause.GATE if ran.end is End.UNWATCHED else Cause.CANDIDATE,
         reason=reason,
         detail=(command, *errors, *prints),
         seconds=ran.seconds,

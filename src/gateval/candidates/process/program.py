@@ -45,7 +45,10 @@ class Limits:
 
 
 class End(StrEnum):
-    """How a program ended: by itself, or stopped for its time, for what it printed or used."""
+    """How a program ended: by itself, or stopped for its time, for what it printed or used.
+
+    `UNWATCHED`: the process of the gate that minded it ended first, and the program with it.
+    """
 
     EXITED = "exited"
     TIMED_OUT = "timed out"
@@ -54,6 +57,7 @@ class End(StrEnum):
     MEMORY_OVER = "memory"
     DISK_OVER = "disk"
     PROCESSES_OVER = "processes"
+    UNWATCHED = "unwatched"
 
 
 @dataclass(frozen=True)

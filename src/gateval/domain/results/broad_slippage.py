@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.course import outcomes
-from gateval.domain.results.grouping import Grouped
+from gateval.domain.results.grouping import Grouped, outcomes
 from gateval.domain.statistics.broad import Broad, broad_step, first
 from gateval.domain.statistics.design import Step
 from gateval.domain.trials.trial import Side

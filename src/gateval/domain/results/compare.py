@@ -14,8 +14,8 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.course import Course, is_silent, outcomes, too_many_lost
-from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.results.course import Course
+from gateval.domain.results.grouping import Grouped, group_trials, outcomes, too_many_lost
 from gateval.domain.results.progress import Progress, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
@@ -59,8 +59,7 @@ class _Found(NamedTuple):
     def no_answer(self) -> bool:
         """Whether head answered in no trial that was asked for, and base did."""
         measured = self.missing == 0 and not too_many_lost(outcomes(self.head))
-        answered = any(trial.answered for trial in self.base if trial.passed is not None)
-        return measured and is_silent(self.head) and answered
+        return measured and self.course.fell_silent
 
 
 def compare(results: Results) -> Comparison:
@@ -168,7 +167,12 @@ def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -
         return _without_base(baseline)
     if found.no_answer or course.regressed:
         return FixtureChange.REGRESSED
-    if head.unclear or (base.unclear and not found.perfect) or not walk.ended:
+    if (
+        head.silent == head.trials
+        or head.unclear
+        or (base.unclear and not found.perfect)
+        or not walk.ended
+    ):
         return FixtureChange.INCONCLUSIVE
     if course.exact:
         exact = deterministic(base_passed=walk.base.passes > 0, head_passed=walk.head.passes > 0)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from gateval.domain.base import Value
 from gateval.domain.plan.planned_eval import Baseline, Removed
-from gateval.domain.results.course import LOST_SHARE
+from gateval.domain.results.grouping import LOST_SHARE
 from gateval.domain.results.scoring import EvalScore, FixtureScore
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import Step

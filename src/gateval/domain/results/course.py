@@ -1,9 +1,8 @@
 """How far one fixture is: whether its rule has ended, and which trials it wants next.
 
 The rule is that of `domain/statistics`; here are the exceptions from it. A deterministic candidate
-needs no statistics. A fixture whose head stays silent gets a few trials more, so that an agent that
-crashes now and then is not blocked for one crash. A new one that fails its first trial gets two
-more: two of three decide.
+needs no statistics. A head that gives no answer has a rule of its own (`silence`). A new fixture
+that fails its first trial gets two more: two of three decide.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from typing import NamedTuple
 
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
+from gateval.domain.results.grouping import outcomes
+from gateval.domain.results.silence import is_silent, silence
 from gateval.domain.statistics.design import Design, Step, design
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import Count, Outcomes, Walk, counted, walk
@@ -21,21 +22,20 @@ from gateval.domain.trials.trial import Side, Trial
 AGREEING = 2
 """So many trials of each side have to agree before a candidate counts as deterministic."""
 
-LOST_SHARE = 0.2
-"""The largest part of a fixture's trials that may be lost on a side."""
-
 
 class Course(NamedTuple):
     """Where a fixture stands.
 
     `wanted` are the trials of each side that have to be made; `walk` the way through its design,
-    None where nothing is compared. `exact` says that the candidates proved to be deterministic.
+    None where nothing is compared. `exact` says that the candidates proved to be deterministic,
+    `fell_silent` that head gives no answer where base does.
     """
 
     wanted: Look
     walk: Walk | None = None
     design: Design | None = None
     exact: bool = False
+    fell_silent: bool = False
 
     @property
     def regressed(self) -> bool:
@@ -65,47 +65,35 @@ def rules_of(planned: PlannedEval) -> Rules:
     )
 
 
-def outcomes(trials: Sequence[Trial]) -> Outcomes:
-    """Return the outcomes of a side's trials as far as no repetition is missing."""
-    by_number = {trial.key.repetition: trial.passed for trial in trials}
-    found: list[bool | None] = []
-    while (number := len(found) + 1) in by_number:
-        found.append(by_number[number])
-    return found
-
-
-def too_many_lost(trials: Outcomes) -> bool:
-    """Whether more of them were lost than may be."""
-    return sum(outcome is None for outcome in trials) > LOST_SHARE * len(trials)
-
-
-def is_silent(trials: Sequence[Trial]) -> bool:
-    """Whether the candidate is why none of the measured trials has an answer."""
-    measured = [trial for trial in trials if trial.passed is not None]
-    return bool(measured) and not any(trial.answered for trial in measured)
-
-
 def course_of(
     rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course:
     """Return where a fixture stands after these trials of both sides, each by repetition."""
-    first = rules.first
-    wanted = first
-    if is_silent(head):
-        wanted = larger(wanted, Look(base=CONFIRMING, head=CONFIRMING))
-    if rules.design is None or fixture.name not in rules.compared:
-        if fixture.name in rules.added and outcomes(head)[:1] == [False]:
-            wanted = larger(wanted, Look(base=1, head=CONFIRMING))
-        return Course(wanted)
+    first, rule = rules.first, rules.design
+    if rule is None or fixture.name not in rules.compared:
+        return _alone(rules, fixture, base, head)
     old, new = outcomes(base), outcomes(head)
     if len(old) < first.base or len(new) < first.head:
-        return Course(first, Walk(step=Step.GO_ON, look=first, **_counts(old, new)), rules.design)
+        return Course(first, Walk(step=Step.GO_ON, look=first, **_counts(old, new)), rule)
     if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
         known = _deterministic(first, base, head)
         if known is not None:
-            return known._replace(design=rules.design)
-    taken = walk(rules.design, old, new)
-    return Course(larger(wanted, taken.look), taken, rules.design)
+            return known._replace(design=rule)
+    taken, quiet = walk(rule, old, new), silence(rule, base, head)
+    if quiet is None or taken.step is Step.REGRESSED:
+        return Course(taken.look, taken, rule, fell_silent=quiet is not None)
+    wanted = quiet.wanted if quiet.proven else larger(taken.look, quiet.wanted)
+    return Course(wanted, taken, rule, fell_silent=quiet.proven)
+
+
+def _alone(rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]) -> Course:
+    """Return the course of a fixture that is not compared."""
+    quiet = silence(None, base, head)
+    if quiet is not None:
+        return Course(larger(rules.first, quiet.wanted), fell_silent=quiet.proven)
+    if fixture.name in rules.added and outcomes(head)[:1] == [False]:
+        return Course(larger(rules.first, Look(base=1, head=CONFIRMING)))
+    return Course(rules.first)
 
 
 def has_real_judge(planned: PlannedEval, fixture: Fixture) -> bool:
@@ -122,12 +110,14 @@ def _deterministic(first: Look, base: Sequence[Trial], head: Sequence[Trial]) ->
     counts = _counts(old, new)
     if not _alike(base) or not _alike(head):
         return None
-    if old[0] is new[0] or new[0]:
+    quiet = is_silent(head) and not is_silent(base)
+    if new[0] or (old[0] is new[0] and not quiet):
         return Course(first, Walk(step=Step.STOP, look=first, **counts), exact=True)
     second = Look(base=max(AGREEING, first.base), head=max(AGREEING, first.head))
     if len(old) < AGREEING or len(new) < AGREEING:
         return Course(second, Walk(step=Step.GO_ON, look=second, **counts))
-    return Course(second, Walk(step=Step.REGRESSED, look=second, **counts), exact=True)
+    taken = Walk(step=Step.REGRESSED, look=second, **counts)
+    return Course(second, taken, exact=True, fell_silent=quiet)
 
 
 def _alike(trials: Sequence[Trial]) -> bool:

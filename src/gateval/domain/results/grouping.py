@@ -1,13 +1,17 @@
-"""Trials by what they belong to."""
+"""Trials by what they belong to, and what came of those of one fixture and side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from gateval.domain.statistics.walk import Outcomes
 from gateval.domain.trials.trial import Side, Trial
 
 Grouped = dict[tuple[str, str, Side], tuple[Trial, ...]]
 """Trials by Eval, fixture and side, each in order of repetition."""
+
+LOST_SHARE = 0.2
+"""The largest part of a fixture's trials that may be lost on a side."""
 
 
 def group_trials(trials: Iterable[Trial]) -> Grouped:
@@ -18,3 +22,17 @@ def group_trials(trials: Iterable[Trial]) -> Grouped:
     return {
         name: tuple(sorted(group, key=lambda t: t.key.repetition)) for name, group in groups.items()
     }
+
+
+def outcomes(trials: Sequence[Trial]) -> Outcomes:
+    """Return the outcomes of a side's trials as far as no repetition is missing."""
+    by_number = {trial.key.repetition: trial.passed for trial in trials}
+    found: list[bool | None] = []
+    while (number := len(found) + 1) in by_number:
+        found.append(by_number[number])
+    return found
+
+
+def too_many_lost(trials: Outcomes) -> bool:
+    """Whether more of them were lost than may be."""
+    return sum(outcome is None for outcome in trials) > LOST_SHARE * len(trials)

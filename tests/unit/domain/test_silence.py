@@ -1,0 +1,63 @@
+"""A head that gives no answer: asked until it is sure, and never blocked for the odd crash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from gateval.domain.results.silence import Silence, silence
+from gateval.domain.statistics.design import design
+from gateval.domain.statistics.looks import Look, looks
+from gateval.domain.trials.trial import Side, Trial, TrialKey
+from tests.helpers.reports import make_trial
+
+TWENTY = design(looks(1), 0.03 / 20)
+"""The rule of a fixture where twenty are compared."""
+
+
+def trials(side: Side, said: str) -> Sequence[Trial]:
+    """One trial for each word."""
+    return [
+        make_trial(TrialKey(eval="a-eval", fixture="f", side=side, repetition=number), word)
+        for number, word in enumerate(said.split(), 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "expected"),
+    [
+        ("pass", "fail", None),
+        ("pass", "candidate pass", None),
+        ("pass", "provider", None),
+        ("pass", "candidate", (3, False)),
+        ("fail", "candidate", (3, False)),
+        ("pass " * 3, "candidate " * 3, (6, False)),
+        ("fail " * 6, "candidate " * 6, (10, False)),
+        ("fail " * 10, "candidate " * 10, (10, True)),
+        ("candidate " + "pass " * 14, "candidate " * 15, (10, True)),
+        ("candidate " * 12 + "pass " * 3, "candidate " * 15, (15, False)),
+        ("pass " * 3, "candidate candidate provider", (3, False)),
+        ("pass pass provider", "candidate " * 3, (3, False)),
+        ("candidate", "candidate", (3, False)),
+        ("candidate " * 3, "candidate " * 3, (3, False)),
+    ],
+)
+def test_a_compared_fixture(base: str, head: str, expected: tuple[int, bool] | None) -> None:
+    found = silence(TWENTY, trials(Side.BASE, base), trials(Side.HEAD, head))
+
+    assert found == (expected and Silence(Look(base=expected[0], head=expected[0]), expected[1]))
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "proven"),
+    [
+        ("", "candidate " * 3, False),
+        ("pass " * 3, "candidate " * 3, True),
+        ("pass", "candidate", False),
+    ],
+)
+def test_one_that_is_not_compared(base: str, head: str, *, proven: bool) -> None:
+    found = silence(None, trials(Side.BASE, base), trials(Side.HEAD, head))
+
+    assert found == Silence(Look(base=3, head=3), proven)
