@@ -36,14 +36,8 @@ def open_repository(
     config = (f"safe.directory={folder}",) if trusted else ()
     git = Git(folder, os.environ if environ is None else environ, timeout=timeout, config=config)
     # The git folder comes last, because its name may hold any byte but NUL.
-    answer = git.run(
-        "rev-parse",
-        _NEW_OPTION,
-        "--is-bare-repository",
-        "--is-inside-work-tree",
-        "--show-cdup",
-        "--absolute-git-dir",
-    )
+    asked = ("--is-bare-repository", "--is-inside-work-tree", "--show-cdup", "--absolute-git-dir")
+    answer = git.run("rev-parse", _NEW_OPTION, *asked)
     if answer.out.startswith(_NEW_OPTION.encode()):
         raise _too_old(git)
     is_bare, inside, up, rest = os.fsdecode(answer.out).split("\n", 3)

@@ -7,7 +7,6 @@ import contextlib
 import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
@@ -69,54 +68,39 @@ def evaluate(
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
     started, begin = clock.utc_now(), clock.monotonic()
-    trials_file = folder.path / TRIALS_FILE
-    trials: tuple[Trial, ...] | None = None
-    interrupted = False
     walls = _walls(plan, settings, listen)
-    with TrialLogFile(trials_file) as log:
-        run = _Run(
-            folder.run,
-            plan,
-            repository,
-            settings,
-            log,
-            listen,
-            walls,
-            folder.path,
-            at_once,
-            minutes,
-        )
+    interrupted = False
+    trials: tuple[Trial, ...] | None = None
+    with TrialLogFile(folder.path / TRIALS_FILE) as log:
+        run = _Run(plan, repository, settings, folder, log, listen, walls, at_once, minutes)
         try:
             trials = asyncio.run(_until_signalled(run))
         except asyncio.CancelledError:
             interrupted = True
-    ended = ""
-    if trials is None:
-        trials = read_trials(trials_file)
-        ended = "" if interrupted else f"The time of the run was over ({minutes:g} minutes)."
+    late = trials is None and not interrupted
     info = RunInfo(
         run=folder.run,
         started_at=started,
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
         isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
-        ended=ended,
+        ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
     )
-    return Evaluation(results_of(plan, trials, info), interrupted)
+    done = read_trials(folder.path / TRIALS_FILE) if trials is None else trials
+    return Evaluation(results_of(plan, done, info), interrupted)
 
 
 @dataclass(frozen=True)
 class _Run:
     """What the parts of one run share. `walls` is None when no process is started."""
 
-    name: str
     plan: Plan
     repository: GitRepository
     settings: Settings
+    folder: ResultsFolder
     log: TrialLogFile
     listen: Listener
     walls: Walls | None
-    results: Path
     at_once: int | None
     minutes: float
 
@@ -186,11 +170,11 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             limits = CallLimits.under(plan.policy.gateway)
             server = await stack.enter_async_context(GatewayServer(gateway, limits))
             ports = ports_allowed(plan.policy.egress, server.port)
-            own = (run.repository.root, run.repository.git_folder, run.results)
+            own = (run.repository.root, run.repository.git_folder, run.folder.path)
             behind = isolation(run.walls, settings, scratch, own, ports=ports)
             starter, door = stack.enter_context(behind), server
         context = RuntimeContext(
-            run=run.name,
+            run=run.folder.run,
             calls=gateway,
             door=door,
             exports=ClosureExports(run.repository, plan, scratch),

@@ -47,10 +47,7 @@ def measure(
     from gateval.safe.redaction import Redactor
 
     redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
-    with (
-        small_collections(),
-        ThreadPoolExecutor(1) as aside,
-    ):  # what can be done while models are waited for
+    with small_collections(), ThreadPoolExecutor(1) as aside:  # beside waiting for models
         over = Event()
         safe = aside.submit(redactor.value, plan)
         storing = aside.submit(lambda: store_plan(safe.result(), folder))
@@ -58,15 +55,8 @@ def measure(
         loading = aside.submit(lambda: import_module("gateval.app.run.views").warm_up())
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
-                evaluation = evaluate(
-                    part or plan,
-                    repository,
-                    settings,
-                    folder,
-                    listen,
-                    at_once=at_once,
-                    minutes=minutes,
-                )
+                asked = (part or plan, repository, settings, folder, listen)
+                evaluation = evaluate(*asked, at_once=at_once, minutes=minutes)
         finally:
             over.set()
         storing.result()

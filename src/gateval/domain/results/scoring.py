@@ -76,11 +76,6 @@ class FixtureScore(Value):
         return self.passed == self.planned
 
     @property
-    def all_failed(self) -> bool:
-        """Every planned repetition was measured and failed."""
-        return self.failed == self.planned
-
-    @property
     def measured(self) -> bool:
         """Every planned repetition was measured."""
         return self.unmeasured == 0

@@ -1,4 +1,4 @@
-"""How far a difference of two pass rates can be trusted: an interval to show, not to decide by."""
+"""How far a pass rate can be trusted: an interval to show, not to decide by."""
 
 from __future__ import annotations
 
@@ -27,17 +27,3 @@ def wilson_rate(rate: float, trials: float, z: float = FIXED_Z) -> tuple[float, 
     low = 0.0 if rate <= 0 else max(0.0, middle - half)
     high = 1.0 if rate >= 1 else min(1.0, middle + half)
     return low, high
-
-
-def difference(base: Count, head: Count, z: float = Z) -> tuple[float, float]:
-    """Return the limits of head's rate minus base's in [-1, 1] (Newcombe 1998, hybrid score).
-
-    It is approximate, and it allows for the stop that depends on the data; it is not adjusted for
-    picking the fixture that looks worst.
-    """
-    base_low, base_high = wilson(base, z)
-    head_low, head_high = wilson(head, z)
-    gap = head.rate - base.rate
-    below = sqrt((head.rate - head_low) ** 2 + (base_high - base.rate) ** 2)
-    above = sqrt((head_high - head.rate) ** 2 + (base.rate - base_low) ** 2)
-    return max(-1.0, gap - below), min(1.0, gap + above)

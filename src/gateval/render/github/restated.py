@@ -6,7 +6,7 @@ from gateval.domain.decision.decision import Decision
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_conclusion import conclude
 from gateval.domain.forge.check_run import TITLE_LIMIT
-from gateval.domain.history.record import HistoryRecord, StoredEval
+from gateval.domain.history.record import HistoryRecord
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.render.report.counts import count
@@ -72,11 +72,6 @@ def restated_text(record: HistoryRecord, decision: Decision, *, unchanged: bool)
     where = f"Measured at {record.recorded_at}; the evals were not run again. {told}".strip()
     lines = (first, *map(str, label_lines(decision)), where)
     return "".join(f"{plain_line(line, _LINE)}\n" for line in lines)
-
-
-def _row(one: StoredEval) -> tuple[str, str, str, StoredEval]:
-    score = show_score(one.low, one.high, one.threshold)
-    return one.eval, score, show_threshold(one.threshold), one
 
 
 def _of_ours(record: HistoryRecord, frame: Frame) -> bool:

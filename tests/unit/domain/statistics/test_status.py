@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.statistics.design import design
-from gateval.domain.statistics.interval import difference, wilson
+from gateval.domain.statistics.interval import wilson
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.shares import fixture_share, split
 from gateval.domain.statistics.status import Status, deterministic, status
@@ -107,17 +107,9 @@ def test_the_limits_of_a_rate_are_those_of_newcombe_1998(
     assert wilson(Count(passes=passes, trials=trials), z) == pytest.approx((low, high), abs=6e-5)
 
 
-def test_the_limits_of_a_difference_are_those_of_newcombe_1998() -> None:
-    """Its example (a): 56 of 70 against 48 of 80."""
-    first, second = Count(passes=48, trials=80), Count(passes=56, trials=70)
-    assert difference(first, second, 1.96) == pytest.approx((0.0524, 0.3339), abs=6e-5)
-
-
 def test_limits_without_trials_say_nothing() -> None:
     nothing = Count(passes=0, trials=0)
     assert wilson(nothing) == (0.0, 1.0)
-    assert difference(nothing, nothing) == (-1.0, 1.0)
-    assert difference(Count(passes=3, trials=3), Count(passes=3, trials=3))[1] > 0.5
 
 
 def test_shares_follow_the_weights_and_sum_to_the_budget() -> None:
