@@ -199,7 +199,7 @@ def test_one_that_crashes_each_time_is_blocked(tmp_path: Path, model: Model) -> 
     found = run(tmp_path, model, {0: "n"}, {0: "x"})
     assert found.code == 1
     assert ("fail", "no-answer", "case-00: head does not answer; base does") in found.reasons
-    assert found.trials == others("1+1", {"case-00": "3+3"})
+    assert found.trials == others("1+1", {"case-00": "6+6"})
 
 
 def test_many_fixtures_that_are_each_a_little_worse(tmp_path: Path, model: Model) -> None:
