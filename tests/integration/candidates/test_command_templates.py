@@ -100,7 +100,7 @@ def test_the_answer_stands_somewhere_in_printed_json(world: World) -> None:
         print(json.dumps({"reply": {"text": "Done."}, "steps": steps, "cost": {"inputTokens": 3}}))
         """
     world.write("agent.py", program)
-    paths = {"output": "$.reply.text", "trace": "$.steps", "usage": "$.cost"}
+    paths: JsonValue = {"output": "$.reply.text", "trace": "$.steps", "usage": "$.cost"}
     result = answer(world, agent_of(options={"response": paths}))
 
     assert isinstance(result, Answer)
@@ -121,7 +121,7 @@ def test_the_answer_stands_in_a_file(world: World) -> None:
         path.write_text(json.dumps({"reply": "Done."}))
         """,
     )
-    response = {"file": "out/answer.json", "output": "$.reply"}
+    response: JsonValue = {"file": "out/answer.json", "output": "$.reply"}
     agent = agent_of("{home}/out/answer.json", options={"response": response})
 
     assert output(world, agent) == "Done."
