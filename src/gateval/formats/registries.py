@@ -1,4 +1,4 @@
-"""What the higher rooms know and the readers must ask: assertion types, runtimes, providers."""
+"""Registries of the higher rooms that the readers ask: assertion types, runtimes, providers."""
 
 from __future__ import annotations
 

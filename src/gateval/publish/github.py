@@ -1,4 +1,4 @@
-"""What is written on GitHub, and in which order.
+"""Writes on GitHub, in a fixed order.
 
 First, when something will run, the check run in progress (`open_check`). At the end: the pull
 request is read again; the check run is completed on the commit that was measured, wherever head is

@@ -43,7 +43,7 @@ class Blueprint:
 
     @property
     def limits(self) -> Limits:
-        """What a server may print. The limit of time is the caller's."""
+        """The limits of a server's output. The limit of time is the caller's."""
         return Limits(
             seconds=float("inf"),
             grace_seconds=self.context.timeouts.grace_seconds,

@@ -19,7 +19,7 @@ STEPS_LIMIT = 2_000
 
 
 class StepKind(StrEnum):
-    """What a step is."""
+    """The kind of a step."""
 
     USER = "user"
     ASSISTANT = "assistant"

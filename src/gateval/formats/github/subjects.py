@@ -1,4 +1,4 @@
-"""What a run is about: one reader for each event of GitHub Actions."""
+"""The subject of a run: one reader for each event of GitHub Actions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _Read = tuple[str, Trust, Subject]
 
 
 class Given(NamedTuple):
-    """What the readers read. `asked` is the input pull-request."""
+    """The input of the readers. `asked` is the input pull-request."""
 
     environ: Mapping[str, str]
     payload: bytes

@@ -1,4 +1,4 @@
-"""What is wrong between the manifests of one revision, and what is allowed but hardly meant."""
+"""Problems between the manifests of one revision, and warnings of odd but allowed ones."""
 
 from __future__ import annotations
 

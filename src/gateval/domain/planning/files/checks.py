@@ -1,4 +1,4 @@
-"""What is wrong with the files of Agents that start a process, before anything is started."""
+"""Problems with the files of Agents that start a process, before anything is started."""
 
 from __future__ import annotations
 
