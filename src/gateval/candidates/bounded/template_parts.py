@@ -1,4 +1,4 @@
-"""The parts of a template: Jinja2's parser reads it, and a part that is not on the list is refused."""
+"""The parts of a template: read by Jinja2's parser; a part that is not on the list is refused."""
 
 from __future__ import annotations
 
