@@ -23,6 +23,7 @@ NAMES = {
     "maintainers.yml",
     "merge-queue.yml",
     "required.yml",
+    "scheduled.yml",
     "untrusted-publish.yml",
     "untrusted-run.yml",
 }

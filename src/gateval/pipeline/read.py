@@ -99,10 +99,13 @@ def _tip(
 
 
 def read_revision(
-    repository: Repository, registries: Registries, revision: Revision
+    repository: Repository,
+    registries: Registries,
+    revision: Revision,
+    config_path: str = GATE_CONFIG_PATH,
 ) -> tuple[Snapshot, Rules]:
     """Read everything of one revision, its own rules included. Raises `InvalidManifests`."""
-    rules, config = read_rules(repository, revision)
+    rules, config = read_rules(repository, revision, config_path)
     snapshot = _survey(repository, registries, revision, config)
     _refuse_problems(snapshot)
     return snapshot, replace(rules, base_tip=None)
