@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TESTS ?= tests
+# Much of the suite waits for processes and for pauses, so there are two workers for each core.
+WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 # Compiled modules and tests are kept, whatever the shell says: compiling them takes most of the
 # seconds before the first test.
@@ -20,7 +22,7 @@ demo: $(VENV)/run.stamp $(VENV)/agents.stamp ## Run the gate on a sample pull re
 
 test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and all tests
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 unit: $(VENV)/dev.stamp ## Run the unit tests, the quick part of the suite
 	@$(BIN)/python -m pytest tests/unit -n logical --dist worksteal
@@ -30,7 +32,7 @@ lowest: $(VENV)/lowest.stamp ## Run the unit tests on the lowest versions that p
 
 coverage: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Count what the tests reach, child processes too; TESTS=tests/unit for a part
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest $(TESTS) -n auto --dist worksteal
+	@$(BIN)/coverage run -m pytest $(TESTS) -n $(WORKERS) --dist worksteal
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage html --quiet
 	@$(BIN)/coverage report

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from gateval.candidates.isolation.places import passable
+from gateval.candidates.isolation.visible_paths import passable
 
 EXAMPLES = Path(__file__).resolve().parent
 BRANCH = "refund-at-once"

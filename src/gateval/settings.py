@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gateval.adapters.screen import is_plain
-from gateval.candidates.isolation.places import RUNNER_FOLDER
+from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.candidates.isolation.wishes import Wishes, read_wishes
 from gateval.domain.text.secret_names import secret_values
 from gateval.errors import UsageError

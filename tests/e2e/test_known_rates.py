@@ -199,13 +199,17 @@ def test_one_that_crashes_each_time_is_blocked(tmp_path: Path, model: Model) -> 
     found = run(tmp_path, model, {0: "n"}, {0: "x"})
     assert found.code == 1
     assert ("fail", "no-answer", "case-00: head does not answer; base does") in found.reasons
-    assert found.trials == others("1+1", {"case-00": "3+3"})
+    assert found.trials == others("1+1", {"case-00": "6+6"})
 
 
 def test_many_fixtures_that_are_each_a_little_worse(tmp_path: Path, model: Model) -> None:
-    """Four of six fail their first trial, so all get six: one in three fails."""
+    """Four of six fail their first trial, so all get six: one in three fails.
+
+    One trial after the other, so that it is known which of them fails.
+    """
     later = dict.fromkeys(range(4, FIXTURES), "yynyyn")
-    found = run(tmp_path, model, {}, dict.fromkeys(range(4), "nyynyy") | later)
+    more = "  execution: {parallel: 1}\n"
+    found = run(tmp_path, model, {}, dict.fromkeys(range(4), "nyynyy") | later, more)
     text = "known-eval got worse as a whole: 100 % passed before, 67 % now"
     assert (found.code, found.reasons) == (1, [("fail", "regression", text)])
     assert set(found.trials.values()) == {"6+6"}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from examples.demo import WITHOUT_RIGHTS
-from gateval.candidates.isolation.places import passable
+from gateval.candidates.isolation.visible_paths import passable
 from tests.helpers.command import environment
 from tests.helpers.repo import Repo
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateval.candidates.isolation.places import passable
+from gateval.candidates.isolation.visible_paths import passable
 from tests.helpers.command import ROOT
 from tests.helpers.runner import Ended, Job, read_entries
 

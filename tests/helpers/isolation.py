@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gateval.app.run.isolate import isolation
 from gateval.candidates.isolation.egress import refuse_what_is_not_held
-from gateval.candidates.isolation.places import passable
+from gateval.candidates.isolation.visible_paths import passable
 from gateval.candidates.isolation.walls import Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.team import Candidates

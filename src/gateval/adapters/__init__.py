@@ -1,1 +1,1 @@
-"""The outside world behind the ports: git, the clock, files. Only `app.py` builds these."""
+"""The outside world behind the ports: git, the clock, files. Only `app` builds these."""

@@ -15,6 +15,7 @@ def registries() -> Registries:
         assertions=ASSERTIONS,
         runtimes={name: runtime.options for name, runtime in RUNTIMES.items()},
         required={name: runtime.requires for name, runtime in RUNTIMES.items()},
+        word_checks={name: runtime.check_word for name, runtime in RUNTIMES.items()},
         judged=JUDGED,
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

@@ -154,6 +154,10 @@ class Runtime(ABC):
         """The name of its instances, which also marks their processes."""
         return f"{self.agent.name}-cand-{self.context.run}"
 
+    @staticmethod  # noqa: B027 - most runtimes take any word
+    def check_word(word: str) -> None:
+        """Look at a word of `command`. Raises `ValueError` for one that this runtime cannot use."""
+
     @abstractmethod
     async def prepare(self) -> NoAnswer | None:
         """Do what all trials need, before the first. What went wrong is each trial's answer."""

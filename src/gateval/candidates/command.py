@@ -1,26 +1,33 @@
-"""The runtime `command`: one process per trial, the question on its input, the answer printed."""
+"""The runtime `command`: one process per trial, told the question and asked for its answer."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.bounded import template
+from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.question import Said, read_answer, write_question
+from gateval.candidates.contract.invocation import (
+    CommandOptions,
+    write_stdin,
+    write_words,
+)
+from gateval.candidates.contract.question import Said
+from gateval.candidates.contract.response import read_response
+from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
 from gateval.candidates.workplace import Workplace, prepare_workplace
-from gateval.domain.base import Spec
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 
-class CommandOptions(Spec):
-    """`command` has no keys of its own beyond the shared `cwd`, `setup`, `command` and `env`."""
-
-
 class CommandRuntime(Runtime):
-    """Starts `runtime.command` in the export for each trial. Speaks `contract.py`."""
+    """Starts `runtime.command` in the export for each trial. Speaks `contract/`."""
 
     type = "command"
     options = CommandOptions
@@ -31,7 +38,13 @@ class CommandRuntime(Runtime):
 
         super().__init__(agent, context)
         self._programs = Programs(context.clock, context.starter)
+        self._options = CommandOptions.model_validate(agent.runtime.options)
         self._place: Workplace | None = None
+
+    @staticmethod
+    def check_word(word: str) -> None:
+        """Look at a word, which is a template. Raises `ValueError`."""
+        template.check(word)
 
     async def prepare(self) -> NoAnswer | None:
         """Export the revision and set it up."""
@@ -70,39 +83,58 @@ class CommandRuntime(Runtime):
     async def _run(
         self, request: TrialRequest, session: ModelSession | None, limits: Limits
     ) -> Ran | NoAnswer:
+        """Run the program once; what it gave back is in `stdout`, also where a file held it."""
         from gateval.candidates.process.private import private_folders
 
         if self._place is None:
             return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
-        argv = self.agent.runtime.command
+        written, place = self.agent.runtime.command, self._place
         async with private_folders(self.context.scratch) as private:
+            home = str(private.home)
             env = instance_environment(
                 self.context.environ,
                 literals=self.agent.runtime.env,
                 door=session.environment() if session else {},
-                home=str(private.home),
+                home=home,
                 tmp=str(private.tmp),
                 name=self.name,
             )
-            asked, place = write_question(request.input), self._place
-            program = Program(argv, place.folder, env, asked, reads=place.reads)
             try:
-                return await self._programs.run(program, limits)
+                argv = write_words(written, request.input, home)
+                asked = write_stdin(self._options.stdin, request.input)
+                program = Program(argv, place.folder, env, asked, reads=place.reads)
+                ran = await self._programs.run(program, limits)
+            except TemplateError as error:
+                reason = f"The program cannot be asked: {error}."
+                return no_start(reason, command_line(written))
             except NotStarted as error:
-                return no_start(error.reason, command_line(argv), error.cause)
+                return no_start(error.reason, command_line(written), error.cause)
+            return self._with_file(ran, private.home, limits)
+
+    def _with_file(self, ran: Ran, home: Path, limits: Limits) -> Ran | NoAnswer:
+        """Return what ran with the content of the answer's file in place of what it printed."""
+        name = self._options.response.file
+        if name is None or ran.end is not End.EXITED or ran.code != 0:
+            return ran
+        try:
+            return replace(ran, stdout=read_answer_file(home, name, limits.stdout_bytes))
+        except ClaimError as error:
+            return self._unusable(error, ran)
 
     def _read(self, ran: Ran, recorded: Trace | None, limits: Limits) -> Answer | NoAnswer:
-        argv = self.agent.runtime.command
-        failed = failure("The candidate", ran, argv, limits)
+        failed = failure("The candidate", ran, self.agent.runtime.command, limits)
         if failed is None:
             try:
-                return _answer(read_answer(ran.stdout), recorded, ran.seconds)
+                said = read_response(self._options.response, ran.stdout)
+                return _answer(said, recorded, ran.seconds)
             except ClaimError as error:
-                failed = told(
-                    f"The candidate's answer cannot be used: {error}.", ran, command_line(argv)
-                )
+                failed = self._unusable(error, ran)
         late = ran.end is End.TIMED_OUT
         return failed.model_copy(update={"trace": recorded, "timed_out": late})
+
+    def _unusable(self, error: ClaimError, ran: Ran) -> NoAnswer:
+        reason = f"The candidate's answer cannot be used: {error}."
+        return told(reason, ran, command_line(self.agent.runtime.command))
 
     async def close(self) -> None:
         """Kill what still runs."""

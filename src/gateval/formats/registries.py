@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel
@@ -16,7 +16,8 @@ class Registries:
     assertions share (`type`, `weight`, `severity`, `axis`). `runtimes` does the same for a runtime
     without `type`, `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that
     need a judge, `providers` the model providers that can be asked, `scripted` among them,
-    `required` for a runtime the shared keys that it cannot do without.
+    `required` for a runtime the shared keys that it cannot do without, `word_checks` what looks at
+    each word of its `command` and raises `ValueError`.
 
     The models see JSON in strict mode and only camelCase aliases, never field names; they may hold
     any validators. A `ValueError` raised in one becomes a problem with that text.
@@ -27,3 +28,4 @@ class Registries:
     judged: frozenset[str]
     providers: frozenset[str]
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    word_checks: Mapping[str, Callable[[str], None]] = field(default_factory=dict)

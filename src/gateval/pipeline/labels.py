@@ -115,7 +115,7 @@ def _payload(trigger: Trigger, pull: PullRequest) -> Payload | None:
 def _push(forge: Forge, pull: PullRequest) -> Push | None:
     """Ask for the newest push to the head branch; None where the forge never tells.
 
-    An outage or a rate limit is no such place: whoever may cause one must not gain by it.
+    An outage or a rate limit is no such place: a person who may cause one must not gain by it.
     """
     if pull.head.repository is None:
         return None

@@ -40,7 +40,7 @@ class Repository(Protocol):
     def landed(self, old: str, new: str) -> tuple[Landed, ...]:
         """The commits that `new` adds to `old` along first parents, oldest last.
 
-        At most a hundred. Whoever made the commits wrote them.
+        At most a hundred. The authors of the commits wrote them.
         """
 
     def tree(self, revision: Revision) -> Mapping[str, Entry]:

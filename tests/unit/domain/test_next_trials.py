@@ -60,8 +60,10 @@ def borders(results: Results, fixture: str = "f", evaluation: str = "a-eval") ->
         pytest.param("base:pass head:provider", ["1+1"], id="a lost trial of head is a pass"),
         pytest.param("base:provider head:fail", ["1+1"], id="a lost trial of base is a failure"),
         pytest.param("base:pass head:fail+provider,pass", ["1+1", "3+3"], id="lost later"),
-        pytest.param("base:fail head:candidate", ["1+1", "3+3"], id="silent head"),
-        pytest.param("base:fail,fail,fail head:skip,skip,skip", ["3+3"], id="silent three times"),
+        pytest.param("base:fail head:candidate", ["1+1", "3+3", "6+6"], id="silent head"),
+        pytest.param(
+            "base:fail,fail,fail head:skip,skip,skip", ["3+3", "8+6"], id="silent three times"
+        ),
         pytest.param("base:pass head:candidate+pass", ["1+1", "3+3"], id="silent once"),
         pytest.param("base:new head:candidate", ["0+1", "0+3"], id="silent without a baseline"),
         pytest.param("base:new head:fail", ["0+1"], id="nothing to compare with"),

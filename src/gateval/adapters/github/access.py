@@ -19,7 +19,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 class Needs(NamedTuple):
     """The permissions that the gate's job needs, as a workflow writes them.
 
-    Whoever lacks one is told what the whole of the gate's work asks for, not this request alone.
+    A missing one is told as what the whole of the gate's work asks for, not this request alone.
     """
 
     pulls: str = "pull-requests: write"

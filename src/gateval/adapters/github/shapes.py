@@ -48,7 +48,7 @@ def comment(content: Any) -> Comment:
 def label_event(content: Any) -> LabelEvent | None:
     """Read an event of an issue; None when it is not about a label.
 
-    Whoever acted through an App is no person, whatever account it acted for.
+    An actor behind an App is no person, whatever account it acted for.
     """
     if content["event"] not in {"labeled", "unlabeled"}:
         return None

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from gateval.candidates.isolation.engines import open_engines, refusal
 from gateval.candidates.isolation.keeper import Keeper
-from gateval.candidates.isolation.places import (
+from gateval.candidates.isolation.supervisor.orders import Caps, House
+from gateval.candidates.isolation.toolchains import tool_places
+from gateval.candidates.isolation.visible_paths import (
     SHARED,
     hidden_places,
     home_folders,
@@ -19,8 +21,6 @@ from gateval.candidates.isolation.places import (
     usable_devices,
     visible_places,
 )
-from gateval.candidates.isolation.supervisor.orders import Caps, House
-from gateval.candidates.isolation.toolchains import tool_places
 from gateval.candidates.isolation.walls import Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.process.group import Groups

@@ -14,7 +14,7 @@ EVALUATION = "gateval.app.run.evaluate"
 def importing(module: str) -> Iterator[None]:
     """Import `module` in a thread beside the body, and wait for it at the body's end.
 
-    Whoever needs it imports it again where it is used, which then costs nothing. An error of the
+    A module that needs it imports it again, which then costs nothing. An error of the
     import is raised there, too, so it is not raised here.
     """
     with ThreadPoolExecutor(1) as aside:

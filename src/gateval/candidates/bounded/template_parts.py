@@ -36,7 +36,9 @@ def parsed(source: str) -> tuple[nodes.Expr, ...]:
         made = Environment(keep_trailing_newline=True, autoescape=False)  # noqa: S701 - only parses
         tree = made.parse(source)
     except TemplateSyntaxError as error:
-        raise TemplateError(f"the template cannot be read: {(error.message or '')[:150]}") from None
+        raise TemplateError(
+            f"the template cannot be read: {(error.message or '')[:150].rstrip('.')}"
+        ) from None
     except (RecursionError, ValueError, MemoryError):
         raise TemplateError("the template cannot be read: nested too deeply, or a number too long")
     parts: list[nodes.Expr] = []

@@ -1,4 +1,4 @@
-"""Runs programs so that nothing of them is left, whichever way the run ends."""
+"""Runs programs so that nothing of them is left, however the run ends."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ DRAIN_SECONDS = 0.5
 
 
 class Running:
-    """A started program. Whoever starts it has to `stop` it, also when it has ended by itself.
+    """A started program. Its starter calls `stop`, also when it has ended by itself.
 
     `ended` is done once its first process has ended or a stream is over its limit; that its output
     was closed does not count. `stdout` and `stderr` grow meanwhile. `stopped` is done when nothing

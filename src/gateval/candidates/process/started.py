@@ -1,4 +1,4 @@
-"""A program that was started, whichever way: what `Running` needs to know of it."""
+"""A program that was started in one of several ways: what `Running` needs to know of it."""
 
 from __future__ import annotations
 

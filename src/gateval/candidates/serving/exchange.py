@@ -10,17 +10,15 @@ from urllib.parse import quote as percent_encode
 
 from pydantic import JsonValue
 
-from gateval.candidates.bounded import json_path, template
+from gateval.candidates.bounded import template
 from gateval.candidates.bounded.template_parts import TemplateError
-from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
-from gateval.candidates.contract.question import Said, question, read_answer, said_output
-from gateval.candidates.serving.options import Request, Response
+from gateval.candidates.contract.claims import ClaimError
+from gateval.candidates.contract.question import Said, question
+from gateval.candidates.contract.response import Response, read_response
+from gateval.candidates.serving.options import Request
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.text.quoting import quote
-from gateval.domain.text.strict_json import NotStrictJson, read_json
-from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trace import Trace
 from gateval.ports.local_http import LocalReply, LocalRequest
 from gateval.wire.json_text import write_json
 
@@ -85,47 +83,8 @@ def _filled(body: JsonValue, values: JsonObject, budget: template.Budget) -> Jso
 
 def read_reply(paths: Response, reply: LocalReply) -> Said:
     """Read what a server answered with a status of 2xx. Raises `ClaimError`."""
-    if paths.output is None:
-        return read_answer(reply.body)
-    document = _document(reply)
-    try:
-        output = json_path.find(paths.output, document)
-    except json_path.PathError as error:
-        raise ClaimError(f"{error}: {_shown(reply)}")
-    trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
-    claimed = Usage() if usage is None else read_usage(usage)
-    return Said(
-        output=said_output(output, f"the value at `{paths.output}`"),
-        trace=None
-        if trace is None
-        else Trace(steps=read_steps(trace).steps(), source="candidate", usage=claimed),
-        usage=claimed,
-    )
-
-
-def _document(reply: LocalReply) -> JsonValue:
-    text = reply.body.decode("utf-8", "replace").removeprefix("\ufeff")
     kind = reply.content_type.partition(";")[0].strip().lower()
-    if kind == "text/event-stream":
+    if paths.output is not None and kind == "text/event-stream":
         raise ClaimError("it is a stream of events; ask the server for one whole JSON answer")
-    try:
-        return read_json(text)
-    except NotStrictJson as error:
-        declared = f"declared as {quote(kind)}" if kind else "without a Content-Type"
-        raise ClaimError(f"it is no JSON ({error}), {declared}: {_shown(reply)}")
-
-
-def _claim(path: str | None, document: JsonValue) -> JsonValue:
-    """Return what the server claims there; None if it claims nothing."""
-    if path is None:
-        return None
-    try:
-        return json_path.find(path, document)
-    except json_path.Nothing:
-        return None
-    except json_path.PathError as error:
-        raise ClaimError(str(error))
-
-
-def _shown(reply: LocalReply) -> str:
-    return quote(reply.body[:200].decode("utf-8", "replace"))
+    declared = f"declared as {quote(kind)}" if kind else "without a Content-Type"
+    return read_response(paths, reply.body, f", {declared}")

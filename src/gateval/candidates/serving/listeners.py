@@ -14,7 +14,7 @@ _LISTENING = "0A"
 
 
 def users_listening_on(port: int) -> frozenset[int]:
-    """Return the user ids of all sockets that listen on a port, on whichever address."""
+    """Return the user ids of all sockets that listen on a port, on any address."""
     return frozenset(user for table in _TABLES for user in _users(table, f"{port:04X}"))
 
 

@@ -8,8 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
-from gateval.candidates.bounded import json_path, template
+from gateval.candidates.bounded import template
 from gateval.candidates.bounded.template_parts import TemplateError
+from gateval.candidates.contract.response import Response
 from gateval.domain.base import Spec
 
 BODY_PARTS_LIMIT = 500
@@ -41,13 +42,7 @@ def _plain_path(path: str) -> str:
     return path
 
 
-def _json_path(expression: str) -> str:
-    json_path.check(expression)
-    return expression
-
-
 Path = Annotated[str, Field(max_length=2000)]
-JsonPath = Annotated[str, AfterValidator(_json_path)]
 
 
 class Ready(Spec):
@@ -111,28 +106,6 @@ class Request(Spec):
     def _no_body_where_none_is_sent(self) -> Self:
         if self.body is not None and self.method in {"GET", "DELETE"}:
             raise ValueError(f"a {self.method} request has no body; use `path` or `headers`")
-        return self
-
-
-class Response(Spec):
-    """Where the answer stands in the response. Without `output`, all of it is the answer, as text
-    or as `{"output", "trace"?, "usage"?}`.
-    """
-
-    output: JsonPath | None = Field(
-        default=None, description="JSONPath (RFC 9535) of the final message: `$.reply`."
-    )
-    trace: JsonPath | None = Field(
-        default=None, description="JSONPath of the steps, if the server tells them."
-    )
-    usage: JsonPath | None = Field(
-        default=None, description="JSONPath of the token counts, if the server tells them."
-    )
-
-    @model_validator(mode="after")
-    def _output_first(self) -> Self:
-        if self.output is None and (self.trace or self.usage):
-            raise ValueError("`trace` and `usage` need `output`: where the final message stands")
         return self
 
 

@@ -1,7 +1,7 @@
 """Whether the audit log says already what is to be recorded: compared by content. Pure.
 
-Whoever may push can add an entry to the log. One counts as a duplicate only if all that matters in
-it is what the gate would write now, its time included; so a forged one hides nothing.
+Everybody who may push can add an entry to the log. One counts as a duplicate only if all that
+matters in it is what the gate would write now, its time included; so a forged one hides nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The reason for a label: a comment `/LABEL why`, by the person who put the label on.
 
-Whoever may write to the repository may edit everybody's comments, and GitHub's REST API does not
+Everybody who may write to the repository may edit all comments, and GitHub's REST API does not
 tell who did. So an edited comment gives no reason. Nor does one that was written before the label's
 previous use: each use has a reason of its own.
 """

@@ -144,7 +144,7 @@ def _bound(matter: _Matter) -> str:
     """The label has to be known to be about this very head.
 
     Where the forge tells of pushes, they decide, and one that it does not tell of yet is a no.
-    Where it does not, only the webhook says so. What stands in the audit log never does: whoever
+    Where it does not, only the webhook says so. The audit log never does: everybody who
     may push can write there.
     """
     facts = matter.facts

@@ -44,7 +44,7 @@ def why_nothing(
 
 
 def _files(head: Snapshot, base: Snapshot) -> str:
-    """Name changed files that nothing measures; whoever knows better declares them."""
+    """Name changed files that nothing measures; a person who knows better declares them."""
     paths = homeless(head, base)
     if not paths:
         return ""

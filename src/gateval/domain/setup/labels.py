@@ -35,7 +35,7 @@ def making(label: GateLabel, repository: str = "") -> str:
 def about_missing(missing: Sequence[GateLabel], made: Sequence[GateLabel], name: str) -> Finding:
     """Say which of the gate's labels the repository `name` lacks; `made` were made just now.
 
-    The gate works without them, so this is no problem; whoever needs one has it made first.
+    The gate works without them, so this is no problem; a person who needs one makes it first.
     """
     if missing:
         seen = f"{name} has no label {' and no label '.join(missing)}."

@@ -35,7 +35,7 @@ class Reply(NamedTuple):
 class Stream(NamedTuple):
     """What a candidate gets that asked for a stream: pieces of server-sent events.
 
-    Whoever has it must go through the pieces or close them: that ends the call.
+    The caller goes through the pieces or closes them: that ends the call.
     """
 
     pieces: AsyncGenerator[bytes, None]

@@ -26,8 +26,8 @@ class CircuitBreaker:
         self._probes = 0
 
     def begin(self) -> float | None:
-        """Admit an attempt and return when it begins; None if it must not be made. Whoever gets a
-        time ends the attempt by `answered`, `failed` or `given_up`.
+        """Admit an attempt and return when it begins; None if it must not be made. The
+        caller ends an admitted attempt by `answered`, `failed` or `given_up`.
         """
         if self.lost() and self._probes:
             return None

@@ -100,7 +100,7 @@ class HttpClient(PooledClient):
     ) -> HttpResponse | OpenStream:
         """Send `body` and return a stream that has begun, or the answer if it is none.
 
-        Raises like `post`. Whoever gets the stream closes it.
+        Raises like `post`. The caller closes the stream.
         """
         with _in_sentences(self._timeouts):
             response = await self._opened().post(

@@ -25,8 +25,8 @@ def open_records(
 ) -> GitRecords:
     """Return the records of a remote: a URL, or a name in the repository that `near` stands in.
 
-    With a `token`, name the URL: a name is looked up in the repository's configuration, and whoever
-    can write there could send the token elsewhere. Raises `UsageError`, `RecordsError`.
+    With a `token`, name the URL: a name is looked up in the repository's configuration, and its
+    writers could send the token elsewhere. Raises `UsageError`, `RecordsError`.
     """
     url = remote
     if not _is_url(remote):

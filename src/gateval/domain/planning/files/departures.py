@@ -1,7 +1,8 @@
 """Files that an Agent no longer depends on, though they are still there or live on elsewhere.
 
-Whoever copies an Agent's code, moves only the manifest to the copy and spoils the original changes
-nothing that is measured; what runs in production may be the original. So moving away is a change.
+A pull request that copies an Agent's code, moves only the manifest to the copy and spoils the
+original changes nothing that is measured; the original may run in production. So moving away is a
+change.
 """
 
 from __future__ import annotations

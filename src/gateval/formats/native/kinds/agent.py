@@ -88,7 +88,7 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
     if registered is None:
         message = unknown_word("runtime", kind, list(source.registries.runtimes))
         return None, (*problems, problem_at(document, (*_RUNTIME, "type"), message))
-    problems += _missing(source, kind, raw)
+    problems += (*_missing(source, kind, raw), *_unusable_words(source, kind, raw))
     _, broken = validate(registered, options, document, _RUNTIME, also_known=COMMON_KEYS)
     if common is None or problems or broken:
         return None, (*problems, *broken)
@@ -107,6 +107,19 @@ def _missing(source: Source, kind: str, raw: JsonObject) -> tuple[Problem, ...]:
         for key in source.registries.required.get(kind, ())
         if not raw.get(key)
     )
+
+
+def _unusable_words(source: Source, kind: str, raw: JsonObject) -> Iterator[Problem]:
+    """What this runtime cannot make of a word of `command`."""
+    check = source.registries.word_checks.get(kind)
+    if check is None:
+        return
+    for path, word in _texts(("command",), raw.get("command")):
+        try:
+            check(word)
+        except ValueError as error:
+            text = str(error)
+            yield problem_at(source.document, (*_RUNTIME, *path), f"{text[:1].upper()}{text[1:]}.")
 
 
 def _begun_small(sentence: str | None) -> str:

@@ -34,7 +34,7 @@ class EvalBody(Spec):
     execution: ExecutionSpec = ExecutionSpec()
     schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
         default=None,
-        description="Cron expression of five fields, in UTC, for whoever runs Evals by the clock.",
+        description="Cron expression of five fields, in UTC, for jobs that run Evals by the clock.",
     )
     sealed: bool = Field(
         default=False,

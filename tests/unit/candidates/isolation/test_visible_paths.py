@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gateval.candidates.isolation.places import (
+from gateval.candidates.isolation.toolchains import tool_places
+from gateval.candidates.isolation.visible_paths import (
     hidden_places,
     passable,
     shared_places,
     visible_places,
 )
-from gateval.candidates.isolation.toolchains import tool_places
 
 
 def below(root: Path, places: list[str]) -> set[str]:

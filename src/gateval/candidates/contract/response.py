@@ -1,0 +1,92 @@
+"""Where an answer stands in what an agent gives back, and how it is read. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from gateval.candidates.bounded import json_path
+from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
+from gateval.candidates.contract.question import Said, read_answer, said_output
+from gateval.domain.base import Spec
+from gateval.domain.text.quoting import quote
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import Trace
+
+
+def _json_path(expression: str) -> str:
+    json_path.check(expression)
+    return expression
+
+
+JsonPath = Annotated[str, AfterValidator(_json_path)]
+
+
+class Response(Spec):
+    """Where the answer stands in what an agent gives back. Without `output`, all of it is the
+    answer, as text or as `{"output", "trace"?, "usage"?}`.
+    """
+
+    output: JsonPath | None = Field(
+        default=None, description="JSONPath (RFC 9535) of the final message: `$.reply`."
+    )
+    trace: JsonPath | None = Field(
+        default=None, description="JSONPath of the steps, if the agent tells them."
+    )
+    usage: JsonPath | None = Field(
+        default=None, description="JSONPath of the token counts, if the agent tells them."
+    )
+
+    @model_validator(mode="after")
+    def _output_first(self) -> Self:
+        if self.output is None and (self.trace or self.usage):
+            raise ValueError("`trace` and `usage` need `output`: where the final message stands")
+        return self
+
+
+def read_response(paths: Response, body: bytes, described: str = "") -> Said:
+    """Read what an agent gave back. Raises `ClaimError`.
+
+    `described` goes behind "it is no JSON": what the body was declared as.
+    """
+    if paths.output is None:
+        return read_answer(body)
+    document = _document(body, described)
+    try:
+        output = json_path.find(paths.output, document)
+    except json_path.PathError as error:
+        raise ClaimError(f"{error}: {_shown(body)}")
+    trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
+    claimed = Usage() if usage is None else read_usage(usage)
+    return Said(
+        output=said_output(output, f"the value at `{paths.output}`"),
+        trace=None
+        if trace is None
+        else Trace(steps=read_steps(trace).steps(), source="candidate", usage=claimed),
+        usage=claimed,
+    )
+
+
+def _document(body: bytes, described: str) -> JsonValue:
+    try:
+        return read_json(body.decode("utf-8", "replace").removeprefix("\ufeff"))
+    except NotStrictJson as error:
+        raise ClaimError(f"it is no JSON ({error}){described}: {_shown(body)}")
+
+
+def _claim(path: str | None, document: JsonValue) -> JsonValue:
+    """Return what the agent claims there; None if it claims nothing."""
+    if path is None:
+        return None
+    try:
+        return json_path.find(path, document)
+    except json_path.Nothing:
+        return None
+    except json_path.PathError as error:
+        raise ClaimError(str(error))
+
+
+def _shown(body: bytes) -> str:
+    return quote(body[:200].decode("utf-8", "replace"))
