@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gateval.domain.setup.authorities import CA_VARIABLE
+
 if TYPE_CHECKING:
     from gateval.domain.manifests.rules_source import RulesSource
 
@@ -32,7 +34,8 @@ class ForgeRules:
         from gateval.adapters.github.shared_rules import GitHubRules
 
         url = self.environ.get("GITHUB_API_URL") or PUBLIC_API
-        return GitHubRules(self.token, url, where=self.where).read(source)
+        trusted = self.environ.get(CA_VARIABLE, "")
+        return GitHubRules(self.token, url, where=self.where, ca_file=trusted).read(source)
 
 
 def rules_here(environ: Mapping[str, str]) -> ForgeRules:

@@ -33,11 +33,13 @@ class GitHubRules:
         api_url: str = PUBLIC_API,
         *,
         where: str,
+        ca_file: str = "",
         limits: RetryLimits | None = None,
     ) -> None:
         self._token = token
         self._api_url = api_url
         self._where = where
+        self._ca_file = ca_file
         self._limits = limits or RetryLimits()
 
     def read(self, source: RulesSource) -> bytes:
@@ -71,7 +73,9 @@ class GitHubRules:
     def _access(self, repository: str) -> GitHubAccess:
         token = SecretStr(self._token)
         try:
-            return GitHubAccess(repository=repository, token=token, api_url=self._api_url)
+            return GitHubAccess(
+                repository=repository, token=token, api_url=self._api_url, ca_file=self._ca_file
+            )
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             said = plain_message(first["msg"])

@@ -21,6 +21,7 @@ from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.stamp import Stamp
 from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
 from gateval.domain.planning.narrowing import Narrowing
+from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import NoRepository, RepositoryError, UsageError
 from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
 from gateval.formats.github.event import read_trigger
@@ -153,7 +154,12 @@ def build_forge(
         )
     url = environ.get("GITHUB_API_URL") or PUBLIC_API
     try:
-        access = GitHubAccess(repository=repository, token=SecretStr(token), api_url=url)
+        access = GitHubAccess(
+            repository=repository,
+            token=SecretStr(token),
+            api_url=url,
+            ca_file=environ.get(CA_VARIABLE, ""),
+        )
     except ValidationError as error:
         first = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
         raise UsageError(
