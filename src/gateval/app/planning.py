@@ -34,23 +34,30 @@ def announce_worktree(revision: Revision) -> None:
         )
 
 
-def make_plan(repository: GitRepository, *, base: str | None, head: str | None) -> Plan:
+def make_plan(
+    repository: GitRepository,
+    environ: Mapping[str, str],
+    *,
+    base: str | None,
+    head: str | None,
+) -> Plan:
     """Plan a change. While git looks through the repository, Python imports the rest."""
     with ThreadPoolExecutor(1) as aside:
         finding = aside.submit(find_revisions, repository, base=base, head=head)
         from gateval.app.registries import registries
+        from gateval.app.shared_rules import rules_here
         from gateval.pipeline.plan import plan_a_change
 
         revisions = finding.result()
     announce_worktree(revisions.head)
-    return plan_a_change(repository, registries(), revisions)
+    return plan_a_change(repository, registries(), revisions, rules_here(environ))
 
 
 def show_plan(
     environ: Mapping[str, str], *, base: str | None, head: str | None, as_json: bool
 ) -> int:
     """Print the plan as a table or as `plan.v1`."""
-    plan = make_plan(open_repository(Path.cwd()), base=base, head=head)
+    plan = make_plan(open_repository(Path.cwd()), environ, base=base, head=head)
     if as_json:
         from gateval.render.files.stage import dump
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,6 +13,7 @@ import click
 from gateval import __version__
 from gateval.app.guard import guarded
 from gateval.domain.repository.place import nearest
+from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 COMMANDS: Final = (
@@ -61,7 +63,16 @@ def gateval() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code."""
-    return guarded(lambda: _run(arguments))
+    return guarded(lambda: _trusting(arguments))
+
+
+def _trusting(arguments: Sequence[str]) -> int:
+    if not os.environ.get(CA_VARIABLE):
+        return _run(arguments)
+    from gateval.adapters.authorities import own_authorities
+
+    with own_authorities(os.environ):
+        return _run(arguments)
 
 
 def _run(arguments: Sequence[str]) -> int:

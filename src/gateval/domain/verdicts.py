@@ -57,6 +57,7 @@ class ReasonCode(StrEnum):
     BELOW_THRESHOLD = "below-threshold"
     NEW_FIXTURE = "new-fixture"
     LOWERED_BAR = "lowered-bar"
+    RULES_UNREADABLE = "rules-unreadable"
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"
     MISSING_TRIALS = "missing-trials"

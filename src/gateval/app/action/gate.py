@@ -93,6 +93,7 @@ def _plan(event: ActionEvent) -> Plan:
             context.repository,
             registries(),
             event.resolved.revisions.head,
+            context.shared,
             config_path=context.inputs.config,
             narrowing=context.narrowing,
         )
@@ -100,6 +101,7 @@ def _plan(event: ActionEvent) -> Plan:
         context.repository,
         registries(),
         event.resolved.revisions,
+        context.shared,
         config_path=context.inputs.config,
         narrowing=context.narrowing,
         bar=None if event.trigger.trust.verified else BarPolicy.BASE,

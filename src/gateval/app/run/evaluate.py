@@ -160,7 +160,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         starter: Starter = Groups()
         local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
-        opened = Gateway(settings.upstreams, scripts, policy=policy)
+        opened = Gateway(settings.upstreams, scripts, policy=policy, ca_file=settings.ca_file)
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if run.walls:

@@ -47,6 +47,12 @@ def all_reasons(
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)
+    if results.plan.rules_unread:
+        yield DecisionReason(
+            verdict=GateVerdict.INCOMPLETE,
+            code=ReasonCode.RULES_UNREADABLE,
+            text=results.plan.rules_unread,
+        )
 
 
 def _reasons_of(

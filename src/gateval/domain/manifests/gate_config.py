@@ -8,9 +8,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Discriminator, Field, JsonValue, StringConstraints, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
 
 from gateval.domain.base import Spec, digest
+from gateval.domain.manifests.rules_source import RulesSource
 
 GATE_CONFIG_PATH = ".github/gateval.yml"
 
@@ -215,15 +224,31 @@ class Policy(Spec):
     audit: AuditPolicy = AuditPolicy()
 
 
+def _source(text: str) -> str:
+    if text:
+        RulesSource.parse(text)
+    return text
+
+
 class GateConfig(Spec):
     """The gate config: what the gate looks at and how strict it is."""
 
+    extends: Annotated[str, AfterValidator(_source)] = Field(
+        default="",
+        description="A gate config that this one extends, as OWNER/REPO/path@SHA with the 40 "
+        "digits of a commit. What it asks holds here; this one may only ask more.",
+    )
     manifests: tuple[str, ...] = Field(
         default=(),
         description="Patterns of the files that are looked at for manifests; all YAML files, if "
         "absent.",
     )
     policy: Policy = Policy()
+
+    @property
+    def source(self) -> RulesSource | None:
+        """What it extends, if anything."""
+        return RulesSource.parse(self.extends) if self.extends else None
 
 
 def policy_digest(policy: Policy) -> str:
