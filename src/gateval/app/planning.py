@@ -20,6 +20,7 @@ SAID_ONCE = 60
 """Characters of a sentence that is written out once only, however often it is true."""
 
 if TYPE_CHECKING:
+    from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.plan.plan import Plan, Revision
     from gateval.domain.planning.snapshot import Snapshot
     from gateval.domain.repository.place import Problem
@@ -75,6 +76,7 @@ def show_plan(
 def validate_manifests(paths: Sequence[Path]) -> int:
     """Print every problem of every manifest; with `paths`, only theirs."""
     from gateval.app.registries import registries
+    from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.manifests.checks.catalogue import warnings_of
     from gateval.domain.planning.files.checks import missing_programs
     from gateval.domain.repository.place import sort_problems
@@ -102,8 +104,20 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     warnings = () if snapshot.problems else sort_problems(found)
     for line in _lines([w for w in warnings if _concerns(w, wanted)]):
         print(f"warning: {plain_line(line, LINE_LIMIT)}")
-    catalogue = snapshot.catalogue
-    counts = ", ".join(
+    counts = _counts(snapshot.catalogue)
+    if problems:
+        print(f"{counts}: {count(len(problems), 'problem')}.")
+        return EXIT_USAGE
+    print(f"{counts}: valid.")
+    if counts == _counts(Catalogue()):
+        print("There is nothing to evaluate here yet. `gateval init` writes the first manifests.")
+    return EXIT_PASS
+
+
+def _counts(catalogue: Catalogue) -> str:
+    from gateval.render.report.counts import count
+
+    return ", ".join(
         count(len(found), noun)
         for found, noun in (
             (catalogue.agents, "Agent"),
@@ -112,13 +126,6 @@ def validate_manifests(paths: Sequence[Path]) -> int:
             (catalogue.calibrations, "calibration"),
         )
     )
-    if problems:
-        print(f"{counts}: {count(len(problems), 'problem')}.")
-        return EXIT_USAGE
-    print(f"{counts}: valid.")
-    if not (catalogue.agents or catalogue.evals or catalogue.fixtures):
-        print("There is nothing to evaluate here yet. `gateval init` writes the first manifests.")
-    return EXIT_PASS
 
 
 def _lines(problems: Iterable[Problem]) -> Iterator[str]:
