@@ -160,3 +160,66 @@ def test_a_model_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert "provider/model-id" in done.stderr
     assert files(repo) == {}
+
+
+PROGRAM = """\
+import sys
+try:
+    import openai
+except ImportError:  # not installed where the tests run
+    openai = None
+question = sys.argv[1]
+print(f"The program heard: {question}")
+if __name__ == "__main__":
+    pass
+"""
+
+
+def test_the_program_that_is_there_becomes_the_agent_and_runs(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("desk.py", PROGRAM)
+    repo.write("prompts/support.md", "You help.\n")
+    repo.write("requirements.txt", "")
+    repo.commit()
+    before = files(repo)
+
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "desk.py uses OpenAI SDK, so it is the first Agent." in done.stdout
+    assert {path: files(repo)[path] for path in before} == before
+    assert not any(path.startswith(".gateval/scripted") for path in files(repo))
+    assert gateval(repo, "validate").returncode == 0
+
+    ran = gateval(repo, "run", "desk-eval", "--results", str(tmp_path / "out"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "The program heard: What can you help me with?" in (
+        (tmp_path / "out/results.v1.json").read_text()
+    )
+
+
+def test_two_programs_as_likely_are_told(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    for name in ("sales", "support"):
+        repo.write(f"{name}/bot.py", PROGRAM)
+    done = gateval(repo, "init", "--yes")
+
+    assert "takes the first of: sales/bot.py (OpenAI SDK), support/bot.py" in done.stdout
+    assert "name: sales" in files(repo)["agents/sales/agent.yaml"].decode()
+
+
+def test_a_hostile_name_stays_a_name(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    odd = "x: [y]\n# $schema"
+    repo.write(f"{odd}/bot.py", PROGRAM)
+    repo.write("a #b: c, d/bot.py", PROGRAM)
+    done = gateval(repo, "init", "--yes")
+
+    assert done.returncode == 0, done.stderr
+    assert gateval(repo, "validate").returncode == 0
+
+
+def test_with_a_model_the_small_agent_is_written(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("desk.py", PROGRAM)
+    assert gateval(repo, "init", "--model", "ollama/llama3").returncode == 0
+    assert "ollama/llama3" in files(repo)["agents/assistant/agent.yaml"].decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from gateval.app.registries import registries
 from gateval.domain.audit.entry import AuditEntry
@@ -32,6 +33,43 @@ def show_schema(kind: str | None) -> int:
     """Print one schema, or the list of kinds."""
     print("\n".join(ALL_KINDS) if kind is None else schema_text(kind), end="\n" if not kind else "")
     return EXIT_PASS
+
+
+def show_all() -> int:
+    """Print one schema for files that hold manifests of several kinds."""
+    print(json.dumps(manifests_schema(), indent=2, ensure_ascii=False))
+    return EXIT_PASS
+
+
+def manifests_schema() -> dict[str, Any]:
+    """Return one JSON Schema for all manifests: each document is checked by that of its `kind`."""
+    schemas = {kind: manifest_schema(kind, registries()) for kind in KINDS}
+    schemas = {kind: one for kind, one in schemas.items() if "kind" in str(one.get("required"))}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Manifests of Gateval",
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": {"enum": list(schemas)}},
+        "allOf": [
+            {"if": {"properties": {"kind": {"const": kind}}}, "then": {"$ref": f"#/$defs/{kind}"}}
+            for kind in schemas
+        ],
+        "$defs": {kind: _below(one, f"#/$defs/{kind}/") for kind, one in schemas.items()},
+    }
+
+
+def _below(schema: Any, root: str) -> Any:
+    """Return a schema whose references lead to its own parts where it stands at `root`."""
+    if isinstance(schema, dict):
+        return {
+            key: root + value[2:]
+            if key == "$ref" and isinstance(value, str)
+            else _below(value, root)
+            for key, value in schema.items()
+            if key != "$schema"
+        }
+    return [_below(one, root) for one in schema] if isinstance(schema, list) else schema
 
 
 def schema_text(kind: str) -> str:

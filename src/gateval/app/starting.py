@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from gateval import __version__
@@ -19,6 +19,8 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.labels import FIX, making
+from gateval.domain.setup.programs.found import FoundProgram, said_of
+from gateval.domain.setup.programs.search import find_programs, worth_reading
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
 from gateval.gateway.upstream.providers import PROVIDERS
@@ -36,17 +38,27 @@ FIRST_MODELS = {"anthropic": "anthropic/claude-haiku-4-5", "openai": "openai/gpt
 """What a new Agent asks if the provider's key is set: small, quick and cheap."""
 
 
-def start_repository(environ: Mapping[str, str], *, model: str | None) -> int:
+Choose = Callable[[Sequence[str]], int]
+"""Asks a person which of several lines is right and returns its index."""
+
+MOST_FILES = 2_000
+MOST_BYTES = 200_000
+"""How many files are read in search of a program, and how large one may be."""
+
+
+def start_repository(environ: Mapping[str, str], *, model: str | None, choose: Choose) -> int:
     """Write what is missing and print each file and the next steps.
 
-    Raises `InvalidManifests` when there are manifests that cannot be read, and `UsageError` for a
-    model that cannot be one.
+    `choose` is asked where several programs may be the agent. Raises `InvalidManifests` when there
+    are manifests that cannot be read, and `UsageError` for a model that cannot be one.
     """
     repository = open_repository(Path.cwd())
     snapshot = survey(repository, registries(), repository.worktree())
     if snapshot.problems:
         raise InvalidManifests(snapshot.problems, hint="Mend them first; nothing was written.")
-    chosen = sketch(snapshot.catalogue, snapshot.tree, _model(model, environ))
+    found = () if snapshot.catalogue.agents else _programs(repository, snapshot)
+    program = _one_of(found, choose) if found and model is None else None
+    chosen = sketch(snapshot.catalogue, snapshot.tree, _model(model, environ), program)
     gates, _ = read_workflows(repository, snapshot)
     files = _files(chosen, snapshot, gates)
     _say_what_was_found(snapshot, chosen)
@@ -69,6 +81,23 @@ def start_repository(environ: Mapping[str, str], *, model: str | None) -> int:
     )
     print(steps, end="")
     return EXIT_PASS
+
+
+def _programs(repository: GitRepository, snapshot: Snapshot) -> tuple[FoundProgram, ...]:
+    paths = sorted(filter(worth_reading, snapshot.tree), key=lambda path: (path.count("/"), path))
+    entries = {path: snapshot.tree[path] for path in paths[:MOST_FILES]}
+    oids = {path: entry.oid for path, entry in entries.items() if entry.is_file}
+    blobs = repository.blobs(oids.values(), limit=MOST_BYTES)
+    texts = {path: (blobs.get(oid) or b"").decode("utf-8", "replace") for path, oid in oids.items()}
+    return find_programs(texts, snapshot.tree)
+
+
+def _one_of(found: Sequence[FoundProgram], choose: Choose) -> FoundProgram:
+    """Return the program to begin with; where several are as likely, a person says."""
+    likeliest = [one for one in found if one.score == found[0].score]
+    if len(likeliest) == 1:
+        return found[0]
+    return likeliest[choose([f"{one.path} ({one.framework})" for one in likeliest])]
 
 
 def _confirm(repository: GitRepository, chosen: Sketch | None) -> None:
@@ -111,7 +140,7 @@ def _files(
             fixtures=[one.name for one in catalogue.fixtures],
             paths=snapshot.paths,
         )
-        files = (*agent_files(chosen), first_eval)
+        files = (*agent_files(chosen, __version__), first_eval)
     gate = gate_files(_keys(chosen, catalogue), __version__)
     return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))
 
@@ -120,7 +149,7 @@ def _keys(chosen: Sketch | None, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the variables of the keys that the repository's models need."""
     models = {model for agent in catalogue.agents for model in agent.asked_models}
     models |= {one.judge.model for one in catalogue.evals if one.judge.model}
-    models |= {chosen.model} if chosen and chosen.model else set()
+    models |= set(chosen.models) if chosen else set()
     needed = (PROVIDERS.get(model.partition("/")[0]) for model in models)
     return tuple(sorted({one.key_variable for one in needed if one and not one.key_optional}))
 
@@ -129,7 +158,10 @@ def _say_what_was_found(snapshot: Snapshot, chosen: Sketch | None) -> None:
     names = [agent.name for agent in snapshot.catalogue.agents]
     if names:
         print(f"Agents here: {', '.join(sorted(names))}.")
-    if chosen is None:
+    if chosen and chosen.program:
+        for line in said_of(chosen.program):
+            print(plain_line(line, 300))
+    elif chosen is None:
         print("Each of them has an Eval, so there is no Agent to begin with.")
     elif chosen.prompt:
         print(f"No Agent here. {plain_line(chosen.prompt, 200)} looks like a system prompt, so the")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
 
 import click
 
@@ -13,12 +15,31 @@ import click
     metavar="PROVIDER/MODEL",
     help="The model of a new Agent. Default: one whose key is set, else a scripted model.",
 )
-def init(model: str | None) -> int:
+@click.option("--yes", is_flag=True, help="Ask nothing: take the likeliest program.")
+def init(model: str | None, *, yes: bool) -> int:
     """Write what a repository needs to be gated, and say what to do next.
 
-    Finds the Agents in this repository and gives one without an Eval its first fixture and Eval;
-    without any Agent, it writes one. Then gate config and workflow. No file is ever overwritten.
+    Finds the Agents in this repository and gives one without an Eval its first fixture and Eval.
+    Without any Agent it looks for a program that is one, in Python or Node, and writes how to start
+    and ask it; without a program, or with --model, it writes a small Agent. Then gate config and
+    workflow. No file is ever overwritten.
     """
     from gateval.app.starting import start_repository
 
-    return start_repository(dict(os.environ), model=model)
+    ask = sys.stdin.isatty() and not yes
+    return start_repository(dict(os.environ), model=model, choose=_ask if ask else _guess)
+
+
+def _ask(lines: Sequence[str]) -> int:
+    """Have a person choose one of the lines."""
+    click.echo("Which of these is the agent?")
+    for number, line in enumerate(lines, 1):
+        click.echo(f"  {number}  {line}")
+    chosen: int = click.prompt("Number", type=click.IntRange(1, len(lines)), default=1)
+    return chosen - 1
+
+
+def _guess(lines: Sequence[str]) -> int:
+    """Take the first, and say so."""
+    click.echo(f"Several programs may be the agent; this takes the first of: {', '.join(lines)}.")
+    return 0

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from gateval.app.schemas import manifests_schema
 from gateval.domain.base import JsonObject
 from gateval.formats.schemas import KINDS, manifest_schema
 from gateval.formats.yaml.reader import read_documents
@@ -48,6 +49,19 @@ def test_the_examples_fit() -> None:
         kind = example["kind"]
         assert isinstance(kind, str)
         assert [str(error) for error in validators[kind].iter_errors(example)] == []
+
+
+def test_one_schema_for_files_with_several_kinds() -> None:
+    schema = manifests_schema()
+    jsonschema_rs.meta.validate(schema)
+    whole = jsonschema_rs.Draft202012Validator(schema)
+    for example in examples():
+        assert [str(error) for error in whole.iter_errors(example)] == []
+        assert not whole.is_valid({**example, "kind": "Unknown"})
+        assert not whole.is_valid({**example, "metadata": 7})
+    single = validator("Agent").iter_errors({"kind": "Agent", "spec": {"runtime": {"typ": "x"}}})
+    several = whole.iter_errors({"kind": "Agent", "spec": {"runtime": {"typ": "x"}}})
+    assert len(list(several)) == len(list(single)) > 0
 
 
 FIXTURE = """\

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from posixpath import basename, splitext
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.setup.programs.found import FoundProgram
+from gateval.domain.setup.programs.installing import PROJECT_FILES
+from gateval.domain.setup.programs.search import worth_reading
 
 FIRST_NAME = "assistant"
 SCRIPTED_NAME = "first"
@@ -15,7 +19,10 @@ SCRIPTED_MODEL = f"{SCRIPTED_PROVIDER}/{SCRIPTED_NAME}"
 
 _PROMPT_FILE = re.compile(r"(?i)(?:.*prompt.*|.*/prompts?/.*)\.(?:md|txt|prompt)")
 _READ_BY_PEOPLE = re.compile(r"(?i)(?:.*/)?(?:readme|changelog|contributing)\b.*")
-_SAYS_NOTHING = {"prompt", "prompts", "system", "system-prompt", ""}
+_SAYS_NOTHING = {
+    "", "agent", "app", "cli", "index", "main", "prompt", "prompts", "run", "server", "src",
+    "system", "system-prompt",
+}  # fmt: skip
 
 
 class StarterFile(NamedTuple):
@@ -29,8 +36,9 @@ class StarterFile(NamedTuple):
 class Sketch(NamedTuple):
     """The Agent that gets its first Eval.
 
-    `new` Agents get a manifest in `folder`, with `model` and `prompt`; an empty `prompt` means that
-    one is written. `others` are further Agents without an Eval.
+    `new` Agents get a manifest in `folder`: that of a `program`, or with `model` and `prompt`; an
+    empty `prompt` means that one is written. `watch` are the files of a program that works in the
+    repository's root. `others` are further Agents without an Eval.
     """
 
     name: str
@@ -38,7 +46,14 @@ class Sketch(NamedTuple):
     new: bool
     model: str = ""
     prompt: str = ""
+    program: FoundProgram | None = None
+    watch: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that its manifest names."""
+        return self.program.models if self.program else (self.model,) if self.model else ()
 
 
 def looks_like_a_prompt(path: str) -> bool:
@@ -50,11 +65,17 @@ def looks_like_a_prompt(path: str) -> bool:
     )
 
 
-def sketch(catalogue: Catalogue, paths: Iterable[str], model: str) -> Sketch | None:
+def sketch(
+    catalogue: Catalogue, paths: Collection[str], model: str, program: FoundProgram | None = None
+) -> Sketch | None:
     """Return which Agent gets its first Eval; None when every Agent has one.
 
-    `paths` are the tracked files; `model` is asked by a new Agent.
+    `paths` are the tracked files; `model` is asked by a new Agent that is no `program`.
     """
+    if not catalogue.agents and program:
+        name = _name_of_program(program)
+        watch = () if program.root else _watched(paths)
+        return Sketch(name, f"agents/{name}", new=True, program=program, watch=watch)
     if not catalogue.agents:
         return _new_agent(sorted(filter(looks_like_a_prompt, paths), key=_depth_first), model)
     tested = {evaluation.target_agent for evaluation in catalogue.evals}
@@ -76,6 +97,24 @@ def _new_agent(prompts: Sequence[str], model: str) -> Sketch:
     prompt = prompts[0] if prompts else ""
     name = _name_of(prompt)
     return Sketch(name, f"agents/{name}", new=True, model=model, prompt=prompt)
+
+
+def _name_of_program(program: FoundProgram) -> str:
+    for part in (basename(program.root), splitext(basename(program.path))[0]):
+        name = re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:63].strip("-")
+        if name not in _SAYS_NOTHING:
+            return name
+    return FIRST_NAME
+
+
+def _watched(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return patterns of what a program in the root is made of: code, prompts, project files."""
+    wanted = set()
+    for path in paths:
+        if worth_reading(path) or looks_like_a_prompt(path) or path in PROJECT_FILES:
+            top, _, below = path.partition("/")
+            wanted.add(f"/{top}/**" if below else f"/{top}")
+    return tuple(sorted(wanted))
 
 
 def _name_of(prompt: str) -> str:

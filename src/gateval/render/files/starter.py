@@ -16,17 +16,26 @@ from gateval.domain.setup.starter import (
     StarterFile,
     free_name,
 )
+from gateval.render.files.program_manifest import program_manifest
 
 WORKFLOW_PATH = ".github/workflows/gateval.yml"
 
+_SCHEMAS = "https://raw.githubusercontent.com/gateval/gateval"
 _PLAIN = re.compile(r"[a-z/][\w./-]*")
 _WORDS = {"null", "true", "false"}
 
 
-def agent_files(sketch: Sketch) -> tuple[StarterFile, ...]:
-    """Return the manifest of a new Agent and what it refers to; nothing for one that is there."""
+def agent_files(sketch: Sketch, version: str) -> tuple[StarterFile, ...]:
+    """Return the manifest of a new Agent and what it refers to; nothing for one that is there.
+
+    Editors check it by the schema of this `version` of Gateval.
+    """
     if not sketch.new:
         return ()
+    if sketch.program:
+        url = f"{_SCHEMAS}/v{version}/docs/reference/schema/Agent.schema.json"
+        text = program_manifest(sketch.name, sketch.program, sketch.watch, url)
+        return (StarterFile(f"{sketch.folder}/agent.yaml", text, "the Agent"),)
     prompt = "prompt.md" if not sketch.prompt else f"/{sketch.prompt}"
     values = {"NAME": scalar(sketch.name), "MODEL": scalar(sketch.model), "PROMPT": scalar(prompt)}
     manifest = StarterFile(f"{sketch.folder}/agent.yaml", fill("agent.yaml", values), "the Agent")

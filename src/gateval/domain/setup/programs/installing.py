@@ -1,0 +1,69 @@
+"""How a program's dependencies are installed: told by the lock file beside it or above it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from posixpath import dirname, join
+
+from gateval.domain.setup.programs.found import SetUp
+
+_VENV = (".venv",)
+_PIP = "python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.txt"
+
+PYTHON = {
+    "uv.lock": SetUp(
+        ("uv", "sync", "--frozen", "--no-install-project"), ("pyproject.toml", "uv.lock"), _VENV
+    ),
+    "poetry.lock": SetUp(
+        ("env", "POETRY_VIRTUALENVS_IN_PROJECT=true", "poetry", "install", "--no-root"),
+        ("pyproject.toml", "poetry.lock"),
+        _VENV,
+    ),
+    "requirements.txt": SetUp(("sh", "-c", _PIP), ("requirements.txt",), _VENV),
+}
+"""What installs what these files name, in this order of preference; all work offline-locked."""
+
+NODE = {
+    "package-lock.json": SetUp(
+        ("npm", "ci"), ("package.json", "package-lock.json"), ("node_modules",)
+    ),
+    "pnpm-lock.yaml": SetUp(
+        ("pnpm", "install", "--frozen-lockfile"),
+        ("package.json", "pnpm-lock.yaml"),
+        ("node_modules",),
+    ),
+    "yarn.lock": SetUp(
+        ("yarn", "install", "--frozen-lockfile"), ("package.json", "yarn.lock"), ("node_modules",)
+    ),
+}
+
+_PROJECTS = ("pyproject.toml", "package.json", "setup.py")
+
+PROJECT_FILES = frozenset({*_PROJECTS, *PYTHON, *NODE})
+"""Files that say what a project is made of and what it depends on."""
+
+
+def project_of(path: str, files: Container[str]) -> tuple[str, SetUp | None]:
+    """Return the folder that a program works in, and how its dependencies are installed.
+
+    That is the nearest folder above it with a lock file, else with a project file, else its own.
+    `files` are all tracked paths.
+    """
+    known = PYTHON if path.endswith(".py") else NODE
+    for folder in _above(path):
+        for lock, setup in known.items():
+            if join(folder, lock) in files:
+                inputs = tuple(one for one in setup.inputs if join(folder, one) in files)
+                return folder, setup._replace(inputs=inputs)
+    for folder in _above(path):
+        if any(join(folder, one) in files for one in _PROJECTS):
+            return folder, None
+    return dirname(path), None
+
+
+def _above(path: str) -> Iterator[str]:
+    folder = dirname(path)
+    while folder:
+        yield folder
+        folder = dirname(folder)
+    yield ""

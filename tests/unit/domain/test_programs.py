@@ -1,0 +1,154 @@
+"""Programs that look like agents, in ten kinds of repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from gateval.domain.setup.programs.asking import invocation_of
+from gateval.domain.setup.programs.found import FoundProgram, Invocation, said_of
+from gateval.domain.setup.programs.frameworks import framework_of, models_in
+from gateval.domain.setup.programs.search import find_programs, worth_reading
+
+MAIN = "\nif __name__ == '__main__':\n    main()\n"
+
+
+def found(files: Mapping[str, str]) -> tuple[FoundProgram, ...]:
+    texts = {path: text for path, text in files.items() if worth_reading(path)}
+    return find_programs(texts, files)
+
+
+REPOSITORIES = [
+    pytest.param(
+        {"main.py": "import sys\nfrom openai import OpenAI\nprint(sys.argv[1], 'gpt-4o')" + MAIN, "uv.lock": "", "pyproject.toml": ""},
+        "OpenAI SDK", (".venv/bin/python", "main.py", "{{ prompt }}"), "", id="openai sdk",
+    ),
+    pytest.param(
+        {"src/bot.py": "import json, sys\nfrom agents import Agent\njson.load(sys.stdin)['prompt']" + MAIN, "requirements.txt": "openai-agents"},
+        "OpenAI Agents", (".venv/bin/python", "src/bot.py"), "", id="openai agents",
+    ),
+    pytest.param(
+        {"desk/__init__.py": "", "desk/__main__.py": "from desk.agent import main\n" + MAIN, "desk/agent.py": "from pydantic_ai import Agent\n", "pyproject.toml": ""},
+        "Pydantic AI", ("python3", "-m", "desk"), "", id="pydantic ai",
+    ),
+    pytest.param(
+        {"app/graph.py": "from langgraph.graph import StateGraph\n", "app/main.py": "from app.graph import graph\nimport argparse\nargparse.ArgumentParser().add_argument('--question')" + MAIN, "poetry.lock": "", "pyproject.toml": ""},
+        "LangGraph", (".venv/bin/python", "app/main.py", "--question", "{{ prompt }}"), "", id="langgraph",
+    ),
+    pytest.param(
+        {"run.py": "from smolagents import CodeAgent\nq = input()" + MAIN, "requirements.txt": ""},
+        "smolagents", (".venv/bin/python", "run.py"), "", id="smolagents",
+    ),
+    pytest.param(
+        {"src/crew/main.py": "from crew.crew import Desk\n" + MAIN, "src/crew/crew.py": "from crewai import Crew\n", "src/crew/__init__.py": "", "uv.lock": "", "pyproject.toml": ""},
+        "CrewAI", (".venv/bin/python", "src/crew/main.py"), "", id="crewai",
+    ),
+    pytest.param(
+        {"src/agent.ts": "import { generateText } from 'ai';\nimport { anthropic } from '@ai-sdk/anthropic';\nconst q = process.argv[2];", "package.json": "{}", "package-lock.json": "{}"},
+        "Vercel AI SDK", ("node_modules/.bin/tsx", "src/agent.ts", "{{ prompt }}"), "", id="vercel",
+    ),
+    pytest.param(
+        {"agent.py": "from google import genai\nimport sys\nsys.stdin.read()" + MAIN},
+        "Google GenAI", ("python3", "agent.py"), "", id="google genai",
+    ),
+    pytest.param(
+        {"services/desk/desk/server.py": "from fastapi import FastAPI\nfrom openai import OpenAI\nfrom common import money\napp = FastAPI()\n@app.post('/chat')\ndef chat(): ...\n", "services/desk/uv.lock": "", "services/desk/pyproject.toml": "", "libs/common/common/__init__.py": "", "libs/common/pyproject.toml": ""},
+        "OpenAI SDK", (".venv/bin/python", "-m", "uvicorn", "desk.server:app", "--port", "{port}"), "services/desk", id="monorepo",
+    ),
+    pytest.param(
+        {"server.js": "const Anthropic = require('@anthropic-ai/sdk');\napp.post('/ask', (req, res) => res.json({ answer: req.body.question }));\napp.listen(process.env.PORT);", "package.json": "{}", "pnpm-lock.yaml": ""},
+        "Anthropic SDK", ("node", "server.js"), "", id="node server",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "framework", "command", "root"), REPOSITORIES)
+def test_it_finds_the_program(
+    files: dict[str, str], framework: str, command: tuple[str, ...], root: str
+) -> None:
+    first, *_ = found(files)
+
+    assert (first.framework, first.command, first.root) == (framework, command, root)
+
+
+def test_a_shared_package_outside_its_folder_is_included() -> None:
+    (program,) = found(REPOSITORIES[8].values[0])  # type: ignore[arg-type]
+    assert program.include == ("/libs/common/**",)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"README.md": "import openai"},
+        {"main.py": "print('hello')" + MAIN},
+        {"tests/test_agent.py": "import openai" + MAIN},
+        {"lib.py": "import openai\n"},
+        {"examples/x.py": "import openai" + MAIN},
+        {"main.py": "# import openai\nx = 'from openai import'" + MAIN},
+    ],
+)
+def test_what_is_no_agent(files: dict[str, str]) -> None:
+    assert found(files) == ()
+
+
+def test_two_that_are_as_likely_both_come_first() -> None:
+    text = "from pydantic_ai import Agent\nimport sys; sys.argv[1]" + MAIN
+    one, other = found({"a/bot.py": text, "b/bot.py": text})
+    assert one.score == other.score
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("a.py", "json.loads(sys.stdin.read())['question']", Invocation(stdin='{"question": {{ prompt | tojson }}}')),
+        ("a.py", "json.load(sys.stdin)['prompt']", Invocation()),
+        ("a.py", "json.load(sys.stdin)", Invocation(sure=False)),
+        ("a.py", "nothing to see", Invocation(stdin="{{ prompt }}", sure=False)),
+        ("a.py", "@click.option('-q', '--query')", Invocation(("--query", "{{ prompt }}"), "")),
+        ("a.py", "p.add_argument('question')", Invocation(("{{ prompt }}",), "")),
+        ("a.mjs", "readFileSync(0, 'utf8')", Invocation(stdin="{{ prompt }}")),
+        ("a.js", "app.post('/q', (req, res) => { const { message } = req.body; res.json({reply: 1}) }); app.listen(1)", Invocation(route="/q", field="message", answer="reply")),
+        ("a.py", "app = Flask(__name__)\n@app.post('/ask')\ndef ask():\n    return jsonify(answer=go(request.json['text']))", Invocation(route="/ask", field="text", answer="answer")),
+        ("a.py", "app = FastAPI()\n@app.post('/x')\ndef x(b): return b", Invocation(route="/x", field="message", sure=False)),
+    ],
+)  # fmt: skip
+def test_how_it_is_asked(path: str, text: str, expected: Invocation) -> None:
+    assert invocation_of(path, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "models"),
+    [
+        ("model='gpt-4o-mini'", ("openai/gpt-4o-mini",)),
+        ('Agent("anthropic:claude-sonnet-4-5")', ("anthropic/claude-sonnet-4-5",)),
+        ('"gemini-2.5-flash" "gemini-2.5-flash"', ("gemini/gemini-2.5-flash",)),
+        ('"openrouter/gpt-5"', ("openrouter/gpt-5",)),
+        ('"o3-mini" "openly" "gpt" "claude"', ("openai/o3-mini",)),
+    ],
+)
+def test_the_models_that_it_names(text: str, models: tuple[str, ...]) -> None:
+    assert models_in(text) == models
+
+
+def test_the_most_telling_library_counts() -> None:
+    assert framework_of("a.py", "import openai\nfrom pydantic_ai.models import x") == "Pydantic AI"
+    assert (
+        framework_of("a.ts", "import x from 'ai/rsc'; import OpenAI from 'openai'")
+        == "Vercel AI SDK"
+    )
+    assert (
+        framework_of("a.py", "import aiohttp")
+        == framework_of("a.ts", "import a from 'airtable'")
+        == ""
+    )
+
+
+def test_what_could_not_be_known_is_said() -> None:
+    (program,) = found({"agent.py": "import anthropic" + MAIN})
+    assert said_of(program) == (
+        "No Agent here. agent.py uses Anthropic SDK, so it is the first Agent.",
+        "How it takes a question is not clear from its text: it gets it on its input.",
+        "There is no lock file, so nothing is installed: add runtime.setup if need be.",
+        "It names no model, so it may ask any; name them in spec.models.",
+    )
