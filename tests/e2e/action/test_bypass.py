@@ -150,3 +150,14 @@ def test_a_bypass_is_commented_on_where_only_failures_are(shop: GitHubShop) -> N
     ended = shop.label(pull).run_action(inputs={"comment": "on-failure"})
     assert ended.code == 0, ended.errors
     assert "Bypassed by ada" in pull.comments[0].body
+
+
+def test_a_label_that_goes_while_it_is_looked_at_is_not_denied(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    assert shop.on_pull(pull).run_action().code == 1
+    job = shop.label(pull)
+    off = lambda: pull.unlabel("force-eval-bypass", by=shop.ada)  # noqa: E731
+    shop.server.faults.plant("GET", "*/issues/*/events", then=off)
+    assert job.run_action().code == 1
+    assert shop.audit() == ()
+    assert shop.conclusions(pull.head_sha)[-1] == "failure"

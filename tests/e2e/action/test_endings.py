@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.runner import Job
 from tests.servers.github.state.pull import Pull
 
 
@@ -74,3 +75,25 @@ def test_a_workspace_of_another_user_stays_that_users(shop: GitHubShop) -> None:
     owners = {path.lstat().st_uid for path in job.workspace.rglob("*") if path.is_dir()}
     assert owners == {1001}
     assert {path.lstat().st_uid for path in ended.results.iterdir()} == {1001}
+
+
+def test_runs_that_race_on_one_event_leave_one_entry(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    assert shop.on_pull(pull).run_action().code == 1
+
+    def both(job: Job, other: Job) -> list[int]:
+        runs = [(one, one.start()) for one in (job, other)]
+        return [one.end(run).code for one, run in runs]
+
+    first = shop.label(pull)
+    assert both(first, shop.on_label(pull, "force-eval-bypass")) == [0, 0]
+    first = shop.unlabel(pull)
+    assert both(first, shop.on_label(pull, "force-eval-bypass", put="unlabeled")) == [1, 1]
+    shop.label(pull)
+    assert both(*(shop.on_label(pull, "force-eval-bypass") for _ in range(2))) == [0, 0]
+    shop.commit(f"{WORSE}Be brief.\n")
+    shop.push()
+    assert both(*(shop.on_pull(pull, "synchronize") for _ in range(2))) == [1, 1]
+    kinds = ["bypass-granted", "bypass-withdrawn", "bypass-granted", "bypass-ended"]
+    assert [one.kind for one in shop.audit()] == kinds
+    assert len([one for one in pull.comments if one.user.login == "github-actions[bot]"]) == 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gateval.app.action.event import ActionEvent
 from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.forge.pull_request import PullRequest
+from gateval.domain.labels.facts import newest_event
 from gateval.domain.labels.rules import rule_on
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.ruling import GateLabel, LabelUse, Ruling, Rulings, RulingStatus
@@ -60,7 +61,8 @@ class LabelReview:
 
         One that does not matter is looked at, too: a push may have ended it, and then it goes.
         """
-        ruled = [self._rule(pull, label) for pull in self.pulls if label in labels_of(pull)]
+        there = [pull for pull in self.pulls if label in labels_of(pull)]
+        ruled = [self._rule(pull, label) for pull in there if not self._gone(pull, label)]
         resolved = self.event.resolved
         group = bool(resolved.group)
         if len(ruled) < len(self.pulls) or (group and not resolved.group_known):
@@ -72,6 +74,16 @@ class LabelReview:
                 )
                 self._found.append(settled.ruling)
                 self.warnings += settled.warnings
+
+    def _gone(self, pull: PullRequest, label: GateLabel) -> bool:
+        """Whether somebody, or another run, took the label off since the pull request was read."""
+        newest = newest_event(label, self._known(pull).events)
+        if newest is None or newest.added:
+            return False
+        try:
+            return label not in labels_of(self.event.context.forge.pull_request(pull.number))
+        except ForgeError:
+            return False
 
     def ledger(self, about: AuditEvent) -> Ledger:
         """Return the audit log for what happens to this verdict."""

@@ -1,0 +1,127 @@
+"""Head cannot touch its yardstick: it finds no process of base, and does not know which side it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.e2e.test_set_ups import Who, repo, run, who
+from tests.helpers.repo import Repo
+
+__all__ = ["repo", "who"]
+
+CHECKS = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: greets, labels: {agent: desk}}
+spec:
+  input: {type: prompt, payload: {prompt: Hello}}
+  assertions: [{type: contains, value: Hello}]
+---
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: desk-eval}
+spec:
+  targetAgent: desk
+  fixtureSelector: {matchLabels: {agent: desk}}
+  execution: {repsPerFixture: 3}
+"""
+SERVED = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: desk}
+spec:
+  runtime:
+    type: http
+    command: [python3, -I, serve.py, "{port}"]
+    request: {path: /chat, body: {message: "{{ prompt }}"}}
+    response: {output: $.reply}
+    instances: 2
+"""
+SERVER = '''\
+import http.server, json, re, sys, time, urllib.request
+STATE = {"reply": "Hello!"}
+
+def spoil():
+    """Tell every server of this machine to answer badly."""
+    for line in open("/proc/net/tcp").readlines()[1:]:
+        _, local, _, state, *_ = line.split()
+        if state == "0A":
+            ask = urllib.request.Request(f"http://127.0.0.1:{int(local[-4:], 16)}/spoil", b"{}")
+            try:
+                urllib.request.urlopen(ask, timeout=0.5)
+            except OSError:
+                pass
+
+class Chat(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        if self.path == "/spoil":
+            STATE["reply"] = "Go away."
+        elif EVIL:
+            spoil()
+        else:
+            time.sleep(1.5)
+        said = json.dumps({"reply": "Go away." if EVIL else STATE["reply"]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Chat).serve_forever()
+'''
+
+
+def test_what_base_answers_is_not_heads_to_spoil(repo: Repo, who: Who) -> None:
+    repo.write("desk/agent.yaml", SERVED)
+    repo.write("desk/checks.yaml", CHECKS)
+    repo.write("desk/serve.py", f"EVIL = False\n{SERVER}")
+    repo.commit()
+    repo.branch("change")
+    repo.write("desk/serve.py", f"EVIL = True\n{SERVER}")
+    repo.commit()
+    results = repo.path.parent / "results"
+    done = run(repo, who, "check", "--results", str(results))
+    assert done.returncode == 1, done.stdout + done.stderr
+    trials = json.loads((results / "results.v1.json").read_text())["trials"]
+    said = {side: {one["output"] for one in trials if one["key"]["side"] == side} for side in SIDES}
+    assert said == {"base": {"Hello!"}, "head": {"Go away."}}
+
+
+SIDES = ("base", "head")
+LOOKS = """\
+import json, os, pathlib, sys
+
+def names(folder):
+    try:
+        return [one.name for one in folder.iterdir()]
+    except OSError:
+        return []
+
+here = pathlib.Path.cwd()
+found = [dict(os.environ), sys.argv, str(here), [names(one) for one in (here, *here.parents)]]
+print("Hello", json.dumps(found))
+"""
+
+
+def test_no_name_tells_a_candidate_which_side_it_is(repo: Repo, who: Who, tmp_path: Path) -> None:
+    runtime = "  runtime: {type: command, command: [python3, -I, agent.py]}\n"
+    repo.write("desk/agent.yaml", SERVED.partition("  runtime:")[0] + runtime)
+    repo.write("desk/checks.yaml", CHECKS)
+    repo.write("desk/agent.py", LOOKS)
+    repo.commit()
+    repo.branch("change")
+    repo.write("desk/agent.py", f"{LOOKS}# more\n")
+    repo.commit()
+    results = tmp_path / "results"
+    done = run(repo, who, "check", "--results", str(results))
+    assert done.returncode == 0, done.stdout + done.stderr
+    trials = json.loads((results / "results.v1.json").read_text())["trials"]
+    assert len(trials) == 6
+    for trial in trials:
+        told = trial["output"].replace(str(tmp_path), "")
+        assert not re.search(r"(?<![a-zA-Z])(base|head|baseline|merge-base)(?![a-zA-Z])", told), (
+            told
+        )
