@@ -73,11 +73,11 @@ _PROSE = {
 def main() -> None:
     """Write every file."""
     TARGET.mkdir(parents=True, exist_ok=True)
-    described = json.loads(_fetch(OPENAPI, "package/generated/api.github.com.json"))
+    described = json.loads(fetch(OPENAPI, "package/generated/api.github.com.json"))
     _write("openapi.json", {"source": " ".join(OPENAPI), **trimmed(described, operations())})
-    schema = trimmed_schema(json.loads(_fetch(SCHEMAS, "package/schema.json")))
+    schema = trimmed_schema(json.loads(fetch(SCHEMAS, "package/schema.json")))
     _write("webhook-schemas.json", {"source": " ".join(SCHEMAS), **schema})
-    index = json.loads(_fetch(EXAMPLES, "package/api.github.com/index.json"))
+    index = json.loads(fetch(EXAMPLES, "package/api.github.com/index.json"))
     payloads = recorded(index, schema)
     _write("webhook-payloads.json", {"source": " ".join(EXAMPLES), "payloads": payloads})
 
@@ -93,13 +93,13 @@ def trimmed(described: dict[str, Any], wanted: set[tuple[str, str]]) -> dict[str
     """Return these operations and the components they need, without prose."""
     paths: dict[str, Any] = {}
     for path, method in sorted(wanted):
-        paths.setdefault(path, {})[method] = _without_prose(described["paths"][path][method])
+        paths.setdefault(path, {})[method] = without_prose(described["paths"][path][method])
     components: dict[str, Any] = {}
     todo = sorted(_references(paths))
     while todo:
         _, _, kind, name = todo.pop().split("/")
         if name not in components.setdefault(kind, {}):
-            component = _without_prose(described["components"][kind][name])
+            component = without_prose(described["components"][kind][name])
             components[kind][name] = component
             todo += _references(component)
     ordered = {kind: dict(sorted(named.items())) for kind, named in sorted(components.items())}
@@ -113,7 +113,7 @@ def trimmed_schema(schema: dict[str, Any]) -> dict[str, Any]:
     while todo:
         name = todo.pop().removeprefix("#/definitions/")
         if name not in found:
-            found[name] = _without_prose(schema["definitions"][name])
+            found[name] = without_prose(schema["definitions"][name])
             todo += _references(found[name])
     return {"$schema": schema["$schema"], "definitions": dict(sorted(found.items()))}
 
@@ -150,14 +150,14 @@ def _events() -> Iterator[tuple[str, str | None]]:
             yield event, action
 
 
-def _without_prose(value: Any, *, names: bool = False) -> Any:
+def without_prose(value: Any, *, names: bool = False) -> Any:
     """Drop what only people read; under `properties` every key is a name and stays."""
     if isinstance(value, list):
-        return [_without_prose(each) for each in value]
+        return [without_prose(each) for each in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: _without_prose(each, names=key == "properties" and not names)
+        key: without_prose(each, names=key == "properties" and not names)
         for key, each in value.items()
         if names or key not in _PROSE
     }
@@ -174,7 +174,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(each)
 
 
-def _fetch(package: tuple[str, str, str], member: str) -> bytes:
+def fetch(package: tuple[str, str, str], member: str) -> bytes:
     """Return a file of an npm package whose integrity is the one written down."""
     name, version, integrity = package
     with tempfile.TemporaryDirectory() as folder:
@@ -196,12 +196,16 @@ def _fetch(package: tuple[str, str, str], member: str) -> bytes:
 
 
 def _write(name: str, value: dict[str, Any]) -> None:
-    """Write JSON with one line for each path, component or definition, so that changes show."""
+    (TARGET / name).write_text(in_lines(value), encoding="utf-8")
+
+
+def in_lines(value: dict[str, Any]) -> str:
+    """Return JSON with one line for each path, component or definition, so that changes show."""
     lines = ["{"]
     for key, part in value.items():
         lines += [f"{json.dumps(key)}: {_block(part, 2 if key == 'components' else 1)},"]
     lines[-1] = lines[-1].removesuffix(",")
-    (TARGET / name).write_text("\n".join([*lines, "}", ""]), encoding="utf-8")
+    return "\n".join([*lines, "}", ""])
 
 
 def _block(value: Any, depth: int) -> str:

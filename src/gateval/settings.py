@@ -29,7 +29,7 @@ RUNNER_SECRETS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment says. `upstreams` hold keys as secrets that do not show in `repr`.
+    """The settings in the environment. `upstreams` hold keys as secrets that do not show in `repr`.
 
     `outage_seconds` is how long a provider may fail every call before calls to it are no longer
     tried again.

@@ -46,7 +46,13 @@ def test_the_command_for_other_systems_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     written = {path.name for path in (clone.path / "gateval-results").iterdir()}
-    assert written >= {"comment.md", "junit.xml", "summary.txt", "decision.v1.json"}
+    assert written >= {
+        "comment.md",
+        "junit.xml",
+        "gateval.sarif",
+        "summary.txt",
+        "decision.v1.json",
+    }
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -26,6 +26,7 @@ NAMES = {
     "merge-queue.yml",
     "required.yml",
     "reusable.yml",
+    "scheduled.yml",
     "untrusted-publish.yml",
     "untrusted-run.yml",
 }

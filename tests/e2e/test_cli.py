@@ -38,6 +38,7 @@ def test_check_fails_on_a_regression_and_stores_everything(shop: Repo, tmp_path:
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "comment.md",
         "decision.v1.json",
+        "gateval.sarif",
         "junit.xml",
         "plan.v1.json",
         "results.v1.json",
@@ -82,7 +83,7 @@ def test_report_gives_the_bytes_of_check(shop: Repo, tmp_path: Path, stored: str
     assert again.returncode == 1
     for path in (tmp_path / "again").iterdir():
         assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes(), path.name
-    comment = gateval(shop, "report", str(tmp_path / stored), "--format", "comment")
+    comment = gateval(shop, "report", str(tmp_path / stored), "--format", "markdown")
     assert comment.stdout == (tmp_path / "out/comment.md").read_text()
 
 
@@ -189,7 +190,10 @@ def test_a_repository_without_a_commit(tmp_path: Path) -> None:
 
 def test_validate_needs_no_commit(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "new")
-    empty = "0 Agents, 0 Evals, 0 fixtures, 0 calibrations: valid.\n"
+    empty = (
+        "0 Agents, 0 Evals, 0 fixtures, 0 calibrations: valid.\n"
+        "There is nothing to evaluate here yet. `gateval init` writes the first manifests.\n"
+    )
     assert gateval(repo, "validate").stdout == empty
     repo.write("a.yaml", "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: x}\nspec: {}\n")
     done = gateval(repo, "validate")

@@ -28,6 +28,7 @@ from gateval.domain.ruling import (
     RulingStatus,
 )
 from gateval.render.files.junit import render_junit
+from gateval.render.files.sarif import render_sarif
 from gateval.render.files.stage import dump
 from gateval.render.github.announcement import announce
 from gateval.render.github.audit import entry_line, log_line, summary_section
@@ -76,7 +77,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
     record, bypassed = stored(report, attack), bypass(report, attack)
     again = announce_restated(record, bypassed, Frame(run_url=URL, may_bypass=(attack,)))
     event = about_labels(record, attack)
-    junit = render_junit(report)
+    junit, sarif = render_junit(report), render_sarif(report)
     notes = {
         f"annotation {number}": f"{one.path}\n{one.title}\n{one.message}"
         for number, one in enumerate(said.annotations)
@@ -95,6 +96,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "title restated": again.title,
             "label": label(attack, 255),
             "junit": html.unescape(junit),
+            "sarif": said_in(sarif),
             **notes,
         },
         log={
@@ -103,6 +105,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "captured": plain(attack, 8_000),
             "commands": "\n".join((warning_command(attack), error_command(attack))),
             "junit": junit,
+            "sarif": sarif,
             "restated": restated_text(record, bypassed, unchanged=False),
             "audit": log_line(event),
             "audit log": entry_line(read_log(append(b"", event)[0]).entries[0]),
@@ -113,6 +116,16 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "decision": dump(report.decision),
         },
     )
+
+
+def said_in(sarif: str) -> str:
+    """What a viewer shows of a report's SARIF as text. Addresses are data, exact but encoded."""
+    results = json.loads(sarif)["runs"][0]["results"]
+    places = [place["physicalLocation"] for one in results for place in one.get("locations", ())]
+    assert all(
+        re.fullmatch(r"[A-Za-z0-9_.~%/-]+", one["artifactLocation"]["uri"]) for one in places
+    )
+    return "\n".join(one["message"]["text"] for one in results)
 
 
 def hostile_rulings(attack: str, bypass: RulingStatus = RulingStatus.DENIED) -> Rulings:

@@ -13,7 +13,12 @@ from gateval.app.run.views import VIEWS
 @click.command(short_help="Show the results of a run again, and decide anew.")
 @click.argument("results", type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "--format", "view", type=click.Choice(tuple(VIEWS)), default="summary", show_default=True
+    "--format",
+    "view",
+    type=click.Choice(tuple(VIEWS)),
+    default="summary",
+    show_default=True,
+    help="markdown is the comment, json the decision, results everything with all traces.",
 )
 @click.option(
     "--output",

@@ -87,6 +87,35 @@ def plan_named_evals(
     return _with_disk(repository, plan)
 
 
+def plan_everything(
+    repository: Repository,
+    registries: Registries,
+    revision: Revision,
+    shared: SharedRules,
+    config_path: str = GATE_CONFIG_PATH,
+    narrowing: Narrowing = EVERYTHING,
+) -> Plan:
+    """Plan all Evals on one revision, under its own rules, as far as they are looked at.
+
+    Raises `UsageError` when there is none, `InvalidManifests` for what is wrong.
+    """
+    under = read_rules(repository, revision, shared, config_path)
+    rules = replace(under.rules, base_tip=None)
+    if rules.unread:
+        return plan_without_rules(revision, None, rules)
+    snapshot = read_revision(repository, registries, revision, under.config)
+    refuse_unknown(narrowing, snapshot.catalogue)
+    names = [one.name for one in snapshot.catalogue.evals]
+    plan = narrow(plan_revision(snapshot, names, (), rules, "schedule"), narrowing)
+    if plan.nothing:
+        raise UsageError(f"There is no Eval to run on {revision.short}.", hint=_FIRST)
+    _refuse_pointers(repository, plan, snapshot)
+    return _with_disk(repository, plan)
+
+
+_FIRST = "Write the first with `gateval init`, or end the schedule."
+
+
 def _with_disk(repository: Repository, plan: Plan) -> Plan:
     if not plan.evals:
         return plan

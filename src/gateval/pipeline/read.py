@@ -31,7 +31,7 @@ from gateval.ports.repository import Repository
 
 @dataclass(frozen=True)
 class ChangeRead:
-    """What was read of a change: head, the merge-base it is compared with, and the rules.
+    """A change as it was read: head, the merge-base it is compared with, and the rules.
 
     `tip` is the target branch as it is now, whose Evals bind too; None where none of them can.
     """

@@ -28,7 +28,7 @@ from gateval.ports.server import ServerRepository
 
 @dataclass(frozen=True)
 class ResolvedEvent:
-    """What is measured, and for which pull request.
+    """The revisions to measure, and their pull request.
 
     `pull_request` is the live one; None when there is none or the token may not read it. `number`
     is known in both cases; `group` are the numbers in a merge group, and `group_known` says that it
@@ -82,6 +82,7 @@ def _pull_request(
             f"Pull request #{found.number} is closed.", hint="Reopen it, or name another one."
         )
     head = told or (found.head.sha if found else "")
+    _refuse_another(subject, head)
     base_ref = found.base.ref if found else into or ""
     retargeted = base_ref != into
     tip = _bring(server, number, head, base_ref) if early is None or retargeted else early.result()
@@ -94,6 +95,16 @@ def _pull_request(
         draft=found.draft if found else subject.draft,
         warning=warning,
     )
+
+
+def _refuse_another(subject: PullRequestSubject, head: str) -> None:
+    """Raise `UsageError` if somebody asked for another head: nothing pushed in between is run."""
+    if subject.only not in {None, head}:
+        raise UsageError(
+            f"The head of pull request #{subject.number} is {head[:12]}, not {subject.only[:12]} "
+            "as was asked for. Nothing was run.",
+            hint="Read what was pushed since; then ask again with the head that you have read.",
+        )
 
 
 def _bring(server: ServerRepository, number: int, head: str, base_ref: str) -> str:

@@ -46,6 +46,8 @@ _BLOCK_START = re.compile(
 _IN_BACKTICKS = re.compile(r"(?<!&#96;)&#96;((?:(?!&#96;).)+)&#96;(?!&#96;)")
 
 
+_SARIF_TRIGGER = re.compile(r"(\](?=\()|\{(?=\d))")
+
 _PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._/?=&-]+(?:#[a-z]+)?")
 
 LONGEST_PATH = 300
@@ -124,6 +126,14 @@ def xml_text(text: str, limit: int) -> str:
     """
     shown, left = harden(text, limit)
     return defuse_log(defuse(shown + _cut_mark(left)))
+
+
+def sarif_text(text: str, limit: int) -> str:
+    """Return `text` for a message of SARIF: as `xml_text`, with no link and no placeholder in it.
+
+    Plain messages may hold `[words](target)` and `{0}` (SARIF 2.1.0, 3.11.5 and 3.11.6).
+    """
+    return _SARIF_TRIGGER.sub(rf"\1{BREAK}", xml_text(text, limit))
 
 
 def border() -> Safe:

@@ -30,6 +30,7 @@ def test_everything_given() -> None:
         "INPUT_EXTENDS-TOKEN": "ghs_y",
         "INPUT_CONFIG": "./gates/./eval.yml",
         "INPUT_PULL-REQUEST": " 12 ",
+        "INPUT_HEAD-SHA": "a" * 40,
         "INPUT_AGENTS": "billing, support\nbilling",
         "INPUT_EVALS": "a,b",
         "INPUT_COMMENT": "on-failure",
@@ -44,6 +45,7 @@ def test_everything_given() -> None:
         extends_token="ghs_y",
         config="gates/eval.yml",
         pull_request=12,
+        head_sha="a" * 40,
         agents=("billing", "support"),
         evals=("a", "b"),
         comment=CommentWish.ON_FAILURE,
@@ -62,6 +64,8 @@ def test_the_token_does_not_print() -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "sentence"),
     [
+        ("INPUT_HEAD-SHA", "1234567", "no whole id"),
+        ("INPUT_HEAD-SHA", "A" * 40, "no whole id"),
         ("INPUT_COMENT", "off", 'no input "coment". Did you mean "comment"?'),
         ("INPUT_PULL_REQUEST", "7", 'no input "pull_request". Did you mean "pull-request"?'),
         ("INPUT_COMMENT", "never", 'comment is "never"'),

@@ -127,7 +127,7 @@ def test_what_follows_another_run_is_a_claim_whoever_made_it(owner: str | None) 
 REFUSED: list[tuple[str, str, dict[str, Any], dict[str, str], str]] = [
     ("no event", "", payloads.push(), {}, "GITHUB_EVENT_NAME is not set"),
     ("unknown", "issue_comment", payloads.push(), {}, 'event "issue_comment"'),
-    ("schedule", "schedule", payloads.push(), {}, 'event "schedule"'),
+    ("a schedule of no branch", "schedule", {"schedule": "1 1 * * 1"}, {}, "which is no branch"),
     ("target", "pull_request_target", payloads.pull_request(), {}, "pull_request_target"),
     ("closed", "pull_request", payloads.pull_request("closed"), {}, '"closed"'),
     ("destroyed", "merge_group", payloads.merge_group(action="destroyed"), {}, '"destroyed"'),

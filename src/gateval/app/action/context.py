@@ -19,7 +19,7 @@ from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import plain_message
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.stamp import Stamp
-from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
+from gateval.domain.forge.trigger import ClaimSubject, EventName, PullRequestSubject, Trigger
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import NoRepository, RepositoryError, UsageError
@@ -102,13 +102,19 @@ def build_request(environ: Mapping[str, str]) -> ActionRequest:
     clock = SystemClock()
     inputs = read_inputs(environ)
     settings = read_settings(environ)
-    trigger = read_trigger(environ, event_file(environ), pull_request=inputs.pull_request)
+    trigger = read_trigger(
+        environ,
+        event_file(environ),
+        pull_request=inputs.pull_request,
+        head_sha=inputs.head_sha,
+    )
+    by_clock = trigger.event is EventName.SCHEDULE
     return ActionRequest(
         inputs=inputs,
         settings=settings,
         trigger=trigger,
         forge=build_forge(environ, inputs.token, trigger.repository, _needs(inputs, trigger)),
-        narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals),
+        narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals, scheduled=by_clock),
         stamp=stamp_of(environ, clock),
         run=run_of(environ, trigger),
         sinks=audit_sinks(environ),

@@ -26,12 +26,12 @@ from gateval.app.action.stored_verdicts import (
 from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
-from gateval.domain.forge.trigger import Trigger
+from gateval.domain.forge.trigger import EventName, Trigger
 from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
-from gateval.pipeline.plan import plan_a_change
+from gateval.pipeline.plan import plan_a_change, plan_everything
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication
@@ -88,6 +88,15 @@ def _measure_decide_publish(
 
 def _plan(event: ActionEvent) -> Plan:
     context = event.context
+    if event.trigger.event is EventName.SCHEDULE:
+        return plan_everything(
+            context.repository,
+            registries(),
+            event.resolved.revisions.head,
+            context.shared,
+            config_path=context.inputs.config,
+            narrowing=context.narrowing,
+        )
     return plan_a_change(
         context.repository,
         registries(),

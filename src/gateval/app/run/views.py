@@ -29,13 +29,14 @@ class View(NamedTuple):
 
 VIEWS: Mapping[str, View] = {
     "summary": View("summary.txt", "terminal.summary:render_summary"),
-    "comment": View("comment.md", "comment.comment:render_comment"),
+    "markdown": View("comment.md", "comment.comment:render_comment"),
     "junit": View("junit.xml", "files.junit:render_junit"),
-    "decision": View("decision.v1.json", "files.stage:dump_decision"),
+    "sarif": View("gateval.sarif", "files.sarif:render_sarif"),
+    "json": View("decision.v1.json", "files.stage:dump_decision"),
     "results": View(RESULTS_FILE, "files.stage:dump_results"),
 }
 
-SEAL = "decision"
+SEAL = "json"
 """The view that is written last: where it stands, all others do."""
 
 

@@ -117,7 +117,7 @@ def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
 
 
 def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:
-    """What the policy wants measured and nothing measures."""
+    """Yield a reason for files that the policy wants measured and nothing measures."""
     for path in plan.unclaimed:
         yield DecisionReason(
             verdict=GateVerdict.INCOMPLETE,

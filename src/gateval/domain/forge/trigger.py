@@ -30,6 +30,7 @@ class EventName(StrEnum):
     MERGE_GROUP = "merge_group"
     DISPATCH = "workflow_dispatch"
     PUSH = "push"
+    SCHEDULE = "schedule"
     WORKFLOW_RUN = "workflow_run"
 
 
@@ -60,11 +61,15 @@ class Labeled(Value):
 
 
 class PullRequestSubject(Value):
-    """A pull request. `head_sha` is None when the live head counts, as in a manual run."""
+    """A pull request. `head_sha` is None when the live head counts, as in a manual run.
+
+    `only` is the head that somebody asked for: if the live one is another, nothing is run.
+    """
 
     kind: Literal["pull-request"] = "pull-request"
     number: Number
     head_sha: Sha | None = None
+    only: Sha | None = None
     base_ref: str | None = None
     draft: bool = False
     labeled: Labeled | None = None
@@ -83,8 +88,8 @@ class MergeGroupSubject(Value):
 class CommitSubject(Value):
     """A commit without a pull request.
 
-    `before` is what a push to the default branch replaced. Otherwise the commit is compared with
-    its merge-base with `base_ref`.
+    `before` is what a push to the default branch replaced; on a schedule it is the commit itself,
+    of which all Evals run. Otherwise the commit is compared with its merge-base with `base_ref`.
     """
 
     kind: Literal["commit"] = "commit"
@@ -109,7 +114,7 @@ Subject = Annotated[
 
 
 class Trigger(Value):
-    """What a run is about, before anything was asked of GitHub or git.
+    """The subject of a run, before anything was asked of GitHub or git.
 
     `default_branch` is that of the repository, empty where the event does not tell.
     """

@@ -25,7 +25,7 @@ GATE_CONFIG_PATH = ".github/gateval.yml"
 
 
 class RegressionPolicy(StrEnum):
-    """What a confirmed regression does: fail the gate, warn, or nothing."""
+    """The effect of a confirmed regression: fail the gate, warn, or nothing."""
 
     BLOCK = "block"
     WARN = "warn"
@@ -33,14 +33,14 @@ class RegressionPolicy(StrEnum):
 
 
 class ThresholdPolicy(StrEnum):
-    """What a missed threshold does: fail the gate always, or only where head is below base."""
+    """The effect of a missed threshold: fail the gate always, or only where head is below base."""
 
     BLOCK = "block"
     WORSE = "worse"
 
 
 class UnsetThresholdPolicy(StrEnum):
-    """What an Eval without a threshold asks where there is a baseline: no regression, or 1.0."""
+    """The demand of an Eval without a threshold beside a baseline: no regression, or 1.0."""
 
     REGRESSIONS = "regressions"
     STRICT = "strict"
@@ -61,7 +61,7 @@ class DraftPolicy(StrEnum):
 
 
 class BarPolicy(StrEnum):
-    """What a change is measured against: head's Evals and the base tip's, or only one of them."""
+    """The bar of a change: head's Evals and the base tip's, or only one of them."""
 
     STRICTEST = "strictest"
     HEAD = "head"
@@ -121,7 +121,7 @@ class BypassPolicy(Spec):
 
 
 class AuditPolicy(Spec):
-    """What is recorded of bypasses and verdicts, and where."""
+    """The records of bypasses and verdicts, and where they are kept."""
 
     sinks: tuple[AuditSinkName, ...] = Field(
         default=tuple(AuditSinkName), description="Where entries go."

@@ -21,10 +21,14 @@ _DIGITS = 12
 
 
 class Narrowing(Value):
-    """Which Agents and Evals to look at; empty means all. An Eval has to fit both."""
+    """Which Agents and Evals to look at; empty means all. An Eval has to fit both.
+
+    `scheduled` is a run by the clock, which measures one revision and no change.
+    """
 
     agents: tuple[str, ...] = ()
     evals: tuple[str, ...] = ()
+    scheduled: bool = False
 
     @property
     def gate(self) -> str:
@@ -33,7 +37,8 @@ class Narrowing(Value):
         Names of manifests hold no underscore, so it can part them.
         """
         parts = (("agents", self.agents), ("evals", self.evals))
-        name = "__".join("_".join((what, *names)) for what, names in parts if names) or WHOLE
+        named = ["_".join((what, *names)) for what, names in parts if names]
+        name = "__".join([*(["scheduled"] if self.scheduled else []), *named]) or WHOLE
         if len(name) <= _LONGEST:
             return name
         return f"{name[: _LONGEST - _DIGITS - 1]}_{digest(name)[:_DIGITS]}"

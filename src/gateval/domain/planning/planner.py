@@ -95,16 +95,20 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
 
 
 def plan_revision(
-    head: Snapshot, names: Sequence[str], fixtures: Sequence[str], rules: Rules
+    head: Snapshot,
+    names: Sequence[str],
+    fixtures: Sequence[str],
+    rules: Rules,
+    asked: str = "command line",
 ) -> Plan:
     """Plan the named Evals on one revision, without a baseline; `fixtures` narrows them if given.
 
-    Every name must exist: the caller has checked.
+    Every name must exist: the caller has checked. `asked` says where they were named.
     """
     planned = []
     for evaluation in head.catalogue.evals:
         if evaluation.name in names:
-            why = (Reason(where="command line", what="asked for"),)
+            why = (Reason(where=asked, what="asked for"),)
             one = _planned(evaluation, head, Baseline.NONE, why)
             chosen = tuple(f for f in one.fixtures if not fixtures or f.name in fixtures)
             if chosen:

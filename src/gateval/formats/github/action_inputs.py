@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
-from gateval.domain.base import NAME_PATTERN
+from gateval.domain.base import NAME_PATTERN, is_sha
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.place import nearest
@@ -44,6 +44,7 @@ NAMES = (
     "extends-token",
     "config",
     "pull-request",
+    "head-sha",
     "agents",
     "evals",
     "comment",
@@ -72,6 +73,7 @@ class ActionInputs:
     extends_token: str = field(default="", repr=False)
     config: str = GATE_CONFIG_PATH
     pull_request: int | None = None
+    head_sha: str = ""
     agents: tuple[str, ...] = ()
     evals: tuple[str, ...] = ()
     comment: CommentWish = CommentWish.ALWAYS
@@ -100,6 +102,7 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
         extends_token=values["extends-token"],
         config=_config(values["config"]),
         pull_request=_number("pull-request", values["pull-request"], 2**31),
+        head_sha=_sha("head-sha", values["head-sha"]),
         agents=_names("agents", values["agents"]),
         evals=_names("evals", values["evals"]),
         comment=_choice("comment", values["comment"], CommentWish.ALWAYS),
@@ -135,6 +138,15 @@ def _number(name: str, value: str, most: int) -> int | None:
             f"The input {name} is {quote(value)}.", hint=f"It is a whole number from 1 to {most:,}."
         )
     return number
+
+
+def _sha(name: str, value: str) -> str:
+    if value and not is_sha(value):
+        raise UsageError(
+            f"The input {name} is {quote(value)}, which is no whole id of a commit.",
+            hint="Copy it from the pull request's list of commits: 40 digits and letters a to f.",
+        )
+    return value
 
 
 def _names(name: str, value: str) -> tuple[str, ...]:

@@ -11,22 +11,27 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gateval.domain.forge.trigger import REPOSITORY_PATTERN, EventName, Trigger
+from gateval.domain.forge.trigger import REPOSITORY_PATTERN, CommitSubject, EventName, Trigger
 from gateval.domain.text.quoting import quote
 from gateval.errors import UsageError
+from gateval.formats.github.given import ELSEWHERE, Given
 from gateval.formats.github.payloads import AnyPayload
 from gateval.formats.github.reading import check_ref, parse_payload
-from gateval.formats.github.subjects import ELSEWHERE, READERS, Given
+from gateval.formats.github.subjects import READERS
 
 
 def read_trigger(
-    environ: Mapping[str, str], payload: bytes, *, pull_request: int | None = None
+    environ: Mapping[str, str],
+    payload: bytes,
+    *,
+    pull_request: int | None = None,
+    head_sha: str = "",
 ) -> Trigger:
     """Return what the workflow was started for.
 
-    `environ` is the runner's, `payload` the content of the file at GITHUB_EVENT_PATH, and
-    `pull_request` the action's input. Raises `UsageError` for an event that the gate does not
-    follow, and for one that does not say what the gate has to know.
+    `environ` is the runner's, `payload` the content of the file at GITHUB_EVENT_PATH;
+    `pull_request` and `head_sha` are the action's inputs. Raises `UsageError` for an event that the
+    gate does not follow, and for one that does not say what the gate has to know.
     """
     event = _event(environ.get("GITHUB_EVENT_NAME", ""))
     repository = environ.get("GITHUB_REPOSITORY", "")
@@ -35,8 +40,11 @@ def read_trigger(
             f"GITHUB_REPOSITORY is {quote(repository)}, which is not owner/name.",
             hint=ELSEWHERE,
         )
-    action, trust, subject = READERS[event](Given(environ, payload, pull_request))
-    default = parse_payload(AnyPayload, payload).repository.default_branch
+    action, trust, subject = READERS[event](Given(environ, payload, pull_request, head_sha))
+    if event is EventName.SCHEDULE and isinstance(subject, CommitSubject):
+        default = subject.base_ref
+    else:
+        default = parse_payload(AnyPayload, payload).repository.default_branch
     return Trigger(
         event=event,
         action=action,

@@ -98,6 +98,12 @@ class DispatchPayload(Payload):
     repository: OwnRepository
 
 
+class SchedulePayload(Payload):
+    """The event `schedule`."""
+
+    repository: OwnRepository | None = None
+
+
 class PushPayload(Payload):
     """The event `push`. `before` is all zeros for a new branch, `after` for a deleted one."""
 

@@ -1,12 +1,11 @@
-"""What a run is about: one reader for each event of GitHub Actions."""
+"""The subject of a run: one reader for each event of GitHub Actions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
-from gateval.domain.base import is_sha
 from gateval.domain.forge.trigger import (
     ClaimSubject,
     CommitSubject,
@@ -14,22 +13,19 @@ from gateval.domain.forge.trigger import (
     Labeled,
     MergeGroupSubject,
     PullRequestSubject,
-    Subject,
     Trust,
 )
 from gateval.domain.text.quoting import quote
 from gateval.errors import UsageError
+from gateval.formats.github.given import Given, Read, refuse_inputs
+from gateval.formats.github.manual import read_dispatch, read_schedule
 from gateval.formats.github.payloads import (
-    DispatchPayload,
     MergeGroupPayload,
     PullRequestPayload,
     PushPayload,
     WorkflowRunPayload,
 )
 from gateval.formats.github.reading import check_ref, parse_payload
-
-ELSEWHERE = "Outside GitHub Actions, use `gateval check --base REV`."
-"""What to do where an event is missing or says nothing."""
 
 PULL_REQUEST_TYPES = (
     "opened",
@@ -50,18 +46,8 @@ _QUEUE_REF = re.compile(
     r"refs/heads/gh-readonly-queue/(?P<base>.+)/pr-(?P<number>\d{1,9})-[0-9a-f]+"
 )
 
-_Read = tuple[str, Trust, Subject]
 
-
-class Given(NamedTuple):
-    """What the readers read. `asked` is the input pull-request."""
-
-    environ: Mapping[str, str]
-    payload: bytes
-    asked: int | None
-
-
-def _pull_request(given: Given) -> _Read:
+def _pull_request(given: Given) -> Read:
     event = parse_payload(PullRequestPayload, given.payload)
     found = event.pull_request
     if event.action not in PULL_REQUEST_TYPES:
@@ -70,6 +56,8 @@ def _pull_request(given: Given) -> _Read:
             hint=f"Remove that type from `on: pull_request`. It follows "
             f"{', '.join(PULL_REQUEST_TYPES)}.",
         )
+    if given.head:
+        refuse_inputs(given, EventName.PULL_REQUEST)
     if given.asked not in {None, found.number}:
         raise UsageError(
             f"The input pull-request says {given.asked}, but this run is about #{found.number}.",
@@ -102,8 +90,8 @@ def _trust(environ: Mapping[str, str], event: PullRequestPayload) -> Trust:
     return Trust.DEPENDABOT if environ.get("GITHUB_ACTOR") == DEPENDABOT else Trust.TRUSTED
 
 
-def _merge_group(given: Given) -> _Read:
-    _refuse_input(given, EventName.MERGE_GROUP)
+def _merge_group(given: Given) -> Read:
+    refuse_inputs(given, EventName.MERGE_GROUP)
     event = parse_payload(MergeGroupPayload, given.payload)
     if event.action != "checks_requested":
         raise UsageError(
@@ -126,24 +114,8 @@ def _merge_group(given: Given) -> _Read:
     return event.action, Trust.TRUSTED, subject
 
 
-def _dispatch(given: Given) -> _Read:
-    event = parse_payload(DispatchPayload, given.payload)
-    if given.asked is not None:
-        return "", Trust.TRUSTED, PullRequestSubject(number=given.asked)
-    default = check_ref(event.repository.default_branch)
-    ref = given.environ.get("GITHUB_REF", "")
-    if ref == f"refs/heads/{default}":
-        raise UsageError(
-            f"This manual run on {quote(default)} names no pull request, so there is nothing to "
-            "measure.",
-            hint="Give the action `with: {pull-request: NUMBER}`, or start the run on a branch.",
-        )
-    subject = CommitSubject(head_sha=_sha(given.environ), base_ref=default)
-    return "", Trust.TRUSTED, subject
-
-
-def _push(given: Given) -> _Read:
-    _refuse_input(given, EventName.PUSH)
+def _push(given: Given) -> Read:
+    refuse_inputs(given, EventName.PUSH)
     event = parse_payload(PushPayload, given.payload)
     if not event.ref.startswith("refs/heads/") or event.deleted:
         raise UsageError(
@@ -161,8 +133,8 @@ def _push(given: Given) -> _Read:
     return "", Trust.TRUSTED, CommitSubject(head_sha=event.after, before=before, base_ref=default)
 
 
-def _workflow_run(given: Given) -> _Read:
-    _refuse_input(given, EventName.WORKFLOW_RUN)
+def _workflow_run(given: Given) -> Read:
+    refuse_inputs(given, EventName.WORKFLOW_RUN)
     event = parse_payload(WorkflowRunPayload, given.payload)
     run = event.workflow_run
     if run.event != EventName.PULL_REQUEST:
@@ -179,23 +151,9 @@ def _workflow_run(given: Given) -> _Read:
 READERS: Final = {
     EventName.PULL_REQUEST: _pull_request,
     EventName.MERGE_GROUP: _merge_group,
-    EventName.DISPATCH: _dispatch,
+    EventName.DISPATCH: read_dispatch,
     EventName.PUSH: _push,
+    EventName.SCHEDULE: read_schedule,
     EventName.WORKFLOW_RUN: _workflow_run,
 }
 """Each gives the action, whose word the result is, and the subject; raises `UsageError`."""
-
-
-def _refuse_input(given: Given, event: EventName) -> None:
-    if given.asked is not None:
-        raise UsageError(
-            f"The input pull-request has no meaning on {event}.",
-            hint="Leave it out; it is for workflow_dispatch.",
-        )
-
-
-def _sha(environ: Mapping[str, str]) -> str:
-    sha = environ.get("GITHUB_SHA", "")
-    if not is_sha(sha):
-        raise UsageError(f"GITHUB_SHA is {quote(sha)}, which is no commit.", hint=ELSEWHERE)
-    return sha

@@ -1,4 +1,4 @@
-"""Reads out of a workflow which of its jobs use the gate. What is no workflow has none."""
+"""Finds the jobs of a workflow that use the gate. A file that is no workflow has none."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Timeouts(Value):
 
 
 class HttpResponse(NamedTuple):
-    """What came back: any status, the decompressed body, and the headers of the provider.
+    """A provider's response: any status, the decompressed body, and its headers.
 
     `reply` is what a success says, once somebody has read it.
     """

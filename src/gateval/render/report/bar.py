@@ -1,4 +1,4 @@
-"""What a change asks less than its target branch, and whether it meets that all the same."""
+"""Demands that a change lowers, and whether it meets those of its target branch all the same."""
 
 from __future__ import annotations
 

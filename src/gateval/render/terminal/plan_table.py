@@ -1,4 +1,4 @@
-"""What a plan would run, and why, as text for a terminal.
+"""The Evals that a plan would run, and why, as text for a terminal.
 
 When there is nothing to evaluate, which is what most changes meet, no layout library is loaded.
 """

@@ -1,4 +1,4 @@
-"""What a change makes laxer in the gate config, and what else it edits there.
+"""Laxer rules and other edits of a change in the gate config.
 
 Nothing of it counts before it is merged: the base tip's rules decide. But who merges it should
 have seen it, and a laxer rule is a lower bar for everything that comes after.
