@@ -48,6 +48,9 @@ MARKED = Marked(
     head="d" * 40,
 )
 URL = "https://github.com/octo/shop/actions/runs/7"
+TREE = f"https://github.com/octo/shop/blob/{'d' * 40}"
+_SOURCE = re.compile(rf"\[([^\[\]\n]*)\]\({re.escape(TREE)}/[A-Za-z0-9/._~%-]+\?plain=1#L[0-9]+\)")
+"""Our links to lines: whatever a path holds must have stayed within the address."""
 
 OURS = {
     "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "sub", "blockquote", "span", "a",
@@ -69,7 +72,8 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
     report = make_report(redactor.value(raw.results))
     attack = redactor.text(attack)
     report = report._replace(decision=with_labels(report.decision, hostile_rulings(attack)))
-    said = announce(report, Frame(unverified=attack, run_url=URL, may_bypass=(attack,)))
+    frame = Frame(unverified=attack, run_url=URL, may_bypass=(attack,), tree_url=TREE)
+    said = announce(report, frame)
     record, bypassed = stored(report, attack), bypass(report, attack)
     again = announce_restated(record, bypassed, Frame(run_url=URL, may_bypass=(attack,)))
     event = about_labels(record, attack)
@@ -216,7 +220,7 @@ def _body(text: str) -> str:
 
 
 def _markdown(raw: str) -> Iterator[str]:
-    ours = raw
+    ours = _SOURCE.sub(r"\1", raw).replace(f"[Results and traces]({URL}#artifacts)", "")
     for words in ("Log and results of this run", "Log of this run", "an earlier run"):
         ours = ours.replace(f"[{words}]({URL})", "")
     page = read(ours)

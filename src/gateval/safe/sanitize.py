@@ -9,6 +9,7 @@ its reasons, and which sink uses which function.
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 from gateval.domain.forge.stamp import BORDER, MARKER
 from gateval.safe.hardening import harden
@@ -47,7 +48,10 @@ _IN_BACKTICKS = re.compile(r"(?<!&#96;)&#96;((?:(?!&#96;).)+)&#96;(?!&#96;)")
 
 _SARIF_TRIGGER = re.compile(r"(\](?=\()|\{(?=\d))")
 
-_PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._/?=&-]+")
+_PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._/?=&-]+(?:#[a-z]+)?")
+
+LONGEST_PATH = 300
+"""Characters of a path that is linked to."""
 
 _COMMIT = re.compile(r"<code>.*?</code>|(?<![\w-])([0-9a-f]{7,64})(?![\w-])")
 """From seven hexadecimal digits on, GitHub may find a commit."""
@@ -74,11 +78,20 @@ def block(text: str, limit: int) -> Safe:
 
     It has to start at the beginning of a line.
     """
+    return _fenced(text, limit, "text")
+
+
+def diff(text: str, limit: int) -> Safe:
+    """Return `text`, a unified diff, as `block` does, in the colours of one."""
+    return _fenced(text, limit, "diff")
+
+
+def _fenced(text: str, limit: int, language: str) -> Safe:
     shown, left = harden(text, limit)
     body = defuse(shown.strip("\n")) + _cut_mark(left)
     longest = max(map(len, re.findall(r"`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
-    return Safe(f"{fence}text\n{body}\n{fence}")
+    return Safe(f"{fence}{language}\n{body}\n{fence}")
 
 
 def plain(text: str, limit: int) -> str:
@@ -136,6 +149,19 @@ def marker() -> Safe:
 def link(words: str, url: str) -> Safe:
     """Return a link of our own to GitHub; only the words when the address is not plain."""
     return Safe(f"[{words}]({url})" if _PLAIN_URL.fullmatch(url) else words)
+
+
+def source_link(words: Safe, tree_url: str, path: str, line: int) -> Safe:
+    """Return `words` as a link to a line of a file; only the words where there is no such page.
+
+    `tree_url` is the address of a revision's files, our own; `path` is as `show_path` gives it, and
+    whatever it holds stays a part of the address: all but letters, digits and `/._-~` is encoded.
+    """
+    leads_there = len(path) <= LONGEST_PATH and not {"", ".", ".."} & set(path.split("/"))
+    if not leads_there or path.startswith('"') or not _PLAIN_URL.fullmatch(tree_url):
+        return words
+    # Without `plain`, GitHub shows Markdown without lines.
+    return Safe(f"[{words}]({tree_url}/{quote(path, errors='replace')}?plain=1#L{line})")
 
 
 def _break_commit(found: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.helpers.command import gateval
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended, Job
+from tests.servers.github.http import Reply
 from tests.servers.github.state.pull import Pull
 
 RULES = ".github/gateval.yml"
@@ -175,3 +177,31 @@ def test_the_token_for_the_rules_is_shown_nowhere(company: Company) -> None:
         for path in job.workspace.rglob("*")
         if path.is_file() and token.encode() in path.read_bytes()
     ]
+
+
+def test_a_run_of_named_evals_is_under_the_extended_rules_too(company: Company) -> None:
+    company.extend(company.publish(STRICT))
+    company.shop.commit(SAME)
+    api = {"GITHUB_API_URL": company.shop.server.api_url}
+    for command in (("run", "support-eval"), ("aa", "support-eval", "--runs", "1")):
+        unread = gateval(company.shop.work, *command, **api)
+        assert unread.returncode == 3, unread.stdout + unread.stderr
+        assert "cannot be read" in " ".join((unread.stdout + unread.stderr).split())
+    read = gateval(company.shop.work, "run", "support-eval", GITHUB_TOKEN=company.token(), **api)
+    assert read.returncode == 0, read.stdout + read.stderr
+
+
+def test_rules_that_came_over_changed_are_not_taken(company: Company) -> None:
+    """The answer names the blob; its content has to be that blob's."""
+    company.extend(company.publish(STRICT))
+    body = {
+        "type": "file",
+        "encoding": "base64",
+        "content": base64.b64encode(b"policy: {regressions: off}\n").decode(),
+        "sha": "1" * 40,
+    }
+    company.shop.server.faults.plant("GET", "*/contents/*", reply=Reply(200, body))
+    pull = company.shop.open_pull(SAME)
+    assert company.run(pull).code == 3
+    assert "the content is not that of blob" in pull.comments[0].body.replace("\u200b", "")
+    company.shop.server.violations.clear()

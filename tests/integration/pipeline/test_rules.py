@@ -31,6 +31,7 @@ policy:
     sinks: [git, stdout]
     required: [git, stdout]
     verdicts: true
+  egress: [443]
 """
 
 
@@ -69,6 +70,8 @@ LAXER = {
         "required: [git, stdout]", "required: [git]", "13 policy.audit.required git, stdout → git"
     ),
     "verdicts": ("verdicts: true", "verdicts: false", "14 policy.audit.verdicts true → false"),
+    "more ports": ("[443]", "[443, 8080]", "15 policy.egress 443 → 443, 8080"),
+    "every port": ("egress: [443]", "egress: open", "15 policy.egress 443 → open"),
     "calls that do more": (
         "policy:\n", "policy:\n  gateway: {allow: [store]}\n",
         "policy.gateway.allow none → store",
@@ -110,6 +113,7 @@ def test_a_gate_config_that_goes_away_takes_every_rule_with_it(shop: Repo) -> No
         "policy.bypass.allowAuthor",
         "policy.audit.required",
         "policy.audit.verdicts",
+        "policy.egress",
     }
     assert all(one.place.file == CONFIG for one in plan.lost)
     assert any("policy.candidateEnv LANG → none" in warning for warning in plan.warnings)

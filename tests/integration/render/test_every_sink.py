@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from gateval.domain.decision.report import make_report
 from gateval.domain.results.results import Results
 from gateval.domain.trials.judge_verdict import Verdict
+from gateval.domain.trials.trial import Side
 from gateval.safe.redaction import MARK, Redactor
 from tests.helpers import sample_reports
 from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results
-from tests.helpers.reports import edit, edit_fixture, make_results
+from tests.helpers.reports import edit, edit_fixture, edit_plan, make_results
 from tests.helpers.runner_log import commands
 from tests.helpers.sinks import MARKED, Sinks, breaches, render_everything
 
@@ -57,6 +58,9 @@ def small() -> Results:
         "support-eval one base:pass head:fail\nsupport-eval two base:pass head:candidate"
     )
     results = edit_fixture(results, "one", description="x")
+    prompts = {Side.HEAD: "", Side.BASE: "x"}  # so that a prompt's diff is shown
+    agents = (one.model_copy(update={"system": prompts[one.side]}) for one in results.plan.agents)
+    results = edit_plan(results, agents=tuple(agents))
     assert isinstance(judged.verdict, Verdict)
     return edit(
         results,

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from gateval.domain.setup.gate_job import lacking
+from gateval.domain.setup.job_time import about_time
 from gateval.formats.github.workflow import gate_jobs, is_workflow
 from tests.helpers.command import ROOT
 
 PATH = ".github/workflows/x.yml"
+
+
+def test_a_job_that_calls_the_gates_workflow_is_one_by_the_files_name() -> None:
+    sample = (ROOT / "examples/workflows/caller.yml").read_bytes()
+    (job,) = gate_jobs(PATH, sample)
+    assert job.called.startswith("acme/workflows/.github/workflows/gateval.yml@")
+    assert job.publishes
+    assert lacking(job) == ()
+    poor = sample.replace(b"checks: write", b"checks: read")
+    assert [lacking(one) for one in gate_jobs(PATH, poor)] == [("checks: write",)]
+    assert about_time([job]) == []
+    assert gate_jobs(PATH, sample.replace(b"/gateval.yml@", b"/release.yml@")) == ()
 
 
 def test_the_samples_are_understood() -> None:

@@ -19,6 +19,7 @@ FORK = Frame(
     unverified="This pull request comes from a fork, so its run had no keys.",
     run_url="https://github.com/octo/shop/actions/runs/7",
 )
+TREE = "https://github.com/octo/shop/blob/0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.mark.parametrize(
@@ -82,16 +83,15 @@ def test_limits_hold_in_any_script() -> None:
 def test_only_our_own_link_comes_out() -> None:
     said = announce(sample_reports.regressed(), FORK)
 
-    assert read(said.comment).tags.count("a") == 1
-    assert (
-        "[Log and results of this run](https://github.com/octo/shop/actions/runs/7)" in said.comment
-    )
+    assert read(said.comment).tags.count("a") == 2
+    log = "https://github.com/octo/shop/actions/runs/7"
+    assert f"[Log of this run]({log}) · [Results and traces]({log}#artifacts)" in said.comment
     odd = announce(sample_reports.regressed(), Frame(run_url="https://x/) <b>"))
     assert "https" not in odd.comment
 
 
 GOLDEN = {
-    "failing": (sample_reports.regressed, PLAIN._replace(run_url=FORK.run_url)),
+    "failing": (sample_reports.regressed, PLAIN._replace(run_url=FORK.run_url, tree_url=TREE)),
     "passing": (sample_reports.passing, PLAIN._replace(run_url=FORK.run_url)),
     "inconclusive": (sample_reports.provider_down, PLAIN._replace(run_url=FORK.run_url)),
     "unverified": (sample_reports.passing, FORK),

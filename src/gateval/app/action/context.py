@@ -64,6 +64,11 @@ class ActionRequest:
         """Where the run's log is; empty outside of a run."""
         return self.run.url
 
+    def tree_url(self, commit: str) -> str:
+        """Where people see a commit's files; empty outside of a run, or without a commit."""
+        repository = self.run_url.partition("/actions/")[0]
+        return f"{repository}/blob/{commit}" if repository and commit else ""
+
     def target(
         self, head: str, pull_request: int | None, *, claimed: bool, branch: str = ""
     ) -> Target:

@@ -120,6 +120,7 @@ def frame_of(
         run_url=event.context.run_url,
         may_bypass=policy.bypass.roles if pull else (),
         anchor=(entry.number, entry.hash) if entry else None,
+        tree_url=event.context.tree_url(event.resolved.revisions.head.commit or ""),
     )
 
 

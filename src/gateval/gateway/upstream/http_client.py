@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import io
-import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.domain.trials.model_call import ModelReply
-from gateval.gateway.upstream.pooled_client import PooledClient
+from gateval.gateway.upstream.pooled_client import PooledClient, trusting
 from gateval.gateway.upstream.retry import Transient
 
 ANSWER_LIMIT = 20 * 1024 * 1024
@@ -81,7 +80,7 @@ class HttpClient(PooledClient):
 
         super().__init__(
             lambda: aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=CONNECTIONS, ssl=_trusting(ca_file)),
+                connector=aiohttp.TCPConnector(limit=CONNECTIONS, ssl=trusting(ca_file)),
                 timeout=whole,
                 read_bufsize=READ_AHEAD,
                 trust_env=False,
@@ -154,14 +153,6 @@ class OpenStream:
             self._response.release()
         else:
             self._response.close()
-
-
-def _trusting(ca_file: str) -> ssl.SSLContext | bool:
-    if not ca_file:
-        return True
-    context = ssl.create_default_context()
-    context.load_verify_locations(ca_file)
-    return context
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -33,3 +34,12 @@ class PooledClient:
         if self._pool is None:
             raise RuntimeError("the HTTP client is not open")
         return self._pool
+
+
+def trusting(ca_file: str) -> ssl.SSLContext | bool:
+    """Return a context with these authorities besides the machine's; true for its own alone."""
+    if not ca_file:
+        return True
+    context = ssl.create_default_context()
+    context.load_verify_locations(ca_file)
+    return context

@@ -71,7 +71,8 @@ def _foot(report: Report, frame: Frame, left_out: str) -> str:
         policy_source=plan.policy_source,
         policy_digest=plan.policy_digest[:12],
         left_out=left_out,
-        log=link("Log and results of this run", frame.run_url) if frame.run_url else "",
+        log=link("Log of this run", frame.run_url) if frame.run_url else "",
+        artifacts=link("Results and traces", f"{frame.run_url}#artifacts"),
         anchor=frame.anchor,
     )
 

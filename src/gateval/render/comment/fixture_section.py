@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+from gateval.domain.repository.place import Place
 from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.domain.trials.trial import Assessment, Outcome
 from gateval.render.report.causes import Cause
@@ -12,24 +13,30 @@ from gateval.render.report.environment import fill
 from gateval.render.report.excerpt import trial_excerpt
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.wording import evidence_icon, evidence_mark, passes, what_happened
+from gateval.safe.sanitize import Safe, code, inline, source_link
 
 NAMES_WIDTH = 4_000
 """Characters for the names of those that fail alike."""
 
 
-def cause(found: Cause) -> str:
-    """Render everything about the worst of the fixtures that fail alike, and name the others."""
+def cause(found: Cause, tree_url: str = "") -> str:
+    """Render everything about the worst of the fixtures that fail alike, and name the others.
+
+    The fixture and its assertions lead to their lines below `tree_url`, if that is given.
+    """
     fact = found.first
     worst = fact.worst
+    if fact.planned.bar is not None:
+        tree_url = ""  # it stands on the target branch, perhaps nowhere on head
     return fill(
         "fixture.md.j2",
-        name=fact.fixture.name,
+        name=_linked(inline(fact.fixture.name, 80), fact.fixture.place, tree_url),
         eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
         passes=_first_upper(passes(fact.compared)),
         note=_note(fact),
-        items=[_assessment(fact, assessment) for assessment in fact.broken],
+        items=[_assessment(fact, assessment, tree_url) for assessment in fact.broken],
         reason=worst.reason if worst else "",
         excerpts=_excerpts(fact),
         same={"title": _same(found), "names": _names(found)} if found.others else None,
@@ -122,12 +129,17 @@ def _note(fact: FixtureFacts) -> str:
     return " ".join(said)
 
 
-def _assessment(fact: FixtureFacts, assessment: Assessment) -> dict[str, object]:
+def _linked(words: Safe, place: Place, tree_url: str) -> Safe:
+    return source_link(words, tree_url, place.file, place.line)
+
+
+def _assessment(fact: FixtureFacts, assessment: Assessment, tree_url: str) -> dict[str, object]:
+    place = code(fact.place(assessment), 120)
     return {
         "label": assessment.type,
         "what": what_happened(assessment),
         "reason": assessment.reason,
-        "place": fact.place(assessment),
+        "place": _linked(place, fact.place_of(assessment), tree_url),
         "verdict": judged(assessment.verdict, assessment.reason),
     }
 

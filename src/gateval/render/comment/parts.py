@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gateval.domain.decision.report import Report
@@ -32,6 +33,7 @@ from gateval.render.report.facts import (
 from gateval.render.report.frame import PLAIN, Frame
 from gateval.render.report.gaps import find_gaps
 from gateval.render.report.plan_wording import removed_sentence
+from gateval.render.report.prompts import prompt_edits
 from gateval.render.report.usage import models_used, usage_by_agent
 from gateval.render.report.wording import eval_verdict, passes, regressed_title
 
@@ -54,12 +56,12 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     table, more = _tables(report, frame)
     parts = (
         table,
-        *_worse(report, facts),
+        *_worse(report, facts, frame.tree_url),
         _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),
         _list("doubt", "Evidence", doubts_on_evidence(report)),
         *_missing(report, facts),
         more,
-        *_folded(report, facts),
+        *_folded(report, facts, frame.tree_url),
         _tokens(report),
         _why(report),
     )
@@ -91,10 +93,18 @@ def _tables(report: Report, frame: Frame) -> tuple[Part[Any], Part[Any]]:
     return first, first._replace(opening=opening, items=rest, closing="\n\n</details>")
 
 
-def _worse(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
+def _worse(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Part[Any]]:
     regressed = regressed_title(report.results.plan.policy)
     return [
-        _fixtures("regressed fixture", regressed, standing(facts, Standing.REGRESSED), 10),
+        _fixtures("regressed fixture", regressed, standing(facts, Standing.REGRESSED), 10, tree),
+        Part(
+            "prompt's diff",
+            "### What changed in the prompt\n\n",
+            prompt_edits(report.results.plan, facts),
+            partial(sections.prompt, tree_url=tree),
+            partial(sections.prompt_line, tree_url=tree),
+            weight=6,
+        ),
         Part(
             "silent agent",
             "### Does not answer any more\n\n",
@@ -102,8 +112,10 @@ def _worse(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
             sections.silent,
             weight=5,
         ),
-        _fixtures("suspect", "Looks worse, not certain", standing(facts, Standing.SUSPECT), 4),
-        _fixtures("failing fixture", "Failing", standing(facts, Standing.FAILING), 8),
+        _fixtures(
+            "suspect", "Looks worse, not certain", standing(facts, Standing.SUSPECT), 4, tree
+        ),
+        _fixtures("failing fixture", "Failing", standing(facts, Standing.FAILING), 8, tree),
     ]
 
 
@@ -117,8 +129,9 @@ def _missing(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
     ]
 
 
-def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
+def _folded(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Part[Any]]:
     plan = report.results.plan
+    shown = partial(sections.change, tree_url=tree)
     improved = worst_first(f for f in facts if f.compared.change is FixtureChange.IMPROVED)
     passing = [
         f"{fact.planned.shown_name}/{fact.fixture.name}: {passes(fact.compared)}"
@@ -128,7 +141,7 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
         _fold(
             "lowered bar", "The bar moves, and head meets it", met_bar(report), sections.bullet, 2
         ),
-        _fold("changed agent", "What changed in each agent", plan.changes, sections.change, 3),
+        _fold("changed agent", "What changed in each agent", plan.changes, shown, 3),
         _fold("note on certainty", "How sure this is", certainty(report), sections.bullet, 1),
         _fold("improved fixture", "Improved", improved, fixture_line, 2),
         _fold("passing fixture", "Passing", passing, sections.bullet, 2)._replace(
@@ -164,13 +177,15 @@ def _tokens(report: Report) -> Part[Any]:
     )
 
 
-def _fixtures(noun: str, title: str, facts: Sequence[FixtureFacts], weight: float) -> Part[Cause]:
+def _fixtures(
+    noun: str, title: str, facts: Sequence[FixtureFacts], weight: float, tree: str
+) -> Part[Cause]:
     found = causes(facts)
     return Part(
         noun,
         f"### {title}\n\n{_overview(found, len(facts))}",
         found,
-        cause,
+        partial(cause, tree_url=tree),
         cause_line,
         most=FEW,
         weight=weight,

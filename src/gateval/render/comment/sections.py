@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gateval.domain.decision.decision import Decision
-from gateval.domain.plan.plan import AgentChange
+from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.text.figures import show_threshold
 from gateval.render.comment.fixture_section import judged
@@ -13,6 +14,7 @@ from gateval.render.report.counts import count, listing
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import SilentAgent
 from gateval.render.report.gaps import Gap
+from gateval.render.report.prompts import PromptEdit
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.wording import (
     GAP_TITLES,
@@ -25,6 +27,7 @@ from gateval.render.report.wording import (
     next_step,
     score,
 )
+from gateval.safe.sanitize import Safe, code, source_link
 
 REASONS_SHOWN = 12
 DETAIL_WIDTH = 300
@@ -79,13 +82,45 @@ def _detail(lines: Sequence[str]) -> str:
     return "\n".join(line[:DETAIL_WIDTH] for line in lines)
 
 
-def change(found: AgentChange) -> str:
-    """Render what changed in one Agent."""
+def prompt(found: PromptEdit, tree_url: str = "") -> str:
+    """Render the whole diff of a prompt."""
+    where = _where(found, tree_url)
+    return fill("prompt.md.j2", agent=found.agent, where=where, diff=found.diff)
+
+
+def prompt_line(found: PromptEdit, tree_url: str = "") -> str:
+    """Render that a prompt changed, and how much."""
+    return fill(
+        "prompt_line.md.j2",
+        agent=found.agent,
+        where=_where(found, tree_url),
+        added=found.count("+"),
+        removed=found.count("-"),
+    )
+
+
+def _where(found: PromptEdit, tree_url: str) -> str:
+    return place_link(found.where, tree_url) if found.where else ""
+
+
+def place_link(where: str, tree_url: str) -> Safe:
+    """Return a place, `file` or `file:line`, as code that leads there, if it can be seen."""
+    parts = re.fullmatch(r"(.+):([0-9]{1,7})", where, re.DOTALL)
+    path, line = (parts[1], int(parts[2])) if parts else (where, 1)
+    return source_link(code(where, 200), tree_url, path, line)
+
+
+def change(found: AgentChange, tree_url: str = "") -> str:
+    """Render what changed in one Agent; what was deleted leads nowhere."""
+    gone = found.kind is ChangeKind.DELETED
     return fill(
         "change.md.j2",
         agent=found.agent,
         kind=found.kind,
-        reasons=found.reasons[:REASONS_SHOWN],
+        reasons=[
+            (place_link(one.where, "" if gone or one.what == "removed" else tree_url), one)
+            for one in found.reasons[:REASONS_SHOWN]
+        ],
         more=max(0, len(found.reasons) - REASONS_SHOWN),
     )
 

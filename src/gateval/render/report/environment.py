@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gateval.safe.sanitize import Safe, block, code, inline
+from gateval.safe.sanitize import Safe, block, code, diff, inline
 
 if TYPE_CHECKING:
     import jinja2
@@ -25,7 +25,7 @@ def only_safe(value: object) -> object:
 
 @cache
 def environment() -> jinja2.Environment:
-    """The environment with the filters `inline`, `code` and `block`, each with its limit."""
+    """The environment with the filters `inline`, `code`, `block`, `diff`, each with its limit."""
     import jinja2
 
     made = jinja2.Environment(
@@ -36,7 +36,9 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(inline=_filter(inline), code=_filter(code), block=_filter(block))
+    made.filters.update(
+        inline=_filter(inline), code=_filter(code), block=_filter(block), diff=_filter(diff)
+    )
     return made
 
 

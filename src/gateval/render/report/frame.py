@@ -9,13 +9,15 @@ class Frame(NamedTuple):
     """`unverified` is the sentence that says why the results are only a claim, empty if they are
     none. `run_url` leads to the run's log and files; empty when there is none. `may_bypass` are the
     roles whose label lets a revision through, for a pull request. `anchor` is number and hash of
-    the audit log's entry about this verdict; None when this run wrote none.
+    the audit log's entry about this verdict; None when this run wrote none. `tree_url` is where
+    head's files can be seen; empty if nowhere.
     """
 
     unverified: str = ""
     run_url: str = ""
     may_bypass: tuple[str, ...] = ()
     anchor: tuple[int, str] | None = None
+    tree_url: str = ""
 
 
 PLAIN = Frame()
