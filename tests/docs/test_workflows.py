@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gateval.formats.github.comment import COMMAND
 from tests.helpers.command import ROOT
 from tools.workflow_lint import PROGRAMS
 
@@ -18,6 +19,7 @@ SAMPLES = sorted((ROOT / "examples/workflows").glob("*.yml"))
 OWN = sorted((ROOT / ".github/workflows").glob("*.yml"))
 NAMES = {
     "app.yml",
+    "comments.yml",
     "gate.yml",
     "labels.yml",
     "maintainers.yml",
@@ -121,6 +123,24 @@ def test_no_pull_request_is_measured_by_two_of_the_samples() -> None:
     inside = "github.event.pull_request.head.repo.full_name == github.repository"
     assert own.startswith(f"{inside} && github.actor != 'dependabot[bot]' && (")
     assert others == f"{inside.replace('==', '!=')} || github.actor == 'dependabot[bot]'"
+
+
+def test_comments_that_are_no_commands_start_no_job_and_nothing_of_a_head_is_checked_out() -> None:
+    workflow = load(ROOT / "examples/workflows/comments.yml")
+    assert workflow["on"] == {"issue_comment": {"types": ["created"]}}
+    assert "github.event.comment.id" in workflow["concurrency"]["group"]
+    assert condition("examples/workflows/comments.yml", "answer") == (
+        f"github.event.issue.pull_request && startsWith(github.event.comment.body, '{COMMAND} ')"
+    )
+    assert not any("ref" in step.get("with", {}) for step in workflow["jobs"]["answer"]["steps"])
+
+
+def test_manual_runs_are_held_to_the_head_that_was_read() -> None:
+    for name in ("maintainers.yml", "app.yml"):
+        path = ROOT / "examples/workflows" / name
+        assert load(path)["on"]["workflow_dispatch"]["inputs"]["head-sha"]["required"] is True
+        (gate,) = gate_steps(path)
+        assert gate["with"]["head-sha"] == "${{ inputs.head-sha }}"
 
 
 def test_the_publishing_half_listens_to_the_running_half() -> None:

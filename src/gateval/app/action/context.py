@@ -18,7 +18,13 @@ from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import plain_message
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.stamp import Stamp
-from gateval.domain.forge.trigger import ClaimSubject, EventName, PullRequestSubject, Trigger
+from gateval.domain.forge.trigger import (
+    ClaimSubject,
+    CommentSubject,
+    EventName,
+    PullRequestSubject,
+    Trigger,
+)
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.errors import NoRepository, RepositoryError, UsageError
 from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
@@ -163,7 +169,7 @@ def build_forge(
 
 def _needs(inputs: ActionInputs, trigger: Trigger) -> Needs:
     """Return what the job's token needs: a run without a comment only reads pull requests."""
-    commented = isinstance(trigger.subject, PullRequestSubject | ClaimSubject)
+    commented = isinstance(trigger.subject, PullRequestSubject | ClaimSubject | CommentSubject)
     publishes = inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
     if publishes and commented and CommentMode(inputs.comment.value) is not CommentMode.OFF:
         return WRITES
