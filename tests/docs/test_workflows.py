@@ -143,6 +143,14 @@ def test_manual_runs_are_held_to_the_head_that_was_read() -> None:
         assert gate["with"]["head-sha"] == "${{ inputs.head-sha }}"
 
 
+def test_a_label_on_a_forks_pull_request_starts_no_run_that_could_not_record_it() -> None:
+    inside = "github.event.pull_request.head.repo.full_name == github.repository"
+    known = """contains(fromJSON('["force-eval-bypass", "accept-bar-change"]')"""
+    assert condition("examples/workflows/labels.yml", "label") == (
+        f"{inside} && {known}, github.event.label.name)"
+    )
+
+
 def test_the_publishing_half_listens_to_the_running_half() -> None:
     run, publish = (
         load(ROOT / f"examples/workflows/untrusted-{it}.yml") for it in ("run", "publish")
