@@ -8,7 +8,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import action_entry, closure_export, gateway, plan_unchanged, run_http, validate_all
+from benchmarks import (
+    action_entry,
+    alternating,
+    closure_export,
+    gateway,
+    plan_unchanged,
+    run_http,
+    validate_all,
+)
 from benchmarks.figures import table
 from benchmarks.processes import BenchmarkError
 from benchmarks.repository import default_cache
@@ -21,6 +29,7 @@ BENCHMARKS = {
     closure_export.NAME: closure_export.measure,
     action_entry.NAME: action_entry.measure,
     run_http.NAME: run_http.measure,
+    alternating.NAME: alternating.measure,
     gateway.NAME: gateway.measure,
     lines.NAME: bars.measured,
 }

@@ -24,7 +24,7 @@ HEADER = ("scenario", "figure", "counted", "bar", "")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Count, and return the exit status."""
     options = _options(arguments)
-    figures: list[Counted] = []
+    missed = False
     for scenario in SCENARIOS:
         if options.names and scenario.name not in options.names:
             continue
@@ -34,14 +34,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ran.append(check(folder))
             if number % EVERY == 0:
                 print(f"{scenario.name}: {number} runs", file=sys.stderr, flush=True)
-        figures += counted(scenario, ran)
+        figures = counted(scenario, ran)
+        _show(figures)
+        missed = missed or any(figure.verdict == "MISSED" for figure in figures)
+    return 1 if missed else 0
+
+
+def _show(figures: Sequence[Counted]) -> None:
+    """Print a scenario's figures at once: the next one may take an hour."""
     rows = [HEADER, *(figure.row() for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     for row in rows:
-        print(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        )
-    return 1 if any(figure.verdict == "MISSED" for figure in figures) else 0
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip(), flush=True)
+    print(flush=True)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

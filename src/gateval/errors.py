@@ -37,7 +37,7 @@ EXIT_INTERRUPTED = 130
 
 
 class GatevalError(Exception):
-    """What is wrong (`message`) and what to do next (`hint`), both sentences for a person."""
+    """An error for a person: the problem (`message`) and the next step (`hint`), both sentences."""
 
     exit_code: ClassVar[int] = EXIT_NOT_EVALUATED
 
@@ -48,7 +48,7 @@ class GatevalError(Exception):
 
     @property
     def sentence(self) -> str:
-        """What is wrong and what to do next, as one line."""
+        """The problem and the next step, as one line."""
         return f"{self.message} {self.hint}".strip()
 
 
@@ -116,7 +116,7 @@ class MissingPermission(ForgeError):
 
 
 class NotOnForge(ForgeError):
-    """What was asked for is not there, or the token may not know that it is."""
+    """The forge has no such thing, or the token may not know of it."""
 
 
 class RateLimited(ForgeError):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.candidates.isolation.wishes import Wishes, read_wishes
+from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.domain.text.secret_names import secret_values
 from gateval.errors import UsageError
 from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
@@ -19,6 +20,7 @@ RUNNER_SECRETS = (
     "GITHUB_TOKEN",
     "GH_TOKEN",
     "INPUT_TOKEN",
+    "INPUT_EXTENDS-TOKEN",
     "ACTIONS_RUNTIME_TOKEN",
     "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
 )
@@ -27,7 +29,7 @@ RUNNER_SECRETS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment says. `upstreams` hold keys as secrets that do not show in `repr`.
+    """The settings in the environment. `upstreams` hold keys as secrets that do not show in `repr`.
 
     `outage_seconds` is how long a provider may fail every call before calls to it are no longer
     tried again.
@@ -54,6 +56,11 @@ class Settings:
     def runner_folder(self) -> str:
         """Where the runner's own files are if the gate runs beside it; empty in a container."""
         return self.environ.get(RUNNER_FOLDER, "")
+
+    @property
+    def ca_file(self) -> str:
+        """The authorities to trust, the company's own among them; empty for the machine's."""
+        return self.environ.get(CA_VARIABLE, "")
 
     def __repr__(self) -> str:
         return f"Settings(upstreams={sorted(self.upstreams)})"

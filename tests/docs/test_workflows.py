@@ -19,12 +19,15 @@ SAMPLES = sorted((ROOT / "examples/workflows").glob("*.yml"))
 OWN = sorted((ROOT / ".github/workflows").glob("*.yml"))
 NAMES = {
     "app.yml",
+    "caller.yml",
     "comments.yml",
     "gate.yml",
     "labels.yml",
+    "long-runs.yml",
     "maintainers.yml",
     "merge-queue.yml",
     "required.yml",
+    "reusable.yml",
     "scheduled.yml",
     "untrusted-publish.yml",
     "untrusted-run.yml",
@@ -52,7 +55,7 @@ def action() -> dict[str, Any]:
 
 
 def steps(path: Path) -> list[dict[str, Any]]:
-    return [step for job in load(path)["jobs"].values() for step in job["steps"]]
+    return [step for job in load(path)["jobs"].values() for step in job.get("steps", ())]
 
 
 def gate_steps(path: Path) -> list[dict[str, Any]]:
@@ -65,7 +68,8 @@ def test_permissions_are_given_to_jobs_only_and_each_with_a_limit_of_time(path: 
     assert workflow["permissions"] == {}
     for job in workflow["jobs"].values():
         assert set(job["permissions"].values()) <= {"read", "write"}
-        assert job["timeout-minutes"] <= 60
+        if "uses" not in job:  # of a job that calls, the called one says it
+            assert job["timeout-minutes"] <= (355 if path.name == "long-runs.yml" else 60)
     assert "pull_request_target" not in workflow["on"]
 
 
@@ -81,9 +85,11 @@ def test_actions_of_others_are_pinned_by_commit_with_their_version(path: Path) -
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_a_sample_uses_the_action_as_it_is(path: Path) -> None:
     known = action()["inputs"]
-    (gate,) = gate_steps(path)
-    assert gate["uses"] == f"gateval/gateval@{VERSION}"
-    assert set(gate.get("with", {})) <= set(known)
+    gates = gate_steps(path)
+    assert len(gates) == {"caller.yml": 0, "long-runs.yml": 2}.get(path.name, 1)
+    for gate in gates:
+        assert gate["uses"] == f"gateval/gateval@{VERSION}"
+        assert set(gate.get("with", {})) <= set(known)
     for step in steps(path):
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"] == {"fetch-depth": 0, "persist-credentials": False}
@@ -103,13 +109,18 @@ def test_who_may_write_nothing_and_that_untrusted_runs_have_no_keys_to_lose(
 def test_a_run_that_a_label_started_is_never_cancelled() -> None:
     """Its concurrency group is its own: the run's id is in it."""
     labelled = [
-        (path.name, workflow["concurrency"]["group"])
+        (path.name, grouped(path)["concurrency"]["group"])
         for path in SAMPLES + OWN
-        if "labeled" in ((workflow := load(path))["on"].get("pull_request") or {}).get("types", ())
+        if "labeled" in (load(path)["on"].get("pull_request") or {}).get("types", ())
     ]
-    assert [name for name, _ in labelled] == ["gate.yml", "labels.yml", "evals.yml"]
+    assert [name for name, _ in labelled] == ["caller.yml", "gate.yml", "labels.yml", "evals.yml"]
     for name, group in labelled:
         assert "github.event.label && github.run_id" in group, name
+
+
+def grouped(path: Path) -> dict[str, Any]:
+    """The workflow whose concurrency counts: of a caller, the one that it calls."""
+    return load(path.with_name("reusable.yml") if path.name == "caller.yml" else path)
 
 
 def condition(path: str, job: str) -> str:
@@ -123,6 +134,29 @@ def test_no_pull_request_is_measured_by_two_of_the_samples() -> None:
     inside = "github.event.pull_request.head.repo.full_name == github.repository"
     assert own.startswith(f"{inside} && github.actor != 'dependabot[bot]' && (")
     assert others == f"{inside.replace('==', '!=')} || github.actor == 'dependabot[bot]'"
+    called = condition("examples/workflows/reusable.yml", "measure")
+    assert called == f"github.event_name != 'pull_request' || ({own})"
+    assert own.startswith(condition("examples/workflows/long-runs.yml", "measure"))
+
+
+def test_a_caller_gives_what_the_called_workflow_asks_for() -> None:
+    (called,) = load(ROOT / "examples/workflows/reusable.yml")["jobs"].values()
+    (caller,) = load(ROOT / "examples/workflows/caller.yml")["jobs"].values()
+    assert caller["permissions"] == called["permissions"]
+    asked = load(ROOT / "examples/workflows/reusable.yml")["on"]["workflow_call"]["secrets"]
+    assert set(caller["secrets"]) <= set(asked)
+    guide = (ROOT / "docs/guides/many-repositories.md").read_text("utf-8")
+    assert all(f"{name}:" in guide for name in caller["secrets"])
+
+
+def test_the_publishing_job_reads_what_the_measuring_job_left() -> None:
+    jobs = load(ROOT / "examples/workflows/long-runs.yml")["jobs"]
+    (upload,) = [one for one in jobs["measure"]["steps"] if "upload" in one["uses"]]
+    (download,) = [one for one in jobs["publish"]["steps"] if "download" in one["uses"]]
+    assert upload["with"]["name"] == download["with"]["name"]
+    assert jobs["publish"]["needs"] == "measure"
+    assert jobs["publish"]["if"].startswith("${{ !cancelled()"), "a red first job is published"
+    assert "write" not in jobs["measure"]["permissions"].values()
 
 
 def test_comments_that_are_no_commands_start_no_job_and_nothing_of_a_head_is_checked_out() -> None:

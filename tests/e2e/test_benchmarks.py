@@ -24,6 +24,8 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("plan_unchanged", "plan / (git diff + pydantic)"),
         ("validate_all", "validate / pydantic"),
+        ("closure_export", "40 files of 100"),
+        ("alternating", "4 at 2: alternating / together"),
         ("action_entry", "nothing to evaluate / (git diff + pydantic)"),
         ("run_http", "4 at 2: wall / ideal"),
         ("gateway", "CPU per call"),
@@ -34,7 +36,7 @@ def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, name: str, ratio:
     assert done.returncode == 0, done.stderr
     figures = {figure["name"]: figure for figure in json.loads(done.stdout)}
     assert figures[ratio]["value"] > 0
-    assert figures[ratio]["unit"] == ("ms" if name == "gateway" else "×")
+    assert figures[ratio]["unit"] == ("ms" if name in {"gateway", "closure_export"} else "×")
     assert {figure["benchmark"] for figure in figures.values()} == {name}
 
 

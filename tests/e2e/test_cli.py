@@ -190,7 +190,10 @@ def test_a_repository_without_a_commit(tmp_path: Path) -> None:
 
 def test_validate_needs_no_commit(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "new")
-    empty = "0 Agents, 0 Evals, 0 fixtures, 0 calibrations: valid.\n"
+    empty = (
+        "0 Agents, 0 Evals, 0 fixtures, 0 calibrations: valid.\n"
+        "There is nothing to evaluate here yet. `gateval init` writes the first manifests.\n"
+    )
     assert gateval(repo, "validate").stdout == empty
     repo.write("a.yaml", "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: x}\nspec: {}\n")
     done = gateval(repo, "validate")

@@ -128,6 +128,16 @@ def test_a_tool_that_is_switched_off_is_not_called(tmp_path: Path) -> None:
     assert "clarify_reason (refused)" in comment.replace("\\", "")
 
 
+def test_a_tool_that_a_program_does_not_offer_is_not_called(tmp_path: Path) -> None:
+    shop = program(tmp_path, ASKS)
+    shop.write("agent.py", ASKS.replace('"name": "clarify_reason"', '"name": "look_up"'))
+    shop.commit()
+    code, said, comment = check(shop, tmp_path)
+    assert code == 1, said
+    assert "refund-asks-why passed before and fails now" in said
+    assert "clarify_reason (refused)" in comment.replace("\\", "")
+
+
 @pytest.mark.parametrize("asked", ["calibration: tone", "minAgreement: 0.9"])
 def test_a_judge_that_has_to_be_calibrated_does_not_decide(tmp_path: Path, asked: str) -> None:
     shop = build_shop(tmp_path / "shop")

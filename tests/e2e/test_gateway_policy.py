@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.command import gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
@@ -123,3 +125,24 @@ def test_what_a_run_may_use_is_counted_over_all_its_trials(tmp_path: Path) -> No
     assert code == 3, said
     assert "The candidates of a run may use 1 model calls together" in said
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("uses", "words"),
+    [
+        ("[embedding]", 'spec.uses[0]: "embedding" names no provider'),
+        ("[opnai/x]", 'spec.uses[0]: "opnai/x" names the unknown provider "opnai". Did you mean'),
+        ("[scripted/none]", 'spec.uses: The scripted model "none" needs the file'),
+        ("openai/x", "spec.uses: Expected a list"),
+    ],
+)
+def test_models_that_cannot_be_used_are_refused_where_they_stand(
+    tmp_path: Path, uses: str, words: str
+) -> None:
+    wrong = PROGRAM.replace("  runtime", f"  uses: {uses}\n  runtime")
+    shop = shop_with(tmp_path, "", manifest=wrong)
+    done = gateval(shop, "validate")
+    assert done.returncode == 2
+    line = 1 + wrong.splitlines().index(f"  uses: {uses}")
+    assert f"agent.yaml:{line}:" in done.stdout
+    assert words in done.stdout

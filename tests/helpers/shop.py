@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gateval.adapters.git import open_repository
 from gateval.app.registries import registries
+from gateval.app.shared_rules import rules_here
 from gateval.domain.plan.plan import Plan
 from gateval.pipeline.plan import plan_a_change
 from gateval.pipeline.revisions import find_revisions
@@ -83,4 +84,5 @@ def build_shop(path: Path) -> Repo:
 def plan_of(repo: Repo, *, base: str | None = None, head: str | None = None) -> Plan:
     """Return the plan that `gateval plan` makes here."""
     repository = open_repository(repo.path)
-    return plan_a_change(repository, registries(), find_revisions(repository, base=base, head=head))
+    revisions = find_revisions(repository, base=base, head=head)
+    return plan_a_change(repository, registries(), revisions, rules_here(repo.env))

@@ -15,6 +15,7 @@ from gateval.adapters.screen import PAPER, screen_of
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
 from gateval.app.run.preload import EVALUATION, importing
+from gateval.app.shared_rules import rules_here
 from gateval.domain.plan.plan import Plan
 from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.errors import EXIT_INTERRUPTED
@@ -41,7 +42,7 @@ def check_change(
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
     with importing(EVALUATION):
-        plan = make_plan(repository, base=base, head=head)
+        plan = make_plan(repository, environ, base=base, head=head)
     if accept_bar:
         plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
     return carry_out(plan, repository, settings, results, minutes)
@@ -62,7 +63,10 @@ def run_evals(
     with importing(EVALUATION):
         revision = find_head(repository, rev)
         announce_worktree(revision)
-        plan = plan_named_evals(repository, registries(), revision, evals=evals, fixtures=fixtures)
+        shared = rules_here(environ)
+        plan = plan_named_evals(
+            repository, registries(), revision, shared, evals=evals, fixtures=fixtures
+        )
     return carry_out(plan, repository, settings, results, minutes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,11 @@ from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_PASS, EXIT_USAGE, RepositoryError, UsageError
 from gateval.pipeline.revisions import find_head, find_revisions
 
+SAID_ONCE = 60
+"""Characters of a sentence that is written out once only, however often it is true."""
+
 if TYPE_CHECKING:
+    from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.plan.plan import Plan, Revision
     from gateval.domain.planning.snapshot import Snapshot
     from gateval.domain.repository.place import Problem
@@ -31,23 +35,30 @@ def announce_worktree(revision: Revision) -> None:
         )
 
 
-def make_plan(repository: GitRepository, *, base: str | None, head: str | None) -> Plan:
+def make_plan(
+    repository: GitRepository,
+    environ: Mapping[str, str],
+    *,
+    base: str | None,
+    head: str | None,
+) -> Plan:
     """Plan a change. While git looks through the repository, Python imports the rest."""
     with ThreadPoolExecutor(1) as aside:
         finding = aside.submit(find_revisions, repository, base=base, head=head)
         from gateval.app.registries import registries
+        from gateval.app.shared_rules import rules_here
         from gateval.pipeline.plan import plan_a_change
 
         revisions = finding.result()
     announce_worktree(revisions.head)
-    return plan_a_change(repository, registries(), revisions)
+    return plan_a_change(repository, registries(), revisions, rules_here(environ))
 
 
 def show_plan(
     environ: Mapping[str, str], *, base: str | None, head: str | None, as_json: bool
 ) -> int:
     """Print the plan as a table or as `plan.v1`."""
-    plan = make_plan(open_repository(Path.cwd()), base=base, head=head)
+    plan = make_plan(open_repository(Path.cwd()), environ, base=base, head=head)
     if as_json:
         from gateval.render.files.stage import dump
 
@@ -65,7 +76,10 @@ def show_plan(
 def validate_manifests(paths: Sequence[Path]) -> int:
     """Print every problem of every manifest; with `paths`, only theirs."""
     from gateval.app.registries import registries
+    from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.manifests.checks.catalogue import warnings_of
+    from gateval.domain.planning.files.checks import missing_programs
+    from gateval.domain.repository.place import sort_problems
     from gateval.pipeline.read import survey
     from gateval.render.report.counts import count
     from gateval.safe.sanitize import plain_line
@@ -83,14 +97,27 @@ def validate_manifests(paths: Sequence[Path]) -> int:
         if _is_unread(path, snapshot):
             print(f"warning: {show_path(path)} holds no manifest: nothing in it was checked.")
     problems = [p for p in snapshot.problems if _concerns(p, wanted)]
-    for problem in problems:
-        print(plain_line(str(problem), LINE_LIMIT))
+    for line in _lines(problems):
+        print(plain_line(line, LINE_LIMIT))
     # What a broken manifest would have selected is unknown: no warnings before all can be read.
-    warnings = () if snapshot.problems else warnings_of(snapshot.catalogue)
-    for warning in (w for w in warnings if _concerns(w, wanted)):
-        print(f"warning: {plain_line(str(warning), LINE_LIMIT)}")
-    catalogue = snapshot.catalogue
-    counts = ", ".join(
+    found = (*warnings_of(snapshot.catalogue), *missing_programs(snapshot))
+    warnings = () if snapshot.problems else sort_problems(found)
+    for line in _lines([w for w in warnings if _concerns(w, wanted)]):
+        print(f"warning: {plain_line(line, LINE_LIMIT)}")
+    counts = _counts(snapshot.catalogue)
+    if problems:
+        print(f"{counts}: {count(len(problems), 'problem')}.")
+        return EXIT_USAGE
+    print(f"{counts}: valid.")
+    if counts == _counts(Catalogue()):
+        print("There is nothing to evaluate here yet. `gateval init` writes the first manifests.")
+    return EXIT_PASS
+
+
+def _counts(catalogue: Catalogue) -> str:
+    from gateval.render.report.counts import count
+
+    return ", ".join(
         count(len(found), noun)
         for found, noun in (
             (catalogue.agents, "Agent"),
@@ -99,11 +126,16 @@ def validate_manifests(paths: Sequence[Path]) -> int:
             (catalogue.calibrations, "calibration"),
         )
     )
-    if problems:
-        print(f"{counts}: {count(len(problems), 'problem')}.")
-        return EXIT_USAGE
-    print(f"{counts}: valid.")
-    return EXIT_PASS
+
+
+def _lines(problems: Iterable[Problem]) -> Iterator[str]:
+    """Yield each problem as a line; what was said in so many words already is not said again."""
+    said: dict[str, Problem] = {}
+    for problem in problems:
+        first = said.setdefault(problem.message, problem)
+        again = first is not problem and len(problem.message) > SAID_ONCE
+        message = f"the same as at {first.place}" if again else problem.message
+        yield str(problem.model_copy(update={"message": message}))
 
 
 def _whatever_is_here(repository: GitRepository) -> Revision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.assertions.registry import ASSERTIONS, JUDGED
+from gateval.assertions.registry import ASSERTIONS, ELSEWHERE, JUDGED
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
@@ -13,6 +13,7 @@ def registries() -> Registries:
     """Return every known assertion, runtime and model provider."""
     return Registries(
         assertions=ASSERTIONS,
+        elsewhere=ELSEWHERE,
         runtimes={name: runtime.options for name, runtime in RUNTIMES.items()},
         required={name: runtime.requires for name, runtime in RUNTIMES.items()},
         word_checks={name: runtime.check_word for name, runtime in RUNTIMES.items()},

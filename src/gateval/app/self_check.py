@@ -12,9 +12,10 @@ from gateval.adapters.results_folder import ResultsFolder, create_results_folder
 from gateval.adapters.screen import screen_of
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
+from gateval.app.shared_rules import rules_here
 from gateval.domain.planning.against_itself import against_itself
 from gateval.domain.setup.gate_job import RUN_MINUTES
-from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS
+from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS, EvaluationError
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import find_head
 from gateval.settings import read_settings
@@ -42,9 +43,11 @@ def check_itself(
     repository = open_repository(Path.cwd())
     revision = find_head(repository, rev)
     announce_worktree(revision)
-    plan = against_itself(
-        plan_named_evals(repository, registries(), revision, evals=evals, fixtures=())
-    )
+    shared = rules_here(environ)
+    named = plan_named_evals(repository, registries(), revision, shared, evals=evals, fixtures=())
+    if named.rules_unread:
+        raise EvaluationError(named.rules_unread)
+    plan = against_itself(named)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     done = []
     for number in range(1, runs + 1):

@@ -15,7 +15,7 @@ _CALLS_SHOWN = 12
 
 
 class Basis(StrEnum):
-    """What an assertion looks at: the answer and its time, the steps, or the tokens."""
+    """The part of a trial that an assertion looks at: answer and time, the steps, or the tokens."""
 
     ANSWER = "answer"
     TRACE = "trace"
@@ -65,7 +65,7 @@ class ToolCalls:
 
 
 class Evidence(Value):
-    """What a trial gave. `transcript` has the step numbers that assessments refer to."""
+    """The evidence of a trial. `transcript` has the step numbers that assessments refer to."""
 
     input: FixtureInput
     answer: Answer

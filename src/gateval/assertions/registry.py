@@ -29,6 +29,39 @@ _ENTRIES: Final = {
     "judge": "judge.JudgeAssertion",
 }
 
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "icontains": "`contains` with `ignoreCase: true`",
+    "not-icontains": "`notContains` with `ignoreCase: true`",
+    "not-contains": "`notContains`",
+    "contains-all": "one `contains` for each text",
+    "contains-any": "a `regex` such as `one|other`",
+    "llm-rubric": "`judge`",
+    "llm-judge": "`judge`",
+    "llm": "`judge`",
+    "g-eval": "`judge`",
+    "geval": "`judge`",
+    "factuality": "`judge`",
+    "answer-relevance": "`judge`",
+    "context-faithfulness": "`judge`",
+    "model-graded-closedqa": "`judge`",
+    "rubric": "`judge`",
+    "is-json": "`jsonSchema` with `schema: {}`",
+    "contains-json": "`jsonSchema`",
+    "json-schema": "`jsonSchema`",
+    "matches": "`regex`",
+    "exact-match": "`equals`",
+    "exactmatch": "`equals`",
+    "equal": "`equals`",
+    "tool-call": "`toolCalled`, or `toolArguments` for what it was called with",
+    "tool-used": "`toolCalled`",
+    "tool-trajectory": "`toolSequence`",
+    "trajectory:tool-used": "`toolCalled`",
+    "trajectory:tool-sequence": "`toolSequence`",
+    "trajectory:tool-args-match": "`toolArguments`",
+    "perplexity": "not possible: models do not tell it",
+}
+"""What other tools call an assertion, in small letters with `-`, and what to write here."""
+
 JUDGED: Final = frozenset({"judge"})
 """The types with `needs_judge`, known without importing any; a test compares the two."""
 

@@ -1,4 +1,4 @@
-"""What a runtime is, and all that it gets from outside."""
+"""The interface of a runtime, and everything that it gets from outside."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Exports(Protocol):
 
 
 class ModelSession(Protocol):
-    """What one instance of a candidate uses to reach models, trial after trial.
+    """The way of one instance of a candidate to its models, trial after trial.
 
     Calls are admitted between `begin` and `end` only. All others are *stray*: refused and counted.
     """

@@ -142,7 +142,7 @@ class CommandRuntime(Runtime):
 
 
 def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:
-    """What the gate saw at the model door wins over what the candidate claims."""
+    """Return the answer; the gateway's trace wins over the candidate's claims."""
     trace, usage = said.trace, said.usage
     if recorded is not None:
         trace, usage = recorded, recorded.usage

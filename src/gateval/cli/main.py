@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,6 +12,8 @@ import click
 
 from gateval import __version__
 from gateval.app.guard import guarded
+from gateval.domain.repository.place import nearest
+from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 COMMANDS: Final = (
@@ -30,6 +33,15 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - it too
         """Return a command, or None when there is none of this name."""
         return load(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the words name. Raises `UsageError` with the nearest one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = nearest(args[0], COMMANDS) or f" There are {', '.join(sorted(COMMANDS))}."
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
 
 def load(name: str) -> click.Command:
@@ -51,7 +63,16 @@ def gateval() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code."""
-    return guarded(lambda: _run(arguments))
+    return guarded(lambda: _trusting(arguments))
+
+
+def _trusting(arguments: Sequence[str]) -> int:
+    if not os.environ.get(CA_VARIABLE):
+        return _run(arguments)
+    from gateval.adapters.authorities import own_authorities
+
+    with own_authorities(os.environ):
+        return _run(arguments)
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -55,7 +55,7 @@ class LabelUse(Value):
 
 
 class RulingStatus(StrEnum):
-    """What became of a label: it counts, it does not, or a push has ended it."""
+    """The fate of a label: it counts, it does not, or a push has ended it."""
 
     GRANTED = "granted"
     DENIED = "denied"
@@ -63,7 +63,7 @@ class RulingStatus(StrEnum):
 
 
 class Ruling(Value):
-    """What the gate says about a label that is on the pull request.
+    """The gate's ruling on a label that is on the pull request.
 
     `why` is a sentence, empty when granted. `reason` is what the person said. `entry` and `hash`
     name the entry of the audit log, once it is written (0 and empty before). `head` is the commit
@@ -87,7 +87,7 @@ class Ruling(Value):
 
 
 class Rulings(Value):
-    """What became of every label of the gate's on a pull request, or on those of a merge group."""
+    """The rulings on all of the gate's labels on a pull request, or on those of a merge group."""
 
     found: tuple[Ruling, ...] = ()
 

@@ -1,4 +1,4 @@
-"""What the gate can say, and for which reasons: plain values."""
+"""The gate's verdicts and the codes of its reasons: plain values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS
 
 
 class GateVerdict(StrEnum):
-    """What the gate says."""
+    """The gate's verdict."""
 
     PASS = "pass"  # noqa: S105 - a verdict, not a password
     FAIL = "fail"
@@ -50,13 +50,14 @@ EXIT_CODES = {
 
 
 class ReasonCode(StrEnum):
-    """What a reason of the decision is about, worst first."""
+    """The subject of a reason of the decision, worst first."""
 
     NO_ANSWER = "no-answer"
     REGRESSION = "regression"
     BELOW_THRESHOLD = "below-threshold"
     NEW_FIXTURE = "new-fixture"
     LOWERED_BAR = "lowered-bar"
+    RULES_UNREADABLE = "rules-unreadable"
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"
     MISSING_TRIALS = "missing-trials"

@@ -1,4 +1,4 @@
-"""What the higher rooms know and the readers must ask: assertion types, runtimes, providers."""
+"""Registries of the higher rooms that the readers ask: assertion types, runtimes, providers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ class Registries:
     """The registered assertion types and runtimes, each with the model of its own options.
 
     `assertions` maps a type to a model that checks the assertion as written, without the keys all
-    assertions share (`type`, `weight`, `severity`, `axis`). `runtimes` does the same for a runtime
+    assertions share (`type`, `weight`, `severity`, `axis`). `elsewhere` maps what other tools call
+    an assertion to what to write here. `runtimes` does the same for a runtime
     without `type`, `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that
     need a judge, `providers` the model providers that can be asked, `scripted` among them,
     `required` for a runtime the shared keys that it cannot do without, `word_checks` what looks at
@@ -27,5 +28,6 @@ class Registries:
     runtimes: Mapping[str, type[BaseModel]]
     judged: frozenset[str]
     providers: frozenset[str]
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     word_checks: Mapping[str, Callable[[str], None]] = field(default_factory=dict)

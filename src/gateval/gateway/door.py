@@ -40,8 +40,9 @@ class Gateway:
     """Fulfils `ports.model_calls.ModelCalls`. Use it as an async context; calls may overlap.
 
     The gate's own calls, the judge's above all, have a pool of connections of their own, which no
-    candidate can fill: those send by `for_candidates`. `scrubber` knows all keys. `wall_clock`
-    gives Unix time, for `Retry-After` as a date.
+    candidate can fill: those send by `for_candidates`. `scrubber` knows all keys. `ca_file` holds
+    authorities to trust besides the machine's, in PEM. `wall_clock` gives Unix time, for
+    `Retry-After` as a date.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Gateway:
         *,
         policy: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
+        ca_file: str = "",
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._upstreams = upstreams
@@ -60,7 +62,7 @@ class Gateway:
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
         persist = {name: Retrier(policy) for name in upstreams}
-        self._clients = [HttpClient(timeouts or Timeouts()) for _ in range(2)]
+        self._clients = [HttpClient(timeouts or Timeouts(), ca_file) for _ in range(2)]
         self._own, self.for_candidates = (
             Sender(self.scrubber, persist, client, wall_clock=wall_clock)
             for client in self._clients
@@ -82,8 +84,8 @@ class Gateway:
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
         """Ask `model`; see `ports.model_calls.ModelCalls`.
 
-        A key or a model that a provider does not know is found by the first call: what it answered
-        stands for all that follow.
+        A key or a model that a provider does not know, and a certificate that we do not trust, are
+        found by the first call: what came of it stands for all that follow.
         """
         provider = model.partition("/")[0]
         known = self._unknown.get(provider) or self._unknown.get(model)
@@ -94,7 +96,7 @@ class Gateway:
         except ModelCallError as error:
             if error.status == _NO_SUCH_MODEL:
                 self._unknown[model] = error
-            elif error.fault is ModelCallFault.DENIED and error.status in _NO_SUCH_ACCOUNT:
+            elif _stands(error) and provider != SCRIPTED_PROVIDER:
                 self._unknown[provider] = error
             raise
 
@@ -158,3 +160,9 @@ class Gateway:
             raise ModelCallError(ModelCallFault.UNCONFIGURED, message)
         await asyncio.sleep(found.seconds)
         return found.reply
+
+
+def _stands(error: ModelCallError) -> bool:
+    """Whether a provider is out of reach for good, whatever it is asked."""
+    denied = error.fault is ModelCallFault.DENIED and error.status in _NO_SUCH_ACCOUNT
+    return denied or error.fault is ModelCallFault.UNCONFIGURED

@@ -44,7 +44,7 @@ class JudgeError(Exception):
 
 
 class _Reading(NamedTuple):
-    """What an answer is worth: no verdict has at least one defect; a verdict may have some."""
+    """A reading of an answer: no verdict has at least one defect; a verdict may have some."""
 
     verdict: Verdict | None
     defects: tuple[str, ...]

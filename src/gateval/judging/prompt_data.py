@@ -1,4 +1,4 @@
-"""What the judge is shown of a trial: input and steps as JSON, cut to a total size.
+"""The data of a trial in the judge's prompt: input and steps as JSON, cut to a total size.
 
 One line per step, so that a person can read a logged prompt. When the texts together are too big,
 the longest are cut, each to the same size, so that a flood in one step cannot push out the others;

@@ -12,7 +12,7 @@ from gateval.ports.records import Stored
 
 
 class StoredRecords(NamedTuple):
-    """What the records held when the run began: earlier verdicts, and the audit log."""
+    """The records as the run began: earlier verdicts, and the audit log."""
 
     history: Stored | None
     audit: Stored | None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
-from gateval.domain.planning.planner import plan_change, plan_revision
+from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
 from gateval.errors import InvalidManifests, UsageError
@@ -16,25 +16,33 @@ from gateval.formats.registries import Registries
 from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.read import read_change, read_revision
 from gateval.pipeline.revisions import Revisions
+from gateval.pipeline.rules import read_rules
 from gateval.ports.repository import Repository
+from gateval.ports.shared_rules import SharedRules
 
 
 def plan_a_change(
     repository: Repository,
     registries: Registries,
     revisions: Revisions,
+    shared: SharedRules,
     config_path: str = GATE_CONFIG_PATH,
     narrowing: Narrowing = EVERYTHING,
     bar: BarPolicy | None = None,
 ) -> Plan:
     """Read both sides of a change and plan what it calls for, as far as it is looked at.
 
-    `bar` takes the place of the policy's. Raises `InvalidManifests`, and `UsageError` when there is
-    no such gate config, Agent or Eval.
+    `bar` takes the place of the policy's. Where `shared` cannot read what the rules extend, nothing
+    is planned, and the plan says so. Raises `InvalidManifests`, and `UsageError` when there is no
+    such gate config, Agent or Eval.
     """
+    under = read_rules(repository, revisions.base_tip, shared, config_path)
+    if under.rules.unread:
+        return plan_without_rules(revisions.head, revisions.base, under.rules)
     change = read_change(
         repository,
         registries,
+        under,
         head=revisions.head,
         base=revisions.base,
         base_tip=revisions.base_tip,
@@ -54,6 +62,7 @@ def plan_named_evals(
     repository: Repository,
     registries: Registries,
     revision: Revision,
+    shared: SharedRules,
     *,
     evals: Sequence[str],
     fixtures: Sequence[str],
@@ -62,7 +71,11 @@ def plan_named_evals(
 
     Raises `UsageError` for a name that is not there, `InvalidManifests` for what is wrong.
     """
-    snapshot, rules = read_revision(repository, registries, revision)
+    under = read_rules(repository, revision, shared)
+    rules = replace(under.rules, base_tip=None)
+    if rules.unread:
+        return plan_without_rules(revision, None, rules)
+    snapshot = read_revision(repository, registries, revision, under.config)
     known_evals = [evaluation.name for evaluation in snapshot.catalogue.evals]
     known_fixtures = [fixture.name for fixture in snapshot.catalogue.fixtures]
     _refuse_unknown("Eval", evals, known_evals)
@@ -78,6 +91,7 @@ def plan_everything(
     repository: Repository,
     registries: Registries,
     revision: Revision,
+    shared: SharedRules,
     config_path: str = GATE_CONFIG_PATH,
     narrowing: Narrowing = EVERYTHING,
 ) -> Plan:
@@ -85,7 +99,11 @@ def plan_everything(
 
     Raises `UsageError` when there is none, `InvalidManifests` for what is wrong.
     """
-    snapshot, rules = read_revision(repository, registries, revision, config_path)
+    under = read_rules(repository, revision, shared, config_path)
+    rules = replace(under.rules, base_tip=None)
+    if rules.unread:
+        return plan_without_rules(revision, None, rules)
+    snapshot = read_revision(repository, registries, revision, under.config)
     refuse_unknown(narrowing, snapshot.catalogue)
     names = [one.name for one in snapshot.catalogue.evals]
     plan = narrow(plan_revision(snapshot, names, (), rules, "schedule"), narrowing)

@@ -24,14 +24,14 @@ from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
 from gateval.pipeline.manifest_cache import ManifestCache
 from gateval.pipeline.pointers import pointer_problems
-from gateval.pipeline.rules import read_edit, read_rules
+from gateval.pipeline.rules import RulesRead, read_edit, read_own
 from gateval.pipeline.snapshots import snapshot_of
 from gateval.ports.repository import Repository
 
 
 @dataclass(frozen=True)
 class ChangeRead:
-    """What was read of a change: head, the merge-base it is compared with, and the rules.
+    """A change as it was read: head, the merge-base it is compared with, and the rules.
 
     `tip` is the target branch as it is now, whose Evals bind too; None where none of them can.
     """
@@ -45,20 +45,20 @@ class ChangeRead:
 def read_change(
     repository: Repository,
     registries: Registries,
+    under: RulesRead,
     *,
     head: Revision,
     base: Revision,
     base_tip: Revision,
     config_path: str = GATE_CONFIG_PATH,
 ) -> ChangeRead:
-    """Read both sides of a change, under the gate config of the base tip.
+    """Read both sides of a change, under the gate config of the base tip (`read_rules`).
 
     Raises `UsageError` when a gate config of another name is on neither side, `InvalidManifests`
     with everything that is wrong on head. What is wrong on base is kept in its snapshot: a change
     that mends it must be able to pass.
     """
     trees = {revision.tree: repository.tree(revision) for revision in (head, base)}
-    rules, config = read_rules(repository, base_tip, config_path)
     if config_path != GATE_CONFIG_PATH and config_path not in {
         *repository.tree(base_tip),
         *trees[head.tree],
@@ -67,9 +67,9 @@ def read_change(
             f"There is no gate config {show_path(config_path)}.",
             hint="Paths count from the repository's root.",
         )
-    edit = read_edit(repository, trees[head.tree], trees[base.tree], config, config_path)
-    rules = replace(rules, edit=edit)
-    cache = ManifestCache(repository, registries, config)
+    edit = read_edit(repository, trees[head.tree], trees[base.tree], under, config_path)
+    rules = replace(under.rules, edit=edit)
+    cache = ManifestCache(repository, registries, under.config)
     cache.load(trees[head.tree])
     changed = changed_paths(trees[head.tree], trees[base.tree])
     ours = snapshot_of(head, trees[head.tree], cache, agents_only=True)
@@ -99,22 +99,21 @@ def _tip(
 
 
 def read_revision(
-    repository: Repository,
-    registries: Registries,
-    revision: Revision,
-    config_path: str = GATE_CONFIG_PATH,
-) -> tuple[Snapshot, Rules]:
-    """Read everything of one revision, its own rules included. Raises `InvalidManifests`."""
-    rules, config = read_rules(repository, revision, config_path)
+    repository: Repository, registries: Registries, revision: Revision, config: GateConfig
+) -> Snapshot:
+    """Read everything of one revision under this gate config. Raises `InvalidManifests`."""
     snapshot = _survey(repository, registries, revision, config)
     _refuse_problems(snapshot)
-    return snapshot, replace(rules, base_tip=None)
+    return snapshot
 
 
 def survey(repository: Repository, registries: Registries, revision: Revision) -> Snapshot:
-    """Read everything of one revision; what is wrong, its gate config included, is kept in it."""
+    """Read everything of one revision; what is wrong, its gate config included, is kept in it.
+
+    What the gate config extends is not asked for.
+    """
     try:
-        _, config = read_rules(repository, revision)
+        config = read_own(repository, revision)
         wrong: tuple[Problem, ...] = ()
     except InvalidManifests as error:
         config, wrong = GateConfig(), error.problems

@@ -28,7 +28,7 @@ from gateval.ports.server import ServerRepository
 
 @dataclass(frozen=True)
 class ResolvedEvent:
-    """What is measured, and for which pull request.
+    """The revisions to measure, and their pull request.
 
     `pull_request` is the live one; None when there is none or the token may not read it. `number`
     is known in both cases; `group` are the numbers in a merge group, and `group_known` says that it

@@ -7,6 +7,7 @@ cannot give never means the defaults.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.variable_names import refusals
@@ -19,33 +20,67 @@ from gateval.domain.repository.tree import Tree
 from gateval.errors import InvalidManifests
 from gateval.formats.native.gate_config import gate_config_places, read_gate_config
 from gateval.gateway.upstream.providers import PREFIXES
+from gateval.pipeline.extended import apply, locked, read_asked
 from gateval.pipeline.manifest_cache import ManifestCache
 from gateval.ports.repository import Repository
+from gateval.ports.shared_rules import SharedRules
+
+
+class RulesRead(NamedTuple):
+    """What applies, as a whole gate config too; `asked` is the one that it extends, if any."""
+
+    rules: Rules
+    config: GateConfig
+    asked: GateConfig | None = None
 
 
 def read_rules(
-    repository: Repository, base_tip: Revision, path: str = GATE_CONFIG_PATH
-) -> tuple[Rules, GateConfig]:
+    repository: Repository,
+    base_tip: Revision,
+    shared: SharedRules,
+    path: str = GATE_CONFIG_PATH,
+) -> RulesRead:
     """Read the gate config from the base tip; its absence means the defaults.
 
-    Raises `InvalidManifests` when it is there but wrong: a broken rule is not a missing one.
+    What it extends is read from `shared`; `Rules.unread` says why that was not possible. Raises
+    `InvalidManifests` when the file is there but wrong: a broken rule is not a missing one.
     """
     tree = repository.tree(base_tip)
     if path not in tree:
         source = f"defaults ({show_path(path)} is absent at {base_tip.short})"
-        return Rules(GateConfig().policy, source, base_tip), GateConfig()
-    config, problems, _ = _config(repository, tree, path)
-    if config is None:
+        return RulesRead(Rules(GateConfig().policy, source, base_tip), GateConfig())
+    own, problems, _ = _config(repository, tree, path)
+    if own is None:
         raise InvalidManifests(problems, hint="The gate config of the base applies; mend it there.")
-    return Rules(config.policy, f"{show_path(path)} at {base_tip.short}", base_tip), config
+    source = f"{show_path(path)} at {base_tip.short}"
+    if own.source is None:
+        return RulesRead(Rules(own.policy, source, base_tip), own)
+    source = f"{source}, which extends {own.source}"
+    asked, unread = read_asked(shared, own.source)
+    refused = _refused_variables(asked, own.source.path)
+    if asked is None or refused:
+        unread = unread or f"{own.source}: {refused[0]}"
+        return RulesRead(Rules(locked(own), source, base_tip, unread=unread), own)
+    applied = apply(asked, own, show_path(path))
+    rules = Rules(applied.config.policy, source, base_tip, ignored=applied.warnings)
+    return RulesRead(rules, applied.config, asked)
+
+
+def read_own(repository: Repository, revision: Revision) -> GateConfig:
+    """Read a revision's gate config without what it extends. Raises `InvalidManifests`."""
+    own, problems, _ = _config(repository, repository.tree(revision), GATE_CONFIG_PATH)
+    if own is None:
+        raise InvalidManifests(problems)
+    return own
 
 
 def read_edit(
-    repository: Repository, head: Tree, base: Tree, tip: GateConfig, path: str
+    repository: Repository, head: Tree, base: Tree, tip: RulesRead, path: str
 ) -> RulesEdit | None:
     """Return what a change does to the gate config, None if nothing; `tip` is what decides.
 
-    Raises `InvalidManifests` when it makes it invalid.
+    What a change extends anew is not read: the token reads what the target branch names. Raises
+    `InvalidManifests` when the change makes the file invalid.
     """
     if head.get(path) == base.get(path):
         return None
@@ -55,7 +90,8 @@ def read_edit(
             problems, hint="Merged like this, the gate would refuse every later change."
         )
     before, _, _ = _config(repository, base, path)
-    return RulesEdit(before, after, tip, show_path(path), places)
+    whole = [one and apply(tip.asked, one, path).config for one in (before, after)]
+    return RulesEdit(whole[0], whole[1] or after, tip.config, show_path(path), places)
 
 
 def _config(

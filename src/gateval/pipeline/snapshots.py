@@ -14,7 +14,7 @@ from gateval.domain.manifests.checks.catalogue import check_catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, ScriptedModel
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.change import scripted_names
 from gateval.domain.planning.files.checks import closure_problems
@@ -160,8 +160,9 @@ def _scripts(
     wanted: dict[str, tuple[Place, str]] = {}
     for agent in catalogue.agents:
         for name in scripted_names(agent):
-            place = agent.places.get("spec.models", agent.place)
-            wanted.setdefault(name, (place, "spec.models"))
+            is_first = f"{SCRIPTED_PROVIDER}/{name}" in agent.spec.models
+            where = "spec.models" if is_first else "spec.uses"
+            wanted.setdefault(name, (agent.places.get(where, agent.place), where))
     for evaluation in catalogue.evals:
         judge = script_name(evaluation.judge.model)
         if judge is not None:

@@ -15,7 +15,7 @@ class LocalRequest(NamedTuple):
 
 
 class LocalReply(NamedTuple):
-    """What it answered: any status; `content_type` and `location` as sent, "" for none."""
+    """The server's answer: any status; `content_type` and `location` as sent, "" for none."""
 
     status: int
     content_type: str

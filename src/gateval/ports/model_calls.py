@@ -22,7 +22,8 @@ class ModelCallFault(StrEnum):
     UNREADABLE = "unreadable"
     """The provider answered something that is no reply in its wire format."""
     UNCONFIGURED = "unconfigured"
-    """No such provider, no key, or a scripted model without a rule for this conversation."""
+    """No such provider, no key, a certificate that nobody we trust has signed, or a scripted model
+    without a rule for this conversation."""
 
 
 class ModelCallError(Exception):

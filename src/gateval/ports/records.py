@@ -20,7 +20,7 @@ class RecordFile(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a file of records holds (None: the ref is there, the file is not) at which commit."""
+    """The content of a file of records (None: the ref is there, the file is not) at a commit."""
 
     content: bytes | None
     commit: str
@@ -37,7 +37,7 @@ class Records(Protocol):
     """Files of records on refs of a remote repository. Every method raises `RecordsError`."""
 
     def read(self, file: RecordFile) -> Stored | None:
-        """What the remote has now, or None when it has no such ref."""
+        """Return the remote's content of now, or None when it has no such ref."""
 
     def change(self, file: RecordFile, edit: Callable[[bytes], Edit | None]) -> str | None:
         """Write what `edit` makes of the content (empty when there is none) and return the commit.

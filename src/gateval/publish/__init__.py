@@ -1,1 +1,1 @@
-"""What is written where, and in which order; always last, once everything is known."""
+"""Writing on GitHub, in a fixed order; always last, once everything is known."""

@@ -31,7 +31,7 @@ class AuditSink(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """What became of one sink: `problem` and `hint` are sentences, empty when it has the event."""
+    """The outcome at one sink: `problem` and `hint` are sentences, empty when it has the event."""
 
     sink: str
     problem: str = ""

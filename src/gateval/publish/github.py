@@ -1,4 +1,4 @@
-"""What is written on GitHub, and in which order.
+"""Writes on GitHub, in a fixed order.
 
 First, when something will run, the check run in progress (`open_check`). At the end: the pull
 request is read again; the check run is completed on the commit that was measured, wherever head is
@@ -36,7 +36,8 @@ def publish(
     `labels` was taken off: what somebody let through was this very head, as long as they do.
     """
     done = _publish(forge, target, announcement, without_labels, labels)
-    if not any(_may_be_mended(note) for note in done.notes):
+    lost = [note for note in done.notes if _is_unfinished(note)]
+    if not lost:
         return done
     instead = ending_of(without_labels) if without_labels is not None else None
     kept = Unfinished(
@@ -44,6 +45,7 @@ def publish(
         said=ending_of(announcement),
         without_labels=instead,
         labels=tuple(labels),
+        forbidden=bool(lost[0].permission),
     )
     return done.model_copy(update={"unfinished": kept})
 
@@ -87,8 +89,9 @@ def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Publi
     summary = f"{why}\n\nNothing was decided about this commit. Run the job again."
     note = close_check(forge, target, conclusion, title, summary)
     said = Ending(conclusion=conclusion, title=title)
-    kept = Unfinished(target=target, said=said) if _may_be_mended(note) else None
-    return Publication(notes=(note,), unfinished=kept)
+    forbidden = bool(note.permission)
+    kept = Unfinished(target=target, said=said, forbidden=forbidden)
+    return Publication(notes=(note,), unfinished=kept if _is_unfinished(note) else None)
 
 
 def complete_left_open(forge: Forge, target: Target) -> Publication:
@@ -123,9 +126,9 @@ def _labels_stand(forge: Forge, kept: Unfinished) -> bool:
     return live.head.sha == kept.target.head and set(kept.labels) <= set(live.labels)
 
 
-def _may_be_mended(note: Note) -> bool:
-    """Whether the check run was not written, and another try may do better."""
-    return note.sink is Sink.CHECK_RUN and note.status is Status.FAILED and not note.permission
+def _is_unfinished(note: Note) -> bool:
+    """Whether the check run was not written."""
+    return note.sink is Sink.CHECK_RUN and note.status is Status.FAILED
 
 
 def _no_comment(target: Target, error: ForgeError) -> Note:

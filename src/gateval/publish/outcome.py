@@ -1,4 +1,4 @@
-"""What was written on GitHub and what was not, as data: publishing changes no verdict."""
+"""The outcome of publishing, as data: publishing changes no verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Sink(StrEnum):
 
 
 class Status(StrEnum):
-    """What became of it: `left` was not to be written, `failed` could not be."""
+    """The outcome at one place: `left` was not to be written, `failed` could not be."""
 
     WRITTEN = "written"
     LEFT = "left"

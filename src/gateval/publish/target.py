@@ -1,4 +1,4 @@
-"""What is reported on, and by whom."""
+"""The subject and the author of a report."""
 
 from __future__ import annotations
 

@@ -20,13 +20,15 @@ class Ending(Value):
 
 class Unfinished(Value):
     """A check run to complete. `without_labels` counts if head has moved, or one of `labels` is
-    no longer on the pull request; None where no label counted.
+    no longer on the pull request; None where no label counted. `forbidden` says that GitHub named a
+    permission that is missing.
     """
 
     target: Target
     said: Ending
     without_labels: Ending | None = None
     labels: tuple[str, ...] = ()
+    forbidden: bool = False
 
 
 def ending_of(announcement: Announcement) -> Ending:

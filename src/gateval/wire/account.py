@@ -1,4 +1,4 @@
-"""What a request may not hold, because a real key stands behind it: ways into the account, other
+"""Forbidden parts of a request, because a real key stands behind it: ways into the account, other
 people's servers, and more tokens than the gate allows. For every wire format, at every depth.
 """
 

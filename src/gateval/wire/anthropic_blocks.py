@@ -129,7 +129,9 @@ def assistant_in(content: JsonValue) -> tuple[str, tuple[ToolCall, ...]]:
         if block.get("type") == "text":
             text += as_text(block.get("text"), "the text of `content`")
         elif text_or_empty(block.get("type")) in _CALLS:
-            calls.append(tool_call(block.get("id"), block.get("name"), block.get("input")))
+            call = tool_call(block.get("id"), block.get("name"), block.get("input"))
+            is_other = block.get("type") != "tool_use"
+            calls.append(call.model_copy(update={"by_provider": True}) if is_other else call)
     return text, tuple(calls)
 
 

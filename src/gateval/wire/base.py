@@ -1,4 +1,4 @@
-"""What a wire format is: the one seam between the neutral form of a call and a provider's bytes."""
+"""The interface of a wire format: between the neutral form of a call and a provider's bytes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class WireFormat(Protocol):
 
 
 class EventRole(NamedTuple):
-    """What an event of a stream is, beyond a part of the reply.
+    """The role of an event in a stream, beyond a part of the reply.
 
     `ends` says that nothing follows it. `hidden` says that it came only because the gateway asked
     for it, and that who asked the gateway did not. `error` is what a failed stream says.
@@ -82,7 +82,7 @@ class StreamReader(Protocol):
         """
 
     def so_far(self) -> ModelReply:
-        """What was said until now, for a reader who has heard enough. Never raises."""
+        """Return the reply until now, for a reader who has heard enough. Never raises."""
 
 
 class StreamFormat(Protocol):

@@ -16,9 +16,7 @@ from gateval.wire import openai_chat
 from gateval.wire.base import WireError, decoder
 from gateval.wire.fields import (
     as_count,
-    as_list,
     as_number,
-    as_object,
     as_text,
     error_text,
     error_type,
@@ -30,8 +28,8 @@ from gateval.wire.responses_items import (
     items_out,
     messages_in,
     output_in,
-    tool_in,
     tool_out,
+    tools_in,
 )
 
 base_path = "/v1"
@@ -79,11 +77,10 @@ def decode_request(body: bytes) -> ModelRequest:
             raise WireError(f"`{name}` {why}")
     instructions = text_or_empty(fields.get("instructions"))
     system = (Message(role="system", text=instructions),) if instructions else ()
-    tools = as_list(fields.get("tools"), "`tools`")
     return ModelRequest(
         model=as_text(fields.get("model"), "`model`"),
         messages=(*system, *messages_in(fields.get("input"))),
-        tools=tuple(tool_in(as_object(item, "a tool")) for item in tools),
+        tools=tools_in(fields),
         temperature=as_number(fields.get("temperature")),
         max_tokens=as_count(fields.get("max_output_tokens")),
         continues=text_or_empty(fields.get("previous_response_id")),

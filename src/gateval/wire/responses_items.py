@@ -117,7 +117,9 @@ def call_in(item: JsonObject) -> ToolCall:
     kind = text_or_empty(item.get("type"))
     name = item.get("name") or kind.removesuffix("_call")
     given = next((item[key] for key in ("arguments", "input", "action") if key in item), None)
-    return tool_call(item.get("call_id") or item.get("id"), name, given)
+    call = tool_call(item.get("call_id") or item.get("id"), name, given)
+    is_other = kind not in {"function_call", "custom_tool_call"}
+    return call.model_copy(update={"by_provider": True}) if is_other else call
 
 
 def output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
@@ -137,8 +139,31 @@ def output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
     return text, refusal, tuple(calls)
 
 
-def tool_in(fields: JsonObject) -> ToolDefinition:
-    """Read a tool definition. Raises `WireError`."""
+def tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
+    """Read the tools of a request: those of namespaces, and those that a search has found, too.
+
+    Raises `WireError`.
+    """
+    given = fields.get("input")
+    found = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
+    searches = [item for item in found if item.get("type") == "tool_search_output"]
+    listed = [
+        as_object(tool, "a tool")
+        for source in (fields, *searches)
+        for tool in as_list(source.get("tools"), "`tools`")
+    ]
+    return tuple(each for tool in listed for each in _tools_in(tool))
+
+
+def _tools_in(fields: JsonObject) -> Iterator[ToolDefinition]:
+    if fields.get("type") != "namespace":
+        yield _tool_in(fields)
+        return
+    for tool in as_list(fields.get("tools"), "`tools`"):
+        yield _tool_in(as_object(tool, "a tool"))
+
+
+def _tool_in(fields: JsonObject) -> ToolDefinition:
     kind = text_or_empty(fields.get("type")) or "function"
     schema = fields.get("parameters")
     return ToolDefinition(

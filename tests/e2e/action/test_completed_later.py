@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.servers.github.http import Reply
 from tests.servers.github.state.pull import Pull
 
 UPDATE = ("PATCH", "*/check-runs/*")
@@ -38,6 +39,17 @@ def test_the_post_entry_publishes_the_verdict(
     (check,) = shop.repo.checks("gateval", pull.head_sha)
     assert (check.title or "").startswith("Fail: " if code else "Pass: ")
     assert len(pull.comments) == 1
+
+
+def test_a_refusal_of_what_was_allowed_before_is_no_missing_permission(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    job = shop.on_pull(pull)
+    refused = Reply(403, {"message": "Resource not accessible by integration"})
+    shop.server.faults.plant("GET", "*/commits/*/check-runs", reply=refused, nth=2)
+    assert job.run_action().code == 1
+    assert statuses(shop, pull) == [("in_progress", None)]
+    assert job.run_post().code == 0
+    assert statuses(shop, pull) == [("completed", "failure")]
 
 
 def test_a_check_run_that_github_no_longer_finds_is_made_anew(shop: GitHubShop) -> None:

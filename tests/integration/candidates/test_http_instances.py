@@ -189,7 +189,7 @@ import threading
 class Mine(Handler):
     def answer(self, body):
         self.say(200, {"reply": str(os.getpid())})
-        threading.Timer(0.05, lambda: os._exit(9)).start()
+        threading.Timer(0.3, lambda: os._exit(9)).start()
 serve(Mine)
 """,
     )

@@ -85,6 +85,15 @@ class GitStore:
         records = zip(*[fields] * (_FORMAT.count("%x00") + 1), strict=False)
         return {record[0]: _commit(*record) for record in records}
 
+    def blob(self, commit: str, path: str) -> tuple[str, bytes] | None:
+        """Return id and content of a file in a commit; None if it has no such file."""
+        found = self._run("rev-parse", "--verify", "--quiet", f"{commit}:{path}")
+        oid = found.stdout.strip()
+        if found.returncode or self.git("cat-file", "-t", oid) != "blob":
+            return None
+        text = self._run("cat-file", "blob", oid, check=True).stdout
+        return oid, text.encode("utf-8", "surrogateescape")
+
     def refs(self) -> dict[str, str]:
         """Return every ref with its commit."""
         lines = self.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()

@@ -11,7 +11,7 @@ from tests.servers.github.access import Needs
 from tests.servers.github.http import Call, Reply
 
 Handler = Callable[[Call], Reply]
-_WITH_SLASHES = {"ref", "branch", "basehead"}
+_WITH_SLASHES = {"ref", "branch", "basehead", "path"}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gateval.adapters.git import open_repository
 from gateval.app.registries import registries
+from gateval.app.shared_rules import rules_here
 from gateval.domain.forge.stamp import GATE_PATTERN
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow
@@ -72,7 +73,9 @@ def test_a_name_that_nothing_has_is_refused(
     repository = open_repository(shop.path, shop.env)
     revisions = find_revisions(repository, base="main", head="HEAD")
     with pytest.raises(UsageError) as refused:
-        plan_a_change(repository, registries(), revisions, narrowing=narrowing)
+        plan_a_change(
+            repository, registries(), revisions, rules_here(shop.env), narrowing=narrowing
+        )
     assert sentence in refused.value.message
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from gateval.domain.manifests.gate_config import Policy, UnsetThresholdPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval
+from gateval.domain.planning.narrowing import Narrowing, narrow
 from gateval.domain.planning.planner import Rules, plan_change
 from gateval.domain.statistics.design import design
 from tests.helpers.bars import snapshot
@@ -88,6 +89,15 @@ def test_an_eval_that_does_not_run_takes_no_share() -> None:
     assert shares(plan(agent("a", 3, system="New.") | agent("b", 10), base)) == {
         "a-eval": (0.01, 0.02)
     }
+
+
+def test_a_part_of_a_plan_keeps_the_shares_of_the_whole() -> None:
+    """Several jobs share a plan: all of them together keep the promise."""
+    base = agent("a", 3) | agent("b", 10)
+    whole = plan(agent("a", 3, system="New.") | agent("b", 10, system="New."), base)
+    parts = [narrow(whole, Narrowing(evals=(name,))) for name in ("a-eval", "b-eval")]
+    assert shares(parts[0]) | shares(parts[1]) == shares(whole)
+    assert [one.looks for part in parts for one in part.evals] == [one.looks for one in whole.evals]
 
 
 def test_the_policy_may_weigh_evals() -> None:

@@ -27,6 +27,7 @@ def test_nothing_given() -> None:
 def test_everything_given() -> None:
     given = {
         "INPUT_TOKEN": "ghs_x",
+        "INPUT_EXTENDS-TOKEN": "ghs_y",
         "INPUT_CONFIG": "./gates/./eval.yml",
         "INPUT_PULL-REQUEST": " 12 ",
         "INPUT_HEAD-SHA": "a" * 40,
@@ -41,6 +42,7 @@ def test_everything_given() -> None:
     }
     assert read_inputs(given) == ActionInputs(
         token="ghs_x",
+        extends_token="ghs_y",
         config="gates/eval.yml",
         pull_request=12,
         head_sha="a" * 40,
@@ -55,7 +57,8 @@ def test_everything_given() -> None:
 
 
 def test_the_token_does_not_print() -> None:
-    assert "ghs_secret" not in repr(read_inputs({"INPUT_TOKEN": "ghs_secret"}))
+    both = {"INPUT_TOKEN": "ghs_secret", "INPUT_EXTENDS-TOKEN": "ghs_secret"}
+    assert "ghs_secret" not in repr(read_inputs(both))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,10 @@ def test_statuses(status: int, fault: ModelCallFault) -> None:
 
 def test_sentences() -> None:
     error = status_error("openai", 404, "No model `x`.")
-    assert error.message == "openai answered 404 (no such model or address): No model `x`."
+    assert (
+        error.message
+        == "openai answered 404 (no such model or address; look at spec.models of the Agent or judge.model of the Eval): No model `x`."
+    )
     assert status_error("vllm", 418, "").message == "vllm answered 418."
     assert unreadable("vllm", "no JSON").message == "vllm answered with no JSON."
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
+from gateval.domain.trials.model_call import (
+    Message,
+    ModelReply,
+    ModelRequest,
+    ToolCall,
+    ToolDefinition,
+    Usage,
+)
 from gateval.domain.trials.trace import Trace
 from gateval.gateway.local.trace_recorder import TraceRecorder
 
@@ -213,3 +220,18 @@ def test_usage_models_and_arguments() -> None:
     assert unknown is not None
     assert unknown.usage == Usage()
     assert unknown.models == ("openai/m", "anthropic/n")
+
+
+def test_what_was_not_offered_is_refused_and_what_the_provider_runs_is_not() -> None:
+    recorder = TraceRecorder()
+    offer = (ToolDefinition(name="look"), ToolDefinition(name="web_search_preview"))
+    request = history("u:hi").model_copy(update={"tools": offer})
+    calls = (
+        ToolCall(id="1", name="look"),
+        ToolCall(id="2", name="pay"),
+        ToolCall(id="3", name="web_search", by_provider=True),
+    )
+    recorder.reply("openai/m", request, ModelReply(tool_calls=calls))
+    trace = recorder.trace()
+    assert trace is not None
+    assert [step.tool for step in trace.tool_calls() if step.refused] == ["pay"]

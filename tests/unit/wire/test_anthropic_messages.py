@@ -139,7 +139,7 @@ def test_only_what_was_said_and_called_counts() -> None:
     assert got.text == "Let me look."
     assert got.tool_calls == (
         ToolCall(id="a", name="f", arguments={"x": 1}),
-        ToolCall(id="b", name="web_search", arguments={"q": "y"}),
+        ToolCall(id="b", name="web_search", arguments={"q": "y"}, by_provider=True),
         ToolCall(id="c", name="g", raw="oops"),
     )
     assert got.stop is StopReason.TOOL_CALLS

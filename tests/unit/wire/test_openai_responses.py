@@ -104,7 +104,7 @@ def test_a_reply_with_everything() -> None:
         "resp_1", "served", "Sunny", StopReason.TOOL_CALLS,
     )  # fmt: skip
     assert got.tool_calls == (
-        ToolCall(id="ws_1", name="web_search", arguments={"query": "weather"}),
+        ToolCall(id="ws_1", name="web_search", arguments={"query": "weather"}, by_provider=True),
         ToolCall(id="c", name="note"),
     )
     assert got.usage == Usage(input_tokens=3, output_tokens=4)
@@ -138,3 +138,10 @@ def test_why_a_reply_ends(fields: dict[str, Any], stop: StopReason, text: str) -
 def test_replies_that_are_none(fields: dict[str, Any]) -> None:
     with pytest.raises(WireError):
         reply(**fields)
+
+
+def test_tools_of_a_namespace_and_those_that_a_search_found_are_offered() -> None:
+    found = {"type": "tool_search_output", "tools": [{"type": "function", "name": "pay"}]}
+    space = {"type": "namespace", "name": "crm", "tools": [{"type": "function", "name": "look"}]}
+    asked = request(tools=[space, {"type": "tool_search"}], input=[found])
+    assert [tool.name for tool in asked.tools] == ["look", "tool_search", "pay"]

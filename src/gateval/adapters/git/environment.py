@@ -1,4 +1,4 @@
-"""What a git process gets to see: neither provider keys nor anything that sends it elsewhere."""
+"""The environment of a git process: no provider keys, nothing that sends it elsewhere."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class GitRepository:
         return open_records(self._git, environ, remote=remote, token=token)
 
     def stored(self, ref: str, file: RecordFile) -> Stored | None:
-        """What a ref of this clone holds of a file of records, or None when there is no such ref.
+        """Return a file of records as a ref of this clone holds it, or None without that ref.
 
         Raises `RecordsError` for a file that is too large or none.
         """

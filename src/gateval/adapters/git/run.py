@@ -23,7 +23,7 @@ OUTPUT_LIMIT = 128 * 1024 * 1024
 
 
 class GitResult(NamedTuple):
-    """What a git process gave: exit code, standard output, standard error."""
+    """The end of a git process: exit code, standard output, standard error."""
 
     code: int
     out: bytes

@@ -35,12 +35,14 @@ class GitHubAccess(Value):
 
     `api_url` is GITHUB_API_URL: `https://api.github.com`, `https://HOST/api/v3` on GitHub
     Enterprise Server, `https://api.SUBDOMAIN.ghe.com`. Only https, so that nobody on the way reads
-    the token; http is allowed to this machine.
+    the token; http is allowed to this machine. `ca_file` holds the authorities to trust, in PEM;
+    empty for those that the HTTP library knows.
     """
 
     repository: str = Field(pattern=f"^{REPOSITORY_PATTERN}$")
     token: SecretStr = Field(min_length=1)
     api_url: str = PUBLIC_API
+    ca_file: str = ""
 
     @model_validator(mode="after")
     def _a_url_that_can_be_used(self) -> Self:

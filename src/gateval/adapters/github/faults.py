@@ -6,6 +6,7 @@ import re
 
 from gateval.adapters.github.response import ApiResponse
 from gateval.adapters.github.waiting import Trouble, is_limited
+from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.errors import (
     ForgeError,
     ForgeRejected,
@@ -15,6 +16,7 @@ from gateval.errors import (
     RateLimited,
 )
 
+_CERTIFICATE = re.compile(r"CERTIFICATE_VERIFY_FAILED|CA certificate bundle")
 _NOT_ALLOWED = re.compile(r"not accessible by|must have (?:admin|write|push)|permission", re.I)
 
 
@@ -61,6 +63,19 @@ def outage(trouble: Trouble, what: str, *, detail: str, waited: float) -> ForgeE
     return ForgeUnavailable(
         f"GitHub did not {what}: {detail}.{waiting}",
         hint="See https://www.githubstatus.com, and run the job again later.",
+    )
+
+
+def is_certificate(error: OSError) -> bool:
+    """Whether the server's certificate, or the file of authorities, is what was not accepted."""
+    return bool(_CERTIFICATE.search(str(error)))
+
+
+def untrusted(what: str) -> ForgeError:
+    """Return the error for a server whose certificate nobody we trust has signed."""
+    return ForgeRejected(
+        f"GitHub did not {what}: its certificate is not one that this machine trusts.",
+        hint=CERTIFICATE_HINT,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateval.adapters.github.access import GitHubAccess
-from gateval.adapters.github.faults import outage, refusal
+from gateval.adapters.github.faults import is_certificate, outage, refusal, untrusted
 from gateval.adapters.github.response import ApiResponse
 from gateval.adapters.github.waiting import RetryLimits, Trouble, pause_after
 from gateval.errors import ForgeRejected
@@ -104,6 +104,8 @@ class Transport:
         try:
             answer = self._send(request)
         except OSError as error:  # every error of the HTTP library is one
+            if is_certificate(error):
+                raise untrusted(request.what) from error
             return None, None, _broken(error)
         if not answer.ok:
             return answer, None, f"it answered {answer.status}"
@@ -148,6 +150,7 @@ class Transport:
                 base_url=self._access.api_url.rstrip("/"),
                 timeout=limits.timeout_seconds,
                 user_agent="gateval",
+                verify=self._access.ca_file or True,
                 per_page=PER_PAGE,
                 retry=None,  # retries are ours: PyGithub's know no total and sleep on their own
                 seconds_between_requests=0,

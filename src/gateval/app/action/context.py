@@ -14,6 +14,7 @@ from gateval.adapters.git import GitRepository, Remote, open_repository
 from gateval.adapters.github import WRITES, GitHubAccess, GitHubForge, Needs
 from gateval.app.action.job_facts import event_file, run_of, server_url, stamp_of
 from gateval.app.action.sinks import audit_sinks
+from gateval.app.shared_rules import ForgeRules
 from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import plain_message
 from gateval.domain.decision.trust import UNVERIFIED_GATE
@@ -26,6 +27,7 @@ from gateval.domain.forge.trigger import (
     Trigger,
 )
 from gateval.domain.planning.narrowing import Narrowing
+from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import NoRepository, RepositoryError, UsageError
 from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
 from gateval.formats.github.event import read_trigger
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from gateval.ports.server import ServerRepository
 
 PUBLIC_API = "https://api.github.com"
+_EXTENDS_TOKEN = "Give the action the input extends-token: one that may read that repository."  # noqa: S105 - a sentence
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,12 @@ class ActionRequest:
     run: AuditRun
     sinks: Sequence[AuditSink]
     clock: Clock
+    shared: ForgeRules
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must be in nothing that this run writes."""
-        return (*self.settings.secrets, self.inputs.token)
+        return (*self.settings.secrets, self.inputs.token, self.inputs.extends_token)
 
     @property
     def run_url(self) -> str:
@@ -116,6 +120,7 @@ def build_request(environ: Mapping[str, str]) -> ActionRequest:
         run=run_of(environ, trigger),
         sinks=audit_sinks(environ),
         clock=clock,
+        shared=ForgeRules(environ, inputs.extends_token or inputs.token, _EXTENDS_TOKEN),
     )
 
 
@@ -142,7 +147,11 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return what must never be seen: the token, and provider keys by the names of theirs."""
     from gateval.gateway.upstream.providers import PROVIDERS
 
-    names = ("INPUT_TOKEN", *(provider.key_variable for provider in PROVIDERS.values()))
+    names = (
+        "INPUT_TOKEN",
+        "INPUT_EXTENDS-TOKEN",
+        *(provider.key_variable for provider in PROVIDERS.values()),
+    )
     return tuple(value for name in names if (value := environ.get(name, "").strip()))
 
 
@@ -157,7 +166,12 @@ def build_forge(
         )
     url = environ.get("GITHUB_API_URL") or PUBLIC_API
     try:
-        access = GitHubAccess(repository=repository, token=SecretStr(token), api_url=url)
+        access = GitHubAccess(
+            repository=repository,
+            token=SecretStr(token),
+            api_url=url,
+            ca_file=environ.get(CA_VARIABLE, ""),
+        )
     except ValidationError as error:
         first = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
         raise UsageError(

@@ -53,15 +53,17 @@ def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
     progress = Progress(request, lambda target: output.keep(STATE_TARGET, target.model_dump_json()))
     try:
         with _ended_by_signals():
-            return run_gate(build_context(environ, request), progress)
+            result = run_gate(build_context(environ, request), progress)
     except GatevalError as error:
-        return progress.report_error(error)
+        result = progress.report_error(error)
     except KeyboardInterrupt:
         unfinished = progress.cancel()
-        return ActionResult(EXIT_INTERRUPTED, text="gateval: interrupted.\n", unfinished=unfinished)
+        text = "gateval: interrupted.\n"
+        result = ActionResult(EXIT_INTERRUPTED, text=text, unfinished=unfinished)
     except Exception:
         progress.break_off()
         raise
+    return progress.without_hope(result)
 
 
 @contextlib.contextmanager

@@ -102,6 +102,7 @@ def _plan(event: ActionEvent) -> Plan:
             context.repository,
             registries(),
             event.resolved.revisions.head,
+            context.shared,
             config_path=context.inputs.config,
             narrowing=context.narrowing,
         )
@@ -109,6 +110,7 @@ def _plan(event: ActionEvent) -> Plan:
         context.repository,
         registries(),
         event.resolved.revisions,
+        context.shared,
         config_path=context.inputs.config,
         narrowing=context.narrowing,
         bar=None if event.trigger.trust.verified else BarPolicy.BASE,

@@ -1,4 +1,4 @@
-"""What the runner says of the job: its event, its run, and where GitHub is."""
+"""The runner's word on the job: its event, its run, and where GitHub is."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class LabelReview:
 
     @property
     def rulings(self) -> Rulings:
-        """What was ruled so far."""
+        """The rulings so far."""
         return Rulings(found=tuple(self._found))
 
     def on(self, label: GateLabel) -> bool:

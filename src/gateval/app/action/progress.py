@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from gateval.app.action.context import ActionRequest
 from gateval.app.action.result import (
@@ -14,7 +15,7 @@ from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.github import abandon, open_check, publish
-from gateval.publish.outcome import Publication, Sink
+from gateval.publish.outcome import Publication, Sink, Status
 from gateval.publish.target import Target
 from gateval.publish.unfinished import Unfinished
 
@@ -30,6 +31,7 @@ class Progress:
         self._remember = remember
         self._target = _first_target(request)
         self._opened = False
+        self._shown = False
 
     def about(self, target: Target) -> Target:
         """Take note of what is reported on; return it."""
@@ -40,7 +42,16 @@ class Progress:
         """Show a check run in progress."""
         self._opened = True
         self._remember(target)
-        open_check(self._request.forge, target)
+        self._shown = open_check(self._request.forge, target).status is Status.WRITTEN
+
+    def without_hope(self, result: ActionResult) -> ActionResult:
+        """Return the result without a check run that the token may not write, ever.
+
+        One that it wrote before was refused by a hiccup, whatever GitHub calls that.
+        """
+        kept = result.unfinished
+        hopeless = kept is not None and kept.forbidden and not self._shown
+        return replace(result, unfinished=None) if hopeless else result
 
     def report_error(self, error: GatevalError) -> ActionResult:
         """End with an error, and say so on GitHub if it is known what it is about."""

@@ -28,7 +28,7 @@ from gateval.render.report.frame import Frame
 
 
 class Statement(NamedTuple):
-    """What the gate says in one case: to GitHub, to the runner, and as exit status."""
+    """The gate's words in one case: to GitHub, to the runner, and as exit status."""
 
     announcement: Announcement
     exit_code: int

@@ -15,7 +15,7 @@ from gateval.publish.unfinished import Unfinished
 
 @dataclass(frozen=True)
 class ActionResult:
-    """What the runner gets. `summary` is markdown for the job, `text` plain for the log.
+    """The result for the runner. `summary` is markdown for the job, `text` plain for the log.
 
     `annotations` are shown by the job itself, because no check run does. `error` is what stood in
     the way of a report, if anything did. `unfinished` is a check run that the step after the job

@@ -1,4 +1,4 @@
-"""What the runner gets from a run of the action: commands, outputs, state and summary.
+"""The output of the action for the runner: commands, outputs, state and summary.
 
 Between `stop-commands` and its token nothing that is printed is a command, whatever else failed to
 keep a candidate's words out of the log.

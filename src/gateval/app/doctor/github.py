@@ -10,6 +10,7 @@ from gateval.domain.audit.entry import AUDIT_BRANCH
 from gateval.domain.base import plain_message
 from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 from gateval.domain.ruling import GateLabel
+from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.domain.setup.diagnosis import Finding, Health, about_audit_branch, about_required_check
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.labels import LOOKS, about_missing
@@ -107,7 +108,8 @@ def _access(
         return Finding(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
     url = environ.get("GITHUB_API_URL") or PUBLIC_API
     try:
-        return GitHubAccess(repository=chosen, token=SecretStr(token), api_url=url)
+        trusted = environ.get(CA_VARIABLE, "")
+        return GitHubAccess(repository=chosen, token=SecretStr(token), api_url=url, ca_file=trusted)
     except ValidationError as error:
         wrong = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
         return Finding(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")

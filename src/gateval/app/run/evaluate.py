@@ -41,7 +41,7 @@ from gateval.settings import Settings
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came of a run. `interrupted` says that a signal ended it early.
+    """The results of a run. `interrupted` says that a signal ended it early.
 
     Secrets are out of what the trials hold, but not yet out of the plan and the names in it.
     """
@@ -92,7 +92,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Run:
-    """What the parts of one run share. `walls` is None when no process is started."""
+    """The values that the parts of one run share. `walls` is None when no process is started."""
 
     plan: Plan
     repository: GitRepository
@@ -160,7 +160,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         starter: Starter = Groups()
         local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
-        opened = Gateway(settings.upstreams, scripts, policy=policy)
+        opened = Gateway(settings.upstreams, scripts, policy=policy, ca_file=settings.ca_file)
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if run.walls:

@@ -23,7 +23,7 @@ FieldPath = Annotated[
 
 
 class Absent(Exception):
-    """What is to be looked at is not there. The message tells what is there instead."""
+    """The text to look at is not there. The message tells what stands there instead."""
 
 
 def message(evidence: Evidence) -> str:

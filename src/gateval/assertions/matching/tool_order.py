@@ -1,4 +1,4 @@
-"""What the assertions on tool calls share."""
+"""Parts that the assertions on tool calls share."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ SHADOW = '{"shadow": true}'
 
 
 class ToolAnswer(NamedTuple):
-    """What the tool returns, as text; `is_error` says that it failed with that text."""
+    """The tool's answer, as text; `is_error` says that it failed with that text."""
 
     text: str
     is_error: bool = False

@@ -1,4 +1,4 @@
-"""What a template may hold: Jinja2's parser reads it, and what is not on the list is refused."""
+"""The parts of a template: read by Jinja2's parser; a part that is not on the list is refused."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a candidate is asked and what it may answer, whatever its runtime."""
+"""The question to a candidate and its answer, the same for every runtime."""

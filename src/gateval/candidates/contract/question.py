@@ -32,7 +32,7 @@ KEYS = ("output", "trace", "usage", "version")
 
 @dataclass(frozen=True)
 class Said:
-    """What a candidate said: its output, never blank, and what it claims about the way there."""
+    """The answer of a candidate: its output, never blank, and its claims about the way there."""
 
     output: str
     trace: Trace | None = None

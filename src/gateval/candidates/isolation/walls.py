@@ -22,7 +22,7 @@ _NEEDED = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7
 
 @dataclass(frozen=True)
 class System:
-    """What the gate's process may do. `highest_user` is the largest user id that exists for it.
+    """The rights of the gate's process. `highest_user` is the largest user id that exists for it.
 
     `filters` says that system calls can be filtered: by the kernel, with libseccomp there.
     """

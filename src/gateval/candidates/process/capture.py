@@ -1,4 +1,4 @@
-"""What a program printed: the end of it in memory, and how much there was."""
+"""The output of a program: its end in memory, and how much there was."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Capture:
         return bytes(self._kept[-self._keep :])
 
     def after(self, position: int) -> bytes:
-        """What came after the first `position` bytes of the stream, as far as it is kept."""
+        """Return the stream behind its first `position` bytes, as far as it is kept."""
         count = min(self.total - position, self._keep)
         return bytes(self._kept[-count:]) if count > 0 else b""
 

@@ -84,7 +84,7 @@ class Running:
         return self._ran()
 
     def printed(self, since: tuple[int, int] = (0, 0)) -> tuple[bytes, bytes]:
-        """What was printed on standard output and error after `since`, as far as it is kept."""
+        """Return standard output and error after `since`, as far as they are kept."""
         return self.stdout.after(since[0]), self.stderr.after(since[1])
 
     def _note_end(self, _: asyncio.Future[None]) -> None:

@@ -29,7 +29,7 @@ READ_ASIDE = 64 * 1024
 
 
 class Asked(NamedTuple):
-    """What came of a trial. `whole`: the exchange ended in order, so the server can be asked again.
+    """The result of a trial. `whole`: the exchange ended in order, and the server can go on.
 
     `dead`: its process ended while it was asked; `given` does not tell how yet.
     """
@@ -134,7 +134,7 @@ async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> L
 
 
 def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:
-    """What the gate saw at the model door wins over what the candidate claims."""
+    """Return the answer; the gateway's trace wins over the candidate's claims."""
     trace, usage = said.trace, said.usage
     if recorded is not None:
         trace, usage = recorded, recorded.usage

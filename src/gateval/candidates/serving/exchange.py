@@ -1,4 +1,4 @@
-"""What a server is asked, and how its response is read. Pure.
+"""The request to a server, and how its response is read. Pure.
 
 The same values as in `contract.py`, put where the manifest says.
 """

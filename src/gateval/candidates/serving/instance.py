@@ -43,7 +43,7 @@ class Blueprint:
 
     @property
     def limits(self) -> Limits:
-        """What a server may print. The limit of time is the caller's."""
+        """The limits of a server's output. The limit of time is the caller's."""
         return Limits(
             seconds=float("inf"),
             grace_seconds=self.context.timeouts.grace_seconds,
@@ -116,7 +116,8 @@ async def _start_at(blueprint: Blueprint, port: int) -> Instance | NoAnswer:
         how = f"{instance.how_it_ended(ran)} before it was ready" if error.ended else str(error)
         path = blueprint.options.ready.path
         polls = f"GET {path}" if path else ""
-        return told(f"The server {how}.", ran, server_line(blueprint.argv), polls=polls)
+        reason = f"The server {how}.{_port_hint(blueprint)}"
+        return told(reason, ran, server_line(blueprint.argv), polls=polls)
     except BaseException:
         await instance.stop()
         raise
@@ -144,6 +145,17 @@ async def _launch(blueprint: Blueprint, port: int) -> Instance:
         program = Program(argv, blueprint.place.folder, env, reads=blueprint.place.reads)
         running = blueprint.programs.start(program, blueprint.limits)
         return Instance(blueprint, running, session, stack.pop_all())
+
+
+def _port_hint(blueprint: Blueprint) -> str:
+    """Return what to do where a server may have been given no port by its command."""
+    runtime = blueprint.agent.runtime
+    if any("{port}" in text for text in (*blueprint.argv, *runtime.env.values())):
+        return ""
+    return (
+        " Each server gets a port of its own: hand it over as `{port}` in runtime.command, or read "
+        "the variable PORT."
+    )
 
 
 def _with_port(text: str, port: int) -> str:

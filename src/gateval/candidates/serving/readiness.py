@@ -68,7 +68,7 @@ def _refuse_impostor(running: Running, port: int) -> None:
 
 
 class _NotYet(Exception):
-    """What came instead of readiness, as a clause; the empty string for nothing at all."""
+    """The server is not ready yet: why, as a clause; the empty string for no reaction at all."""
 
 
 async def _poll(host: str, port: int, ready: Ready, http: LocalHttp, *, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What the audit log records: who bent or ended which rule, for which commit, and why.
+"""An entry of the audit log: who bent or ended which rule, for which commit, and why.
 
 An `AuditEvent` is what happened; an `AuditEntry` is its line in the log, chained to the line
 before it (`audit_chain.py`). Whatever people or the forge wrote is cut to a size, never refused.

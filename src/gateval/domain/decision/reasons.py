@@ -47,6 +47,12 @@ def all_reasons(
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)
+    if results.plan.rules_unread:
+        yield DecisionReason(
+            verdict=GateVerdict.INCOMPLETE,
+            code=ReasonCode.RULES_UNREADABLE,
+            text=results.plan.rules_unread,
+        )
 
 
 def _reasons_of(
@@ -111,7 +117,7 @@ def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
 
 
 def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:
-    """What the policy wants measured and nothing measures."""
+    """Yield a reason for files that the policy wants measured and nothing measures."""
     for path in plan.unclaimed:
         yield DecisionReason(
             verdict=GateVerdict.INCOMPLETE,

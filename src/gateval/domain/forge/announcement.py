@@ -1,4 +1,4 @@
-"""What the gate has to say on GitHub, rendered, whether or not it can be said there."""
+"""The gate's words for GitHub, rendered, whether or not they can be written there."""
 
 from __future__ import annotations
 

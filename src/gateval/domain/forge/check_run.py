@@ -59,7 +59,7 @@ class Annotation(Value):
 
 
 class CheckReport(Value):
-    """What is written into a check run. `conclusion` is set exactly when it is completed.
+    """The content of a check run. `conclusion` is set exactly when it is completed.
 
     `external_id` is ours to choose. `details_url` leads to the log; empty for none. `summary` is
     markdown of at most `SUMMARY_LIMIT` characters; at most `ANNOTATIONS_AT_ONCE` annotations.

@@ -67,7 +67,7 @@ class Stamp(Value):
 
 
 class Marked(Value):
-    """What the first line of one of our comments says: who wrote it, and about which commit."""
+    """The first line of one of our comments: who wrote it, and about which commit."""
 
     stamp: Stamp
     head: str = Field(pattern=SHA_PATTERN)

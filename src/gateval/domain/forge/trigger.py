@@ -139,7 +139,7 @@ Subject = Annotated[
 
 
 class Trigger(Value):
-    """What a run is about, before anything was asked of GitHub or git.
+    """The subject of a run, before anything was asked of GitHub or git.
 
     `default_branch` is that of the repository, empty where the event does not tell.
     """

@@ -65,7 +65,7 @@ class StoredRegression(Value):
 
 
 class HistoryRecord(Value):
-    """What a run decided about a head commit, without traces.
+    """A run's decision about a head commit, without traces.
 
     `base` is the merge-base; `policy` and `plan` are digests. `check` is the name of the check run
     that shows the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says

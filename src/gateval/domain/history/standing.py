@@ -1,4 +1,4 @@
-"""What an earlier run found regressed stands: running again until it is green does not pay.
+"""Regressions of earlier runs stand: running again until it is green does not pay.
 
 A finding belongs to what was compared, not to a run: head's and base's Agent, the fixture, the Eval
 and its judge. Until one of these changes it holds. Anybody who may push can write a record; so it

@@ -1,4 +1,4 @@
-"""What is known about a label on a pull request when the gate rules on it.
+"""The facts about a label on a pull request, on which the gate rules.
 
 Everything comes from the forge or from the audit log, never from a commit: its dates and names are
 whatever its author wrote.

@@ -95,6 +95,15 @@ class RuntimeSpec(Spec):
         return () if isinstance(self.setup, LayerSpec) else self.setup
 
 
+KNOWN_ELSEWHERE = frozenset({
+    "agentDefinition", "autoscaling", "byo", "configFiles", "conversational", "declarative",
+    "description", "env", "expose", "filesystem", "guards", "image", "inbound",
+    "managedAgentDefinitions", "mcpServers", "memories", "providers", "rateLimits", "replicas",
+    "resources", "runAsUser", "schedule", "skills", "tokens", "type", "volumes", "webhook",
+})  # fmt: skip
+"""Keys of `spec` that other systems give a meaning to: kept, and no reason to warn."""
+
+
 class AgentSpec(Spec):
     """`spec` of an Agent. Keys nobody here knows are kept and hashed: several generations exist."""
 

@@ -13,7 +13,7 @@ from gateval.domain.repository.place import Place
 
 
 class FixtureKind(StrEnum):
-    """What the fixture documents. The gate treats all three alike."""
+    """The purpose of a fixture. The gate treats all three alike."""
 
     GOLDEN = "golden"
     BAD = "bad"

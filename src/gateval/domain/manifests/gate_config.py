@@ -8,15 +8,24 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Discriminator, Field, JsonValue, StringConstraints, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
 
 from gateval.domain.base import Spec, digest
+from gateval.domain.manifests.rules_source import RulesSource
 
 GATE_CONFIG_PATH = ".github/gateval.yml"
 
 
 class RegressionPolicy(StrEnum):
-    """What a confirmed regression does: fail the gate, warn, or nothing."""
+    """The effect of a confirmed regression: fail the gate, warn, or nothing."""
 
     BLOCK = "block"
     WARN = "warn"
@@ -24,14 +33,14 @@ class RegressionPolicy(StrEnum):
 
 
 class ThresholdPolicy(StrEnum):
-    """What a missed threshold does: fail the gate always, or only where head is below base."""
+    """The effect of a missed threshold: fail the gate always, or only where head is below base."""
 
     BLOCK = "block"
     WORSE = "worse"
 
 
 class UnsetThresholdPolicy(StrEnum):
-    """What an Eval without a threshold asks where there is a baseline: no regression, or 1.0."""
+    """The demand of an Eval without a threshold beside a baseline: no regression, or 1.0."""
 
     REGRESSIONS = "regressions"
     STRICT = "strict"
@@ -52,7 +61,7 @@ class DraftPolicy(StrEnum):
 
 
 class BarPolicy(StrEnum):
-    """What a change is measured against: head's Evals and the base tip's, or only one of them."""
+    """The bar of a change: head's Evals and the base tip's, or only one of them."""
 
     STRICTEST = "strictest"
     HEAD = "head"
@@ -112,7 +121,7 @@ class BypassPolicy(Spec):
 
 
 class AuditPolicy(Spec):
-    """What is recorded of bypasses and verdicts, and where."""
+    """The records of bypasses and verdicts, and where they are kept."""
 
     sinks: tuple[AuditSinkName, ...] = Field(
         default=tuple(AuditSinkName), description="Where entries go."
@@ -215,15 +224,31 @@ class Policy(Spec):
     audit: AuditPolicy = AuditPolicy()
 
 
+def _source(text: str) -> str:
+    if text:
+        RulesSource.parse(text)
+    return text
+
+
 class GateConfig(Spec):
     """The gate config: what the gate looks at and how strict it is."""
 
+    extends: Annotated[str, AfterValidator(_source)] = Field(
+        default="",
+        description="A gate config that this one extends, as OWNER/REPO/path@SHA with the 40 "
+        "digits of a commit. What it asks holds here; this one may only ask more.",
+    )
     manifests: tuple[str, ...] = Field(
         default=(),
         description="Patterns of the files that are looked at for manifests; all YAML files, if "
         "absent.",
     )
     policy: Policy = Policy()
+
+    @property
+    def source(self) -> RulesSource | None:
+        """What it extends, if anything."""
+        return RulesSource.parse(self.extends) if self.extends else None
 
 
 def policy_digest(policy: Policy) -> str:

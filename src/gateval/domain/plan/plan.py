@@ -98,8 +98,9 @@ class Plan(Value):
     `policy`; empty in a plan that nobody decides by. `lost` is what the change lowers that no trial
     can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
     be read and may ask more than is measured. `unclaimed` are changed files that the policy wants
-    to belong to a measured Agent, and that do not. `bar_accepted` says who accepted that the bar is
-    lowered; empty if nobody did.
+    to belong to a measured Agent, and that do not. `rules_unread` says why the rules could
+    not be read whole; empty if they were. `bar_accepted` says who accepted that the bar is lowered;
+    empty if nobody did.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -117,6 +118,7 @@ class Plan(Value):
     lost: tuple[Lowered, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     unclaimed: tuple[str, ...] = ()
+    rules_unread: str = ""
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
     hidden: tuple[HiddenFiles, ...] = ()
@@ -196,7 +198,7 @@ class Plan(Value):
     @property
     def binds(self) -> bool:
         """Whether something speaks against a pass before any trial has run."""
-        return bool(self.lost or self.doubts or self.unclaimed)
+        return bool(self.lost or self.doubts or self.unclaimed or self.rules_unread)
 
     @property
     def trial_count(self) -> int:

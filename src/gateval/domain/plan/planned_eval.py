@@ -97,7 +97,7 @@ class Bar(Value):
 
 
 class Standing(Value):
-    """What an earlier run found of a fixture that regressed: it is not measured again."""
+    """An earlier run's finding on a fixture that regressed: it is not measured again."""
 
     fixture: Name
     base_passes: int = Field(ge=0)
@@ -208,7 +208,7 @@ class PlannedEval(Value):
         return self.model_copy(update={"standing": ()}) if self.standing else self
 
     def stands(self, fixture: str) -> Standing | None:
-        """What an earlier run found of this fixture, None if it is measured."""
+        """Return an earlier run's finding on this fixture, None if it is measured."""
         return next((one for one in self.standing if one.fixture == fixture), None)
 
     def fixture(self, name: str) -> Fixture:

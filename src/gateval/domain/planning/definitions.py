@@ -1,4 +1,4 @@
-"""What a plan carries of the Agents that run, resolved at one revision, and of their scripts."""
+"""The Agents that run, as a plan carries them, resolved at one revision, and their scripts."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def why_nothing(
     if changes:
         return f"{said}: {_agents(changes)}."
     if not head.catalogue.agents:
-        return f"{said}: there is no Agent manifest on head."
+        return f"{said}: there is no Agent manifest on head. `gateval init` writes the first."
     if head.revision.commit and head.revision.commit == base.revision.commit:
         return (
             f"{said}: head and base are the same commit, {head.revision.short}. "

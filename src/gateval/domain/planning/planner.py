@@ -36,13 +36,16 @@ from gateval.domain.trials.trial import Side
 class Rules:
     """The policy that applies, where it was read, and the base tip it came from.
 
-    `edit` is what the change does to the gate config; None if it leaves that alone.
+    `edit` is what the change does to the gate config; None if it leaves that alone. `ignored` are
+    the sentences on what of it does not count; `unread` says why its rules could not be read whole.
     """
 
     policy: Policy
     source: str
     base_tip: Revision | None
     edit: RulesEdit | None = None
+    ignored: tuple[str, ...] = ()
+    unread: str = ""
 
 
 def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | None = None) -> Plan:
@@ -85,6 +88,7 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
             *coverage_warnings(planned, changes, head, base),
             *tip_warnings(base, tip),
             *rules_warnings(rules.edit),
+            *rules.ignored,
         ),
         nothing="" if planned else why_nothing(changes, doubts, head, base),
     )
@@ -119,8 +123,22 @@ def plan_revision(
         only=tuple(fixtures),
         scripts=asked_scripts(planned, head, None),
         hidden=hidden_files(planned, head, None),
-        warnings=tuple(coverage_warnings(planned, (), head, None)),
+        warnings=(*coverage_warnings(planned, (), head, None), *rules.ignored),
         nothing="" if planned else "None of the named Evals has one of the named fixtures.",
+    )
+
+
+def plan_without_rules(head: Revision, base: Revision | None, rules: Rules) -> Plan:
+    """Plan nothing: rules that nobody could read may forbid whatever would run."""
+    return Plan(
+        head=head,
+        base=base,
+        base_tip=rules.base_tip,
+        policy=rules.policy,
+        policy_source=rules.source,
+        policy_digest=policy_digest(rules.policy),
+        rules_unread=rules.unread,
+        nothing="Nothing was looked at, because the rules cannot be read.",
     )
 
 

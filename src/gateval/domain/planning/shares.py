@@ -56,7 +56,7 @@ def with_shares(
 
 
 def _trials_of(planned: PlannedEval) -> frozenset[tuple[str, str]]:
-    """What a test of all compared fixtures looks at: the Evals that measure them, and their names.
+    """Return the trials of a test of all compared fixtures: their Evals and their names.
 
     Two versions that look at the same have the same test; the first has it.
     """

@@ -1,4 +1,4 @@
-"""What is read of one revision: its tree, its manifests, and the files they refer to."""
+"""One revision as it was read: its tree, its manifests, and the files they refer to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan warns of: sentences about what it cannot measure or take into account."""
+"""The warnings of a plan: sentences about things that it cannot measure or regard."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a revision of a repository holds: paths, patterns, trees, links, and places in files."""
+"""The content of a revision: paths, patterns, trees, links, and places in files."""

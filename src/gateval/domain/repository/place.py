@@ -40,7 +40,10 @@ def sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(unique, key=lambda p: (p.place.file, p.place.line, p.place.column, p.path)))
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ` Did you mean "x"?` for the known word most like `word`, or the empty string."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+def nearest(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+    """Return ` Did you mean "x"?` for the known word most like `word`, or the empty string.
+
+    `likeness` is the least ratio of difflib (0 to 1) that counts as like.
+    """
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)
     return f' Did you mean "{close[0]}"?' if close else ""

@@ -1,4 +1,4 @@
-"""What the gate saw for itself at base and the candidate merely claims on head is not measured.
+"""Evidence that the gate saw at base and the candidate merely claims on head does not count.
 
 A change that moves an Agent's calls out of the gate's sight could claim any trace it likes, and
 any number of tokens.

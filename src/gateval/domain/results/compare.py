@@ -29,7 +29,7 @@ from gateval.domain.trials.trial import Side, Trial
 
 
 class _Found(NamedTuple):
-    """What there is of one fixture. `standing`: it is compared; `added`: it must pass by itself."""
+    """All about one fixture. `standing`: it is compared; `added`: it must pass by itself."""
 
     fixture: Fixture
     standing: bool

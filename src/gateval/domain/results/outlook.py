@@ -1,4 +1,4 @@
-"""What a run will cost and what it can see, as a plan tells beforehand and a report afterwards."""
+"""The cost and the power of a run, as a plan tells them beforehand and a report afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run found: the plan and its trials, complete enough to report from."""
+"""The results of a run: the plan and its trials, complete enough to report from."""
 
 from __future__ import annotations
 

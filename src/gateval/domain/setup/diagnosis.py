@@ -172,7 +172,7 @@ def about_keys(
         found.append(Finding(Health.OK, "keys here", f"{', '.join(needed)} set."))
     else:
         found.append(Finding(Health.OK, "keys here", "No model of the manifests needs one."))
-    evaluating = [job for job in jobs if job.step == "all"]
+    evaluating = [job for job in jobs if job.step == "all" and not job.called]
     handed = {name for job in evaluating for name in job.variables}
     absent = sorted(set(needed) - handed)
     if evaluating and absent:

@@ -37,7 +37,8 @@ class GateJob(NamedTuple):
     `step` is the input of this name, `inputs` the names of all that the gate's step gets in `with`,
     `variables` the names that it gets from `env`. `types` are those of `pull_request`, empty where
     GitHub's default counts, which knows no labels. `own_token` says that the step has another token
-    than the job's, an App's for instance; what that may do no workflow says.
+    than the job's, an App's for instance; what that may do no workflow says. `called` is the
+    workflow that the job calls, empty if it has steps itself; what that does is not seen from here.
     """
 
     path: str
@@ -49,6 +50,7 @@ class GateJob(NamedTuple):
     inputs: tuple[str, ...] = ()
     types: frozenset[str] = frozenset()
     own_token: bool = False
+    called: str = ""
     minutes: Minutes = Minutes()
 
     @property

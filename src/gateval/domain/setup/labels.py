@@ -10,7 +10,7 @@ from gateval.domain.setup.diagnosis import Finding, Health
 
 
 class Look(NamedTuple):
-    """What a label looks like: `color` as six hexadecimal digits."""
+    """The look of a label: `color` as six hexadecimal digits."""
 
     color: str
     description: str

@@ -27,7 +27,7 @@ CONFIRMING = 0.05
 
 
 class Broad(Value):
-    """What came of one look at an Eval: the step, its p-value, and both mean rates."""
+    """The result of one look at an Eval: the step, its p-value, and both mean rates."""
 
     step: Step
     p_value: float

@@ -1,4 +1,4 @@
-"""What a design can see and what it costs, exactly, for given pass rates."""
+"""The power and the cost of a design, exactly, for given pass rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a fixture when its trials are over."""
+"""The status of a fixture when its trials are over."""
 
 from __future__ import annotations
 

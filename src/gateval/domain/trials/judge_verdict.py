@@ -1,4 +1,4 @@
-"""What a judge says of a trial, after code has checked its evidence."""
+"""A judge's verdict on a trial, after code has checked its evidence."""
 
 from __future__ import annotations
 

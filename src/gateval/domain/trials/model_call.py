@@ -22,13 +22,15 @@ class ToolCall(Value):
     """The model's wish to call a tool.
 
     `arguments` is the parsed object. If the model sent text that is no JSON object, `arguments`
-    is empty and `raw` holds that text.
+    is empty and `raw` holds that text. `by_provider` says that the tool is one of the provider's
+    own, or of a server that it asks: the request need not define it by that name.
     """
 
     id: str
     name: str
     arguments: JsonObject = {}
     raw: str | None = None
+    by_provider: bool = False
 
 
 class Message(Value):

@@ -19,7 +19,7 @@ STEPS_LIMIT = 2_000
 
 
 class StepKind(StrEnum):
-    """What a step is."""
+    """The kind of a step."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -35,7 +35,7 @@ class Step(Value):
     `arguments` are set for a tool call, `tool` also for its result. `call_id` ties the two.
     `truncated` says that `text` was cut at `STEP_LIMIT`. What a model call gave or how it failed
     carries the `seconds` that the call took and its `retries`; steps of one reply share them.
-    `refused` marks a tool call that nobody carried out, because the model was not offered the tool.
+    `refused` marks a call of a tool that the model was not offered.
     """
 
     number: int = Field(ge=1)

@@ -60,7 +60,7 @@ class AssessmentStatus(StrEnum):
 
 
 class Assessment(Value):
-    """What one assertion says of one trial.
+    """The result of one assertion in one trial.
 
     `index` is the assertion's position in the fixture, from 0. `score` in [0, 1], None for an
     error. `reason` is one sentence: what was expected and what was seen. `steps` are the numbers
@@ -106,7 +106,7 @@ class TrialKey(Value):
 
 
 class Answer(Value):
-    """What a candidate gave in time: its final message and, if anyone recorded it, a trace."""
+    """A candidate's answer in time: its final message and, if it was recorded, a trace."""
 
     output: str
     trace: Trace | None = None

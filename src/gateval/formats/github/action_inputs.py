@@ -41,6 +41,7 @@ class CommentWish(StrEnum):
 
 NAMES = (
     "token",
+    "extends-token",
     "config",
     "pull-request",
     "head-sha",
@@ -64,10 +65,12 @@ MOST_MINUTES = 7_200
 class ActionInputs:
     """What `with:` says. `config` is a path in the repository, `results` one in the workspace.
 
-    `agents` and `evals` are sorted; empty means all. `results` is empty for a new folder.
+    `agents` and `evals` are sorted; empty means all. `results` is empty for a new folder,
+    `extends_token` where the other token reads what the gate config extends.
     """
 
     token: str = field(default="", repr=False)
+    extends_token: str = field(default="", repr=False)
     config: str = GATE_CONFIG_PATH
     pull_request: int | None = None
     head_sha: str = ""
@@ -96,6 +99,7 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
     values = {name: given.get(variable, "") for variable, name in known.items()}
     return ActionInputs(
         token=values["token"],
+        extends_token=values["extends-token"],
         config=_config(values["config"]),
         pull_request=_number("pull-request", values["pull-request"], 2**31),
         head_sha=_sha("head-sha", values["head-sha"]),

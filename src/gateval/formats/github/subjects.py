@@ -1,4 +1,4 @@
-"""What a run is about: one reader for each event of GitHub Actions."""
+"""The subject of a run: one reader for each event of GitHub Actions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Reads out of a workflow which of its jobs use the gate. What is no workflow has none."""
+"""Finds the jobs of a workflow that use the gate. A file that is no workflow has none."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from pydantic import JsonValue
 
@@ -18,6 +17,9 @@ _OURS = re.compile(
     r"|\./\.github/actions/(?:from-source|gateval)"
 )
 
+_CALLED = re.compile(r"(?:\./|[\w.-]+/[\w.-]+/)\.github/workflows/gateval\.ya?ml(?:@.+)?")
+"""A reusable workflow that is taken for the gate's, by its file's name."""
+
 _JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE)
 """How a workflow names the token that GitHub gives each job."""
 
@@ -29,14 +31,14 @@ def is_workflow(path: str) -> bool:
 
 
 def gate_jobs(path: str, data: bytes) -> tuple[GateJob, ...]:
-    """Return the jobs that have a step which uses the action or its image."""
+    """Return the jobs that have a step which uses the action or its image, or call one of those."""
     documents, _ = read_documents(path, data)
     workflow = _mapping(documents[0].data) if documents else {}
     jobs = _mapping(workflow.get("jobs"))
     return tuple(
         _job(path, workflow, name, _mapping(job), step)
         for name, job in jobs.items()
-        for step in _gate_steps(_mapping(job))
+        for step in (_gate_steps(_mapping(job)) or _call(_mapping(job)))
     )
 
 
@@ -46,12 +48,15 @@ def unreadable(path: str, data: bytes) -> Problem | None:
     return problems[0] if problems and not documents else None
 
 
-def _gate_steps(job: dict[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+def _gate_steps(job: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
     steps = job.get("steps")
-    for step in steps if isinstance(steps, list) else ():
-        found = _mapping(step)
-        if _OURS.fullmatch(str(found.get("uses", ""))):
-            yield found
+    found = map(_mapping, steps if isinstance(steps, list) else ())
+    return [step for step in found if _OURS.fullmatch(str(step.get("uses", "")))]
+
+
+def _call(job: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
+    """Return a job that calls the gate's workflow as a step without inputs of the action."""
+    return [{}] if _CALLED.fullmatch(str(job.get("uses", ""))) else []
 
 
 def _job(
@@ -75,6 +80,7 @@ def _job(
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
         types=_types(workflow.get("on")),
+        called=str(job.get("uses", "")),
         own_token="token" in given_inputs and not _JOBS.search(str(given_inputs["token"])),
         minutes=Minutes(
             job=_number(job.get("timeout-minutes"), JOB_MINUTES),

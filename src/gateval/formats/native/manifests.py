@@ -40,7 +40,7 @@ _PAI_GROUP = PAI_VERSION.partition("/")[0]
 
 
 class Parsed(NamedTuple):
-    """What a file gave: its manifests, and everything that is wrong in it, in order of place.
+    """The content of a file: its manifests, and all its problems in order of place.
 
     `broken` holds what is there but cannot be used, as far as it says what it is.
     """
@@ -110,7 +110,7 @@ def _broken(kind: str, document: Document, problems: Sequence[Problem]) -> Broke
 
 
 def _references(document: Document, problems: Sequence[Problem]) -> tuple[Reference, ...]:
-    """What a broken Eval names, so that all its problems are told in one go."""
+    """Return the names in a broken Eval, so that all its problems are told in one go."""
     fixtures = document.data_at(("spec", "fixtures"))
     named: list[tuple[str, DocumentPath]] = [
         ("Agent", ("spec", "targetAgent")),

@@ -1,1 +1,1 @@
-"""What is wrong with a document, as sentences for a person."""
+"""Problems of a document, as sentences for a person."""

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in a sentence: pydantic's error types without pydantic's words."""
+"""Sentences on wrong values: pydantic's error types without pydantic's words."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 class YamlBudget:
-    """What was used up so far: `nodes` counts values, `deepest` is the greatest depth seen."""
+    """The use so far: `nodes` counts values, `deepest` is the greatest depth seen."""
 
     def __init__(self) -> None:
         self.nodes = 0

@@ -1,4 +1,4 @@
-"""What a plain word in YAML means: the core schema of YAML 1.2, narrowed to what JSON can hold.
+"""The meaning of a plain word in YAML: the core schema of YAML 1.2, narrowed to JSON's values.
 
 Source: YAML 1.2.2, section 10.3.2 (https://yaml.org/spec/1.2.2/#1032-tag-resolution). So `yes`,
 `1:30` and dates are text, `012` is twelve, and a number is a number however it is spelled.

@@ -26,14 +26,14 @@ from gateval.wire.streams import STREAM_FORMATS
 
 
 class Reply(NamedTuple):
-    """What a candidate gets: an HTTP status and a JSON body in its wire format."""
+    """The reply to a candidate: an HTTP status and a JSON body in its wire format."""
 
     status: int
     body: bytes
 
 
 class Stream(NamedTuple):
-    """What a candidate gets that asked for a stream: pieces of server-sent events.
+    """The reply to a candidate that asked for a stream: pieces of server-sent events.
 
     The caller goes through the pieces or closes them: that ends the call.
     """

@@ -1,4 +1,4 @@
-"""What one candidate may take of the gateway, so that a flood of calls hurts only itself."""
+"""Limits on one candidate's use of the gateway, so that a flood of calls hurts only itself."""
 
 from __future__ import annotations
 

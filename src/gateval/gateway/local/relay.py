@@ -26,7 +26,7 @@ from gateval.wire.sse import SseEvent, SseReader, write_event
 
 @dataclass(frozen=True)
 class Relayed:
-    """What a stream is, and whom to tell of its end: one of the two, exactly once.
+    """The fate of a stream, and whom to tell of its end: one of the two, exactly once.
 
     `fields` is the candidate's request. A candidate that goes away has the reply so far.
     """
@@ -74,7 +74,7 @@ async def relay(
 
 
 class _Passage:
-    """What one stream has said until now, and what of it may go on. Does no I/O.
+    """One stream until now, and the part of it that may go on. Does no I/O.
 
     `is_over` says that no more needs to be read, `failure` why the stream is no reply.
     """

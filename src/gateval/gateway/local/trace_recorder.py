@@ -17,7 +17,8 @@ class TraceRecorder:
 
     Tool calls and results in the history that a conversation begins with, up to its last user
     message, are context (examples, an earlier session) that nobody did in this trial: no steps.
-    System prompts are no steps either.
+    System prompts are no steps either. A reply's call of a tool that its request did not offer
+    counts as refused.
     """
 
     def __init__(self) -> None:
@@ -37,7 +38,8 @@ class TraceRecorder:
         cost = CallCost(reply.seconds, reply.retries)
         if said.text or not said.tool_calls:
             self._builder.add(StepKind.ASSISTANT, said.text, cost=cost)
-        self._add_calls(said.tool_calls, cost)
+        offered = {tool.name for tool in request.tools}
+        self._add_calls(said.tool_calls, cost, offered)
         self._usages.append(reply.usage)
         self._models[model] = None
 
@@ -90,8 +92,12 @@ class TraceRecorder:
             tool = self._tools.get(call_id or "")
             self._builder.add(StepKind.TOOL_RESULT, message.text, tool=tool, call_id=call_id)
 
-    def _add_calls(self, calls: tuple[ToolCall, ...], cost: CallCost) -> None:
+    def _add_calls(
+        self, calls: tuple[ToolCall, ...], cost: CallCost, offered: set[str] | None = None
+    ) -> None:
+        """Add a step for each call, refused where `offered` is known and names no such tool."""
         for call in calls:
+            is_offered = offered is None or call.by_provider or call.name in offered
             self._tools[call.id] = call.name
             self._builder.add(
                 StepKind.TOOL_CALL,
@@ -100,4 +106,5 @@ class TraceRecorder:
                 arguments=call.arguments,
                 call_id=call.id or None,
                 cost=cost,
+                refused=not is_offered,
             )

@@ -8,7 +8,7 @@ _MEANINGS = {
     401: "the key is refused",
     402: "the account cannot pay",
     403: "the key is not allowed to do this",
-    404: "no such model or address",
+    404: "no such model or address; look at spec.models of the Agent or judge.model of the Eval",
     413: "the request is too large",
     429: "too many requests",
     529: "overloaded",

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import io
+import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -15,6 +16,7 @@ import aiohttp
 from pydantic import Field
 
 from gateval.domain.base import Value
+from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.domain.trials.model_call import ModelReply
 from gateval.gateway.upstream.pooled_client import PooledClient
 from gateval.gateway.upstream.retry import Transient
@@ -43,7 +45,7 @@ class Timeouts(Value):
 
 
 class HttpResponse(NamedTuple):
-    """What came back: any status, the decompressed body, and the headers of the provider.
+    """A provider's response: any status, the decompressed body, and its headers.
 
     `reply` is what a success says, once somebody has read it.
     """
@@ -58,10 +60,17 @@ class Unanswerable(Exception):
     """No sensible answer will come however often we ask. The text is a sentence."""
 
 
-class HttpClient(PooledClient):
-    """Posts to providers. Use it as an async context manager."""
+class Untrusted(Unanswerable):
+    """Nobody whom we trust has signed the provider's certificate."""
 
-    def __init__(self, timeouts: Timeouts) -> None:
+
+class HttpClient(PooledClient):
+    """Posts to providers. Use it as an async context manager.
+
+    `ca_file` holds authorities to trust besides the machine's, in PEM; empty for none.
+    """
+
+    def __init__(self, timeouts: Timeouts, ca_file: str = "") -> None:
         self._timeouts = timeouts
         whole = aiohttp.ClientTimeout(
             total=timeouts.answer, connect=None, sock_connect=timeouts.connect
@@ -72,7 +81,7 @@ class HttpClient(PooledClient):
 
         super().__init__(
             lambda: aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+                connector=aiohttp.TCPConnector(limit=CONNECTIONS, ssl=_trusting(ca_file)),
                 timeout=whole,
                 read_bufsize=READ_AHEAD,
                 trust_env=False,
@@ -147,6 +156,14 @@ class OpenStream:
             self._response.close()
 
 
+def _trusting(ca_file: str) -> ssl.SSLContext | bool:
+    if not ca_file:
+        return True
+    context = ssl.create_default_context()
+    context.load_verify_locations(ca_file)
+    return context
+
+
 @contextmanager
 def _in_sentences(timeouts: Timeouts) -> Iterator[None]:
     """Turn what goes wrong in a request into `Transient` or `Unanswerable`."""
@@ -157,7 +174,7 @@ def _in_sentences(timeouts: Timeouts) -> Iterator[None]:
     except TimeoutError:
         raise Transient(f"did not answer within {timeouts.answer:g} s")
     except aiohttp.ClientSSLError as error:
-        raise Unanswerable(f"has no certificate that we trust ({_reason(error)})")
+        raise Untrusted(f"has no certificate that we trust ({_reason(error)}). {CERTIFICATE_HINT}")
     except aiohttp.ClientConnectorError as error:
         raise Transient(f"cannot be reached ({_reason(error)})")
     except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):

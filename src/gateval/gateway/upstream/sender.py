@@ -10,7 +10,13 @@ from typing import TypeVar
 
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.faults import sentence, status_error, status_text
-from gateval.gateway.upstream.http_client import HttpClient, HttpResponse, OpenStream, Unanswerable
+from gateval.gateway.upstream.http_client import (
+    HttpClient,
+    HttpResponse,
+    OpenStream,
+    Unanswerable,
+    Untrusted,
+)
 from gateval.gateway.upstream.retry import Denied, Garbled, Retrier, Transient
 from gateval.gateway.upstream.retry_after import asked_wait, is_transient
 from gateval.gateway.upstream.scrub import Scrubber
@@ -136,6 +142,8 @@ def call_error(provider: str, failure: Transient | Unanswerable | Denied) -> Mod
         return ModelCallError(ModelCallFault.OUTAGE, message, status=failure.status)
     if isinstance(failure, Denied):
         return ModelCallError(ModelCallFault.DENIED, message, status=failure.status)
+    if isinstance(failure, Untrusted):
+        return ModelCallError(ModelCallFault.UNCONFIGURED, message)
     return ModelCallError(ModelCallFault.UNREADABLE, message)
 
 

@@ -50,7 +50,7 @@ class Tries:
 
     @property
     def cost(self) -> CallCost:
-        """What the call has taken until now."""
+        """The cost of the call until now."""
         wait = self.wait
         waited = wait.end - wait.begin if wait else 0.0
         return CallCost(time.monotonic() - self._began, max(self.count - 1, 0), waited)

@@ -1,4 +1,4 @@
-"""What is said on GitHub when a label changed and the evals were not run again."""
+"""The words on GitHub when a label changed and the evals were not run again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said on GitHub when there is no report: the gate could not evaluate, or has to wait."""
+"""The words on GitHub when there is no report: the gate could not evaluate, or has to wait."""
 
 from __future__ import annotations
 

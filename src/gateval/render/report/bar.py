@@ -1,4 +1,4 @@
-"""What a change asks less than its target branch, and whether it meets that all the same."""
+"""Demands that a change lowers, and whether it meets those of its target branch all the same."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     """
     plan, accept = report.results.plan, how_to_accept(may_accept)
     lines = [f"{lost}." for lost in plan.lost]
+    rules = [plan.rules_unread] if plan.rules_unread else []
     unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
     binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
     for planned, compared in binding:
@@ -75,7 +76,7 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     elif lines:
         edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
         lines.append(f"{_EDITED if edits else _UNEDITED}{accept}")
-    return [*lines, *unread, *_unclaimed(plan)]
+    return [*rules, *lines, *unread, *_unclaimed(plan)]
 
 
 def _unclaimed(plan: Plan) -> list[str]:

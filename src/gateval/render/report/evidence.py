@@ -1,4 +1,4 @@
-"""What the numbers rest on: who saw the steps of the trials, and what speaks against them."""
+"""The evidence behind the numbers: who saw the steps of the trials, and doubts about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a view says around a report: things about the run that the results do not hold."""
+"""The frame of a report: facts about the run that the results do not hold."""
 
 from __future__ import annotations
 

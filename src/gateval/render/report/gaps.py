@@ -1,4 +1,4 @@
-"""What was not measured, and why: trials with the same reason are one gap."""
+"""Gaps in what was measured, and why: trials with the same reason are one gap."""
 
 from __future__ import annotations
 

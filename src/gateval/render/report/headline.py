@@ -31,6 +31,8 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     unreadable = sum(reason.code is ReasonCode.BAR_UNREADABLE for reason in blocking)
     if unreadable:
         said.append(f"the bar cannot be read ({count(unreadable, 'problem')})")
+    if report.results.plan.rules_unread:
+        said.append("the rules that the gate config extends cannot be read")
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
         said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")

@@ -1,4 +1,4 @@
-"""What became of the gate's labels, in sentences (not sanitised)."""
+"""The fate of the gate's labels, in sentences (not sanitised)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COUNTS = {
 
 
 class LabelLine(NamedTuple):
-    """What became of a label, and the audit log's entry about it: 0 and empty for none."""
+    """The fate of a label, and the audit log's entry about it: 0 and empty for none."""
 
     text: str
     entry: int

@@ -1,4 +1,4 @@
-"""What the views say of a plan, whether it ran or not."""
+"""The views' words on a plan, whether it ran or not."""
 
 from __future__ import annotations
 

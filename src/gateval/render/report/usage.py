@@ -42,7 +42,7 @@ def count_tokens(usages: Iterable[Usage]) -> Tokens:
 
 
 class AgentUsage(NamedTuple):
-    """What one Agent's trials used: on head, on base, and by the judge of both."""
+    """The usage of one Agent's trials: on head, on base, and by the judge of both."""
 
     agent: str
     head: Tokens

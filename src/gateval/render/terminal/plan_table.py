@@ -1,4 +1,4 @@
-"""What a plan would run, and why, as text for a terminal.
+"""The Evals that a plan would run, and why, as text for a terminal.
 
 When there is nothing to evaluate, which is what most changes meet, no layout library is loaded.
 """
@@ -83,6 +83,8 @@ def _closing(plan: Plan) -> Iterator[str]:
         yield f"no longer evaluated: {removed_sentence(entry)}"
     for lost in plan.lost:
         yield f"lowers the bar: {lost}"
+    if plan.rules_unread:
+        yield plan.rules_unread
     for doubt in plan.doubts:
         yield f"cannot be read: {doubt}"
     for path in plan.unclaimed:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gateval.adapters.git.server.remote import PASSED_ON, as_variables
+from gateval.adapters.git.server.remote import as_variables, network_variables
 from gateval.domain.repository.paths import show_path
 from gateval.domain.text.secret_forms import secret_forms
 from gateval.errors import UsageError
@@ -89,8 +89,13 @@ def environment(destination: Destination, environ: Mapping[str, str]) -> dict[st
         ]
     elif destination.username:
         settings.append(("credential.username", destination.username))
-    passed_on = {name: environ[name] for name in (*PASSED_ON, *_SSH) if name in environ}
-    return passed_on | as_variables(settings) | {"GIT_ALLOW_PROTOCOL": _PROTOCOLS}
+    passed_on = {name: environ[name] for name in _SSH if name in environ}
+    return (
+        passed_on
+        | network_variables(environ)
+        | as_variables(settings)
+        | {"GIT_ALLOW_PROTOCOL": _PROTOCOLS}
+    )
 
 
 def without_secrets(text: str, destination: Destination) -> str:

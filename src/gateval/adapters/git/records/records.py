@@ -109,7 +109,7 @@ class GitRecords:
         self._private = None
 
     def read(self, file: RecordFile) -> Stored | None:
-        """What the remote has now, or None when it has no such ref."""
+        """Return the remote's content of now, or None when it has no such ref."""
         return self._persistently("read", file, lambda: self._fetch(file))
 
     def change(self, file: RecordFile, edit: Callable[[bytes], Edit | None]) -> str | None:

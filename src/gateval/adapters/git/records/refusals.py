@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.adapters.git.explain import summary
-from gateval.adapters.git.server.network import CERTIFICATE, CERTIFICATE_HINT, OUTAGE
+from gateval.adapters.git.server.network import CERTIFICATE, OUTAGE
+from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.errors import RecordsError
 
 WRITE_PERMISSION = "contents: write"

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from gateval.adapters.git.explain import FULL_HISTORY, summary
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.network import CERTIFICATE_HINT, is_certificate, is_outage
+from gateval.adapters.git.server.network import is_certificate, is_outage
 from gateval.adapters.git.server.remote import Remote
+from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.errors import RepositoryError
 
 GONE = "It was probably replaced by a force push; the run on the new head counts."

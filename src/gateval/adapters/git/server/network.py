@@ -20,10 +20,6 @@ OUTAGE = (
 )
 """What may pass: no answer, a broken one, or one that says so."""
 
-CERTIFICATE_HINT = (
-    "Name the file of your CA in the variable GATEVAL_CA_FILE: see docs/guides/enterprise.md."
-)
-
 
 def is_outage(said: str) -> bool:
     """Whether another try may help."""

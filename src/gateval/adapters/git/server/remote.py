@@ -11,6 +11,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gateval.domain.setup.authorities import CA_VARIABLE
+
 PASSED_ON = (
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -59,13 +61,22 @@ class Remote:
             header = f"Authorization: Basic {base64.b64encode(plain).decode()}"
             key = f"http.{self.url}.extraHeader"
             settings += [(key, ""), (key, header)]  # the empty one drops what checkout left there
-        variables = {name: self.environ[name] for name in PASSED_ON if name in self.environ}
-        return variables | {
+        return network_variables(self.environ) | {
             **as_variables(settings),
             "GIT_ALLOW_PROTOCOL": "http:https",
             "GIT_ASKPASS": "false",
             "SSH_ASKPASS": "false",
         }
+
+
+def network_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what of the gate's environment says how git reaches the network, and whom it trusts.
+
+    The gate's own file of authorities, if there is one, takes the place of all others.
+    """
+    passed_on = {name: environ[name] for name in PASSED_ON if name in environ}
+    own = environ.get(CA_VARIABLE)
+    return passed_on | {"GIT_SSL_CAINFO": own} if own else passed_on
 
 
 def as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -22,7 +22,7 @@ OWN_PROCESS = "/proc/self"
 
 
 class Grounds:
-    """What is the same for all candidates of a run, opened once."""
+    """The descriptors that all candidates of a run share, opened once."""
 
     def __init__(self, house: House) -> None:
         self.house = house

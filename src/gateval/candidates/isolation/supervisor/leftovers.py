@@ -1,4 +1,4 @@
-"""What a candidate's user left outside its private folders: files, and System V IPC objects.
+"""Leftovers of a candidate's user outside its private folders: files, and System V IPC objects.
 
 Called when no process of that user is left, so nothing changes under our hands.
 """

@@ -1,4 +1,4 @@
-"""What the gate tells the supervisor: plain values, as JSON in a memory file."""
+"""Orders of the gate to the supervisor: plain values, as JSON in a memory file."""
 
 from __future__ import annotations
 

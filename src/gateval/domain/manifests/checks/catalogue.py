@@ -1,4 +1,4 @@
-"""What is wrong between the manifests of one revision, and what is allowed but hardly meant."""
+"""Problems between the manifests of one revision, and warnings of odd but allowed ones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import TypeVar
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue, by_name, select_fixtures
-from gateval.domain.manifests.checks.agent import agent_problems, counts_whole_repository
+from gateval.domain.manifests.checks.agent import (
+    agent_problems,
+    counts_whole_repository,
+    unknown_keys,
+)
 from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
 from gateval.domain.manifests.checks.models import agent_model_problems, judge_model_problems
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem, sort_problems
 from gateval.domain.repository.tree import Tree
+from gateval.domain.text.quoting import quote
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
@@ -63,6 +68,15 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             )
             for agent in catalogue.agents
             if counts_whole_repository(agent)
+        ),
+        *(
+            Problem(
+                place=agent.place,
+                message=f'These keys of the Agent "{agent.name}" mean nothing to the gate; they '
+                f"only count as a part of it: {', '.join(map(quote, unknown))}.",
+            )
+            for agent in catalogue.agents
+            if (unknown := unknown_keys(agent))
         ),
         *(
             Problem(

@@ -1,4 +1,4 @@
-"""What an Eval asks, on the base tip and on head: everything that head lowers, in words."""
+"""The demands of an Eval on the base tip and on head: everything that head lowers, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fixture asks, before and after: whether it is the same test, and what was lowered."""
+"""The demands of a fixture, before and after: whether it is the same test, and what it lowers."""
 
 from __future__ import annotations
 

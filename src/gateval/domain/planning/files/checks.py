@@ -1,4 +1,4 @@
-"""What is wrong with the files of Agents that start a process, before anything is started."""
+"""Problems with the files of Agents that start a process, before anything is started."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.planning.closure import Closure, closure_of, closure_paths, working_directory
-from gateval.domain.planning.files.named_paths import named
+from gateval.domain.planning.files.named_paths import named, program_index
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import check_links
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.place import Problem
+from gateval.domain.repository.tree import folders_of, has_folder
 from gateval.domain.text.quoting import quote
 from gateval.errors import RepositoryError
 
@@ -29,6 +30,29 @@ def closure_problems(snapshot: Snapshot) -> Iterator[Problem]:
         yield from _unwatched(agent, closure, snapshot)
         if agent.name in targets and snapshot.links:
             yield from _links_out(agent, closure, snapshot)
+
+
+def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
+    """Yield, for each Agent, the program that it starts and that is no file of this revision.
+
+    It is allowed: a set-up may make it, or the machine may have it.
+    """
+    for agent in snapshot.catalogue.agents:
+        runtime, cwd = agent.spec.runtime, working_directory(agent)
+        if runtime is None or runtime.setup or cwd is None:
+            continue
+        index = program_index(runtime.command)
+        path = resolve_path(cwd, runtime.command[index]) if index is not None else None
+        if path is None or has_folder(snapshot.tree, path):
+            continue
+        if any(step in snapshot.tree for step in (path, *folders_of(path))):
+            continue  # a link or a submodule on the way may have it
+        yield Problem(
+            place=agent.places.get("spec.runtime", agent.place),
+            path=f"spec.runtime.command[{index}]",
+            message=f"{show_path(path)} is no file of this revision. Correct the path, relative to "
+            "runtime.cwd, or track the file.",
+        )
 
 
 def _unwatched(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.tree import under
+
+_NO_FILE_FOLLOWS = frozenset({"-m", "-c", "-e", "--eval", "-p"})
+_SCRIPT = re.compile(r"\.(?:py|js|mjs|cjs|ts|mts|tsx|sh|rb|pl|php|lua)$")
 
 
 def process_roots(runtime: RuntimeSpec, cwd: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -18,6 +22,22 @@ def process_roots(runtime: RuntimeSpec, cwd: str, snapshot: Snapshot) -> Iterato
         for word in words:
             for path in named(cwd, word, snapshot):
                 yield path, f"{key} {word}"
+
+
+def program_index(words: Sequence[str]) -> int | None:
+    """Return which word of a command line is a program that a repository holds, None if none is.
+
+    It is the first with the ending of a script, unless it comes behind `-m` or `-c`; or the first
+    word of all, if it is a path.
+    """
+    for index, word in enumerate(words):
+        if word in _NO_FILE_FOLLOWS or "{" in word or word.startswith("/"):
+            return None
+        if index == 0 and "/" in word:
+            return 0
+        if _SCRIPT.search(word) and not word.startswith("-"):
+            return index
+    return None
 
 
 def named(cwd: str, word: str, snapshot: Snapshot) -> Iterator[str]:

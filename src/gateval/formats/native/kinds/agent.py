@@ -6,7 +6,9 @@ tools, and left alone in the metadata. The runtime is our own, and strict.
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Literal
 
@@ -30,6 +32,7 @@ from gateval.formats.problems.validation import problem_at, validate
 from gateval.formats.yaml.document import DocumentPath
 
 _RUNTIME = ("spec", "runtime")
+_PLAIN = re.compile(r"[A-Za-z./][A-Za-z0-9_./+-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -80,6 +83,7 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
     common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
     options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
     common, problems = validate(RuntimeSpec, common_raw, document, _RUNTIME)
+    problems = tuple(_with_list_form(problem, raw) for problem in problems)
     problems += _unusable_texts(source, raw)
     kind = raw.get("type", RuntimeSpec().type)
     if not isinstance(kind, str):
@@ -93,6 +97,30 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
     if common is None or problems or broken:
         return None, (*problems, *broken)
     return common.model_copy(update={"options": options}), ()
+
+
+def _with_list_form(problem: Problem, raw: JsonObject) -> Problem:
+    """Add how a command line that stands there as one text is written as a list."""
+    for key in ("command", "setup"):
+        line = raw.get(key)
+        if isinstance(line, str) and problem.path == f"spec.runtime.{key}":
+            words = ", ".join(map(_word, _split(line)))
+            return problem.model_copy(
+                update={"message": f"{problem.message} Write [{words}]; no shell reads it."}
+            )
+    return problem
+
+
+def _word(text: str) -> str:
+    """Return a word as it stands in a YAML list."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quotation mark without its partner
+        return line.split()
 
 
 def _missing(source: Source, kind: str, raw: JsonObject) -> tuple[Problem, ...]:

@@ -17,6 +17,7 @@ from gateval.domain.manifests.fixture import (
 )
 from gateval.domain.manifests.severity import Severity, Weight
 from gateval.domain.repository.place import Problem
+from gateval.domain.text.quoting import quote
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.sentences import unknown_word
 from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at, validate
@@ -129,6 +130,13 @@ def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]
     return assertions, problems
 
 
+def _unknown_type(kind: str, source: Source) -> str:
+    known = source.registries.elsewhere.get(kind.lower().replace("_", "-"))
+    if known is None:
+        return unknown_word("assertion type", kind, list(source.registries.assertions))
+    return f"Unknown assertion type {quote(kind)}. Here it is {known}."
+
+
 def _read_assertion(
     source: Source, index: int, raw: JsonObject
 ) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
@@ -141,7 +149,7 @@ def _read_assertion(
         return None, problems
     registered = source.registries.assertions.get(kind)
     if registered is None:
-        message = unknown_word("assertion type", kind, list(source.registries.assertions))
+        message = _unknown_type(kind, source)
         return None, (*problems, problem_at(document, (*path, "type"), message))
     _, broken = validate(registered, options, document, path, also_known=COMMON_KEYS)
     if common is None or broken:

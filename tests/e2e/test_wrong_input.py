@@ -1,0 +1,125 @@
+"""What people get wrong first, and whether the gate says what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateval.assertions.registry import ASSERTIONS, ELSEWHERE
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import FIXTURES, build_shop
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Repo:
+    return Repo(tmp_path / "repo")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    return build_shop(tmp_path / "shop")
+
+
+def manifest(name: str, body: str) -> str:
+    return f"apiVersion: gateval/v1\nkind: Agent\nmetadata: {{name: {name}}}\nspec:\n{body}"
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [("sytem", "system"), ("modles", "models"), ("model", "models"), ("tool", "tools")],
+)
+def test_a_key_that_is_nearly_one_of_ours_is_an_error(empty: Repo, key: str, meant: str) -> None:
+    empty.write("a.yaml", manifest("a", f"  models: [openai/x]\n  {key}: You help.\n"))
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 2
+    assert (
+        f'a.yaml:6:3: spec.{key}: "{key}" means nothing here. Did you mean "{meant}"?'
+        in done.stdout
+    )
+
+
+def test_other_unknown_keys_are_told_and_those_of_other_systems_are_not(empty: Repo) -> None:
+    empty.write("a.yaml", manifest("a", "  models: [openai/x]\n  image: x\n  colour: red\n"))
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 0
+    assert (
+        'warning: a.yaml:3:18: These keys of the Agent "a" mean nothing to the gate' in done.stdout
+    )
+    assert ': "colour".' in done.stdout
+
+
+def test_a_command_line_as_one_text_is_shown_as_a_list(empty: Repo) -> None:
+    runtime = "  runtime: {type: command, command: python agent.py --ask 'a b'}\n"
+    empty.write("a.yaml", manifest("a", runtime))
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 2
+    assert 'Write [python, agent.py, "--ask", "a b"]; no shell reads it.' in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("[python, agent.py]", "agents/agent.py"),
+        ("[uv, run, src/agent.py, --file, other.py]", "agents/src/agent.py"),
+        ("[bin/agent]", "agents/bin/agent"),
+        ("[python, -m, agent.py]", ""),
+        ("[python, there.py]", ""),
+        ("[/usr/bin/agent.sh]", ""),
+        ("[echo, x]", ""),
+    ],
+)
+def test_a_program_that_is_no_file_is_told(empty: Repo, command: str, told: str) -> None:
+    runtime = f"  runtime: {{type: command, command: {command}}}\n"
+    empty.write("agents/a.yaml", manifest("a", runtime))
+    empty.write("agents/there.py", "")
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 0
+    assert (f"{told} is no file of this revision." in done.stdout) is bool(told)
+    assert ("no file" in done.stdout) is bool(told)
+
+
+def test_names_of_other_tools_lead_to_ours(shop: Repo) -> None:
+    for name, ours in ELSEWHERE.items():
+        assert name not in ASSERTIONS
+        assert name == name.lower()
+        assert not ours.startswith("`") or ours.split("`")[1] in ASSERTIONS
+    for written in ("llm-rubric", "llm_rubric", "LLM-Rubric"):
+        shop.write("evals/fixtures.yaml", FIXTURES.replace("contains", written, 1))
+        done = gateval(shop, "validate")
+        assert done.returncode == 2
+        assert f'Unknown assertion type "{written}". Here it is `judge`.' in done.stdout
+
+
+def test_a_repository_without_manifests_is_pointed_at_init(empty: Repo) -> None:
+    empty.write("README.md", "Hello\n")
+    empty.commit()
+    for command in ("validate", "check"):
+        done = gateval(
+            empty, command, *(("--base", "HEAD", "--head", "HEAD") if command == "check" else ())
+        )
+        assert done.returncode == 0
+        assert "`gateval init` writes" in done.stdout
+
+
+def test_one_long_sentence_stands_there_once(empty: Repo) -> None:
+    for number in range(14):
+        body = "  runtime: {type: command, command: python agent.py}\n"
+        empty.write(f"more/{number:02}.yaml", manifest(f"more-{number}", body))
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 2
+    assert done.stdout.count("no shell reads it") == 1
+    assert done.stdout.count("the same as at more/00.yaml:5:37") == 13
+
+
+def test_commands_that_are_nearly_ours(empty: Repo) -> None:
+    near = gateval(empty, "chekc")
+    assert near.returncode == 2
+    assert "No such command 'chekc'. Did you mean \"check\"?" in near.stderr
+    assert "There are aa, action, audit, check," in gateval(empty, "qqq").stderr
