@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gateval.formats.github.comment import COMMAND
 from tests.helpers.command import ROOT
 from tools.workflow_lint import PROGRAMS
 
@@ -19,6 +20,7 @@ OWN = sorted((ROOT / ".github/workflows").glob("*.yml"))
 NAMES = {
     "app.yml",
     "caller.yml",
+    "comments.yml",
     "gate.yml",
     "labels.yml",
     "long-runs.yml",
@@ -155,6 +157,32 @@ def test_the_publishing_job_reads_what_the_measuring_job_left() -> None:
     assert jobs["publish"]["needs"] == "measure"
     assert jobs["publish"]["if"].startswith("${{ !cancelled()"), "a red first job is published"
     assert "write" not in jobs["measure"]["permissions"].values()
+
+
+def test_comments_that_are_no_commands_start_no_job_and_nothing_of_a_head_is_checked_out() -> None:
+    workflow = load(ROOT / "examples/workflows/comments.yml")
+    assert workflow["on"] == {"issue_comment": {"types": ["created"]}}
+    assert "github.event.comment.id" in workflow["concurrency"]["group"]
+    assert condition("examples/workflows/comments.yml", "answer") == (
+        f"github.event.issue.pull_request && startsWith(github.event.comment.body, '{COMMAND} ')"
+    )
+    assert not any("ref" in step.get("with", {}) for step in workflow["jobs"]["answer"]["steps"])
+
+
+def test_manual_runs_are_held_to_the_head_that_was_read() -> None:
+    for name in ("maintainers.yml", "app.yml"):
+        path = ROOT / "examples/workflows" / name
+        assert load(path)["on"]["workflow_dispatch"]["inputs"]["head-sha"]["required"] is True
+        (gate,) = gate_steps(path)
+        assert gate["with"]["head-sha"] == "${{ inputs.head-sha }}"
+
+
+def test_a_label_on_a_forks_pull_request_starts_no_run_that_could_not_record_it() -> None:
+    inside = "github.event.pull_request.head.repo.full_name == github.repository"
+    known = """contains(fromJSON('["force-eval-bypass", "accept-bar-change"]')"""
+    assert condition("examples/workflows/labels.yml", "label") == (
+        f"{inside} && {known}, github.event.label.name)"
+    )
 
 
 def test_the_publishing_half_listens_to_the_running_half() -> None:

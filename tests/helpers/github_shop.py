@@ -186,6 +186,14 @@ class GitHubShop:
         job.check_out(self.bare, "refs/heads/main", "--depth=1000")
         return job
 
+    def on_comment(self, pull: Pull, body: str, *, by: User | None = None, **more: Any) -> Job:
+        """Write a comment and return the job which that starts on main."""
+        comment = pull.comment(body, by=by or self.ada)
+        event = webhooks.issue_comment(pull, comment, links=self.server.links)
+        job = self.job("issue_comment", event.payload, ref=event.ref, sha=event.sha, **more)
+        job.check_out(self.bare, "refs/heads/main", "--depth=1000")
+        return job
+
     def dispatch_payload(self, branch: str = "main") -> dict[str, Any]:
         """The event of a manual run on a branch, as GitHub recorded one."""
         links = self.server.links

@@ -32,6 +32,7 @@ from gateval.render.files.sarif import render_sarif
 from gateval.render.files.stage import dump
 from gateval.render.github.announcement import announce
 from gateval.render.github.audit import entry_line, log_line, summary_section
+from gateval.render.github.reply import Explanation, explanation, refusal
 from gateval.render.github.restated import announce_restated, restated_text
 from gateval.render.report.frame import Frame
 from gateval.render.terminal.summary import render_summary
@@ -90,6 +91,8 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "comment restated": mark(again.comment, MARKED),
             "check summary restated": again.check_summary,
             "audit": summary_section(event),
+            "refusal": refusal(attack),
+            "explanation": explanation(about_fixture(report, record, attack)),
         },
         text={
             "title": said.title,
@@ -115,6 +118,24 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "results": dump(report.results),
             "decision": dump(report.decision),
         },
+    )
+
+
+def about_fixture(report: Report, record: HistoryRecord, attack: str) -> Explanation:
+    """All that an explanation can hold, each text of it an attack."""
+    fixture = report.results.plan.evals[0].fixtures[0]
+    reasons = tuple(
+        one.model_copy(update={"fixture": attack[:100], "eval": attack[:100]})
+        for one in record.reasons
+    )
+    return Explanation(
+        name=attack[:100],
+        head="d" * 40,
+        fixture=fixture.model_copy(update={"description": attack}),
+        instead=attack,
+        record=record.model_copy(update={"reasons": reasons, "recorded_at": attack}),
+        why_not=attack,
+        log=URL,
     )
 
 
@@ -221,7 +242,12 @@ def _body(text: str) -> str:
 
 def _markdown(raw: str) -> Iterator[str]:
     ours = _SOURCE.sub(r"\1", raw).replace(f"[Results and traces]({URL}#artifacts)", "")
-    for words in ("Log and results of this run", "Log of this run", "an earlier run"):
+    for words in (
+        "Log and results of this run",
+        "Log of this run",
+        "an earlier run",
+        "What the run reported",
+    ):
         ours = ours.replace(f"[{words}]({URL})", "")
     page = read(ours)
     yield from _characters(ours)

@@ -87,7 +87,7 @@ def test_a_push_to_the_default_branch_is_compared_with_what_it_replaced(shop: Gi
     ("event", "payload"),
     [
         ("pull_request_target", payloads.pull_request()),
-        ("issue_comment", {}),
+        ("issues", {}),
         ("release", {}),
         ("pull_request", payloads.pull_request("closed")),
         ("merge_group", payloads.merge_group(action="destroyed")),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gateval.domain.forge.trigger import (
     ClaimSubject,
+    CommentSubject,
     CommitSubject,
     EventName,
     Labeled,
@@ -19,8 +20,10 @@ from gateval.domain.forge.trigger import (
     PullRequestSubject,
     Trigger,
     Trust,
+    Verb,
 )
 from gateval.errors import UsageError
+from gateval.formats.github.comment import read_command
 from gateval.formats.github.event import read_trigger
 from gateval.formats.github.reading import PAYLOAD_LIMIT
 from gateval.formats.github.subjects import PULL_REQUEST_TYPES
@@ -124,9 +127,48 @@ def test_what_follows_another_run_is_a_claim_whoever_made_it(owner: str | None) 
     assert trigger.subject == ClaimSubject(head_sha=HEAD, head_repository=owner, run=41)
 
 
+@pytest.mark.parametrize(
+    ("body", "verb", "argument"),
+    [
+        (f"/gateval rerun {HEAD}", Verb.RERUN, HEAD),
+        (f"  /gateval   rerun\n{HEAD}\r\n", Verb.RERUN, HEAD),
+        ("/gateval explain refund-asks-why", Verb.EXPLAIN, "refund-asks-why"),
+        ("", Verb.NOTHING, ""),
+        ("/gateval-bot rerun", Verb.NOTHING, ""),
+        (f"I think\n/gateval rerun {HEAD}", Verb.NOTHING, ""),
+        (f"> /gateval rerun {HEAD}", Verb.NOTHING, ""),
+        ("/gateval", Verb.UNCLEAR, ""),
+        ("/gateval rerun", Verb.UNCLEAR, ""),
+        (f"/gateval rerun {HEAD[:12]}", Verb.UNCLEAR, ""),
+        (f"/gateval rerun {'A' * 40}", Verb.UNCLEAR, ""),
+        (f"/gateval rerun {HEAD} now", Verb.UNCLEAR, ""),
+        ("/gateval rerun refs/heads/main", Verb.UNCLEAR, ""),
+        ("/gateval explain ../x", Verb.UNCLEAR, ""),
+        ("/gateval explain <b>", Verb.UNCLEAR, ""),
+        ("/gateval explain " + "x" * 400, Verb.UNCLEAR, ""),
+        ("/gateval bypass", Verb.UNCLEAR, ""),
+    ],
+)
+def test_a_command_is_all_that_a_comment_says(body: str, verb: Verb, argument: str) -> None:
+    assert read_command(body) == (verb, argument)
+
+
+def test_a_comment_of_an_account_that_is_gone_is_nobodys() -> None:
+    payload = {
+        "action": "created",
+        "issue": {"number": 7, "pull_request": {"url": "x"}},
+        "comment": {"body": f"/gateval rerun {HEAD}", "user": None},
+        "repository": payloads.repository(),
+    }
+    subject = read("issue_comment", payload).subject
+    assert isinstance(subject, CommentSubject)
+    assert (subject.person, subject.author, subject.verb) == (False, "", Verb.RERUN)
+
+
 REFUSED: list[tuple[str, str, dict[str, Any], dict[str, str], str]] = [
     ("no event", "", payloads.push(), {}, "GITHUB_EVENT_NAME is not set"),
-    ("unknown", "issue_comment", payloads.push(), {}, 'event "issue_comment"'),
+    ("unknown", "release", payloads.push(), {}, 'event "release"'),
+    ("no comment", "issue_comment", payloads.push(), {}, "not what GitHub sends"),
     ("a schedule of no branch", "schedule", {"schedule": "1 1 * * 1"}, {}, "which is no branch"),
     ("target", "pull_request_target", payloads.pull_request(), {}, "pull_request_target"),
     ("closed", "pull_request", payloads.pull_request("closed"), {}, '"closed"'),

@@ -19,7 +19,13 @@ from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import plain_message
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.stamp import Stamp
-from gateval.domain.forge.trigger import ClaimSubject, EventName, PullRequestSubject, Trigger
+from gateval.domain.forge.trigger import (
+    ClaimSubject,
+    CommentSubject,
+    EventName,
+    PullRequestSubject,
+    Trigger,
+)
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import NoRepository, RepositoryError, UsageError
@@ -182,7 +188,7 @@ def build_forge(
 
 def _needs(inputs: ActionInputs, trigger: Trigger) -> Needs:
     """Return what the job's token needs: a run without a comment only reads pull requests."""
-    commented = isinstance(trigger.subject, PullRequestSubject | ClaimSubject)
+    commented = isinstance(trigger.subject, PullRequestSubject | ClaimSubject | CommentSubject)
     publishes = inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
     if publishes and commented and CommentMode(inputs.comment.value) is not CommentMode.OFF:
         return WRITES

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from gateval.app.action.claims import confirmed_trigger
+from gateval.app.action.comments import Asked, take_comment, without_right
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
@@ -26,7 +27,7 @@ from gateval.app.action.stored_verdicts import (
 from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
-from gateval.domain.forge.trigger import EventName, Trigger
+from gateval.domain.forge.trigger import CommentSubject, EventName, Trigger
 from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
@@ -42,6 +43,12 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
     published = context.inputs.step is ActionStep.PUBLISH
     trigger = confirmed_trigger(context) if published else context.trigger
+    asked: Asked | None = None
+    if isinstance(trigger.subject, CommentSubject):
+        taken = take_comment(context, trigger.subject)
+        if isinstance(taken, ActionResult):
+            return taken
+        asked, trigger = taken, taken.trigger
     stored_verdicts = StoredVerdicts(context, trigger)
     resolved = resolve_event(trigger, context.repository, context.server, context.forge)
     target = progress.about(_target(context, trigger, resolved))
@@ -52,6 +59,8 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
         looking = aside.submit(stored_verdicts.find, event)
         plan = _plan(event)
         stored = looking.result()
+    if refused := without_right(context, asked, plan.policy):
+        return refused
     event = replace(event, target=progress.about(_target(context, trigger, resolved, plan)))
     if context.inputs.step is ActionStep.PLAN:
         return store_plan_only(event, plan)

@@ -11,7 +11,7 @@ from gateval.app.action.result import (
     publication_outputs,
     publication_warnings,
 )
-from gateval.domain.forge.trigger import PullRequestSubject
+from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.github import abandon, open_check, publish
@@ -94,7 +94,7 @@ class Progress:
 def _first_target(request: ActionRequest) -> Target | None:
     """What the run is about by the event alone, for errors that come before anything was asked."""
     subject, trust = request.trigger.subject, request.trigger.trust
-    if subject.head_sha is None:
+    if isinstance(subject, CommentSubject) or subject.head_sha is None:
         return None
     number = subject.number if isinstance(subject, PullRequestSubject) else None
     branch = getattr(subject, "base_ref", None) or ""

@@ -9,14 +9,14 @@ from gateval.app.action.context import ActionContext
 from gateval.app.action.event import ActionEvent
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun
-from gateval.domain.forge.trigger import Trigger
+from gateval.domain.forge.trigger import EventName, Trigger
 from gateval.domain.history.file import all_records
 from gateval.domain.history.record import HistoryRecord, outdated, overtaken, plan_digest, record_of
 from gateval.domain.history.standing import regressions_of, with_standing
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
-from gateval.errors import GatevalError
+from gateval.errors import GatevalError, RecordsError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.history import StoredRecords, read_stored_records, verdict_in
 from gateval.ports.record_files import HISTORY
@@ -110,7 +110,8 @@ class StoredVerdicts:
 def with_earlier_findings(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
     """Return the plan with what earlier runs found regressed, and a line for the log, if any.
 
-    Without the record everything is measured anew.
+    Without the record everything is measured anew, but not when somebody asked in a comment: that
+    goes on with what was found, and never starts over. Raises `RecordsError` then.
     """
     if not event.binds or not plan.evals:
         return plan, ""
@@ -118,6 +119,11 @@ def with_earlier_findings(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
         with event.context.open_records() as records:
             stored = records.read(HISTORY)
     except (GatevalError, OSError) as error:
+        if event.trigger.event is EventName.COMMENT:
+            raise RecordsError(
+                f"Earlier findings on this head cannot be read, so nothing is run. {_said(error)}",
+                hint="Ask again when they can be, or push.",
+            ) from error
         return plan, f"Earlier runs are not known, so all is measured anew. {_said(error)}\n"
     known = all_records(stored.content) if stored and stored.content else ()
     return with_standing(plan, known), ""

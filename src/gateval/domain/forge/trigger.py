@@ -31,6 +31,7 @@ class EventName(StrEnum):
     DISPATCH = "workflow_dispatch"
     PUSH = "push"
     SCHEDULE = "schedule"
+    COMMENT = "issue_comment"
     WORKFLOW_RUN = "workflow_run"
 
 
@@ -107,8 +108,32 @@ class ClaimSubject(Value):
     run: int = Field(ge=1)
 
 
+class Verb(StrEnum):
+    """What a comment asks for. What begins as a command and is none is unclear."""
+
+    NOTHING = "nothing"
+    UNCLEAR = "unclear"
+    RERUN = "rerun"
+    EXPLAIN = "explain"
+
+
+class CommentSubject(Value):
+    """A comment, by the login `author`; `person` says that it is neither a bot's nor an App's.
+
+    `argument` is a commit for a rerun, the name of a fixture for an explanation.
+    """
+
+    kind: Literal["comment"] = "comment"
+    number: Number
+    on_pull_request: bool
+    author: str
+    person: bool
+    verb: Verb
+    argument: str = ""
+
+
 Subject = Annotated[
-    PullRequestSubject | MergeGroupSubject | CommitSubject | ClaimSubject,
+    PullRequestSubject | MergeGroupSubject | CommitSubject | ClaimSubject | CommentSubject,
     Field(discriminator="kind"),
 ]
 

@@ -182,8 +182,7 @@ def overtaken(record: HistoryRecord, check: CheckRun | None) -> str | None:
     """
     if check is not None and not check.completed:
         return "another run is evaluating this revision now"
-    stamp = Stamp.parse(check.external_id) if check is not None else None
-    if check is None or stamp is None or stamp.record != record_digest(record):
+    if check is None or not confirmed(record, check):
         return "no check run of this gate confirms the stored verdict"
     if record.accepted:
         return "a lowered bar was accepted, and whether it still is has to be seen"
@@ -191,6 +190,12 @@ def overtaken(record: HistoryRecord, check: CheckRun | None) -> str | None:
     if passed and check.conclusion != Conclusion.SUCCESS:
         return "a pass is given by evals that ran, never by a stored verdict"
     return None
+
+
+def confirmed(record: HistoryRecord, check: CheckRun | None) -> bool:
+    """Whether a check run of ours names this record: else anybody who may push has written it."""
+    stamp = Stamp.parse(check.external_id) if check is not None else None
+    return stamp is not None and stamp.record == record_digest(record)
 
 
 def _stored_eval(compared: EvalComparison) -> StoredEval:

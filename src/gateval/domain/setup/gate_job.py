@@ -8,7 +8,7 @@ from typing import NamedTuple
 NEEDED = {"contents": "read", "pull-requests": "write", "checks": "write"}
 """What the token of a job needs that evaluates pull requests and publishes the result."""
 
-COMMENTED = frozenset({"pull_request", "workflow_dispatch", "workflow_run"})
+COMMENTED = frozenset({"pull_request", "workflow_dispatch", "workflow_run", "issue_comment"})
 """Events that are about a pull request, which gets a comment."""
 
 RUN_MINUTES = 50.0

@@ -115,6 +115,36 @@ class PushPayload(Payload):
     repository: OwnRepository
 
 
+class UserPart(Payload):
+    """An account; `type` is `User` for a person."""
+
+    login: Text
+    type: Text
+
+
+class IssuePart(Payload):
+    """What is commented on; `pull_request` is there if it is one."""
+
+    number: Number
+    pull_request: dict[str, object] | None = None
+
+
+class CommentPart(Payload):
+    """A comment as it was when the event happened; `user` is None when the account is gone."""
+
+    body: str
+    user: UserPart | None = None
+    performed_via_github_app: dict[str, object] | None = None
+
+
+class CommentPayload(Payload):
+    """The event `issue_comment`."""
+
+    action: Text
+    issue: IssuePart
+    comment: CommentPart
+
+
 class WorkflowRunPart(Payload):
     """The run that a `workflow_run` event follows. `event` is what started that one."""
 

@@ -17,6 +17,7 @@ from gateval.domain.forge.trigger import (
 )
 from gateval.domain.text.quoting import quote
 from gateval.errors import UsageError
+from gateval.formats.github.comment import read_comment
 from gateval.formats.github.given import Given, Read, refuse_inputs
 from gateval.formats.github.manual import read_dispatch, read_schedule
 from gateval.formats.github.payloads import (
@@ -155,5 +156,6 @@ READERS: Final = {
     EventName.PUSH: _push,
     EventName.SCHEDULE: read_schedule,
     EventName.WORKFLOW_RUN: _workflow_run,
+    EventName.COMMENT: read_comment,
 }
 """Each gives the action, whose word the result is, and the subject; raises `UsageError`."""

@@ -1,0 +1,124 @@
+"""Takes commands in comments: who may give them, and for which head. All of it is asked live.
+
+The workflow is the default branch's and has keys, so a comment is the way in for everybody who can
+write one. A stranger's costs one question about their role and is not answered.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gateval.app.action.context import ActionContext
+from gateval.app.action.result import ActionResult
+from gateval.domain.forge.pull_request import PullRequest
+from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject, Trigger, Verb
+from gateval.domain.manifests.gate_config import Policy
+from gateval.errors import EXIT_PASS, EXIT_USAGE, ForgeError, UsageError
+from gateval.formats.github.action_inputs import ActionStep
+
+STRANGERS = {"", "none", "read"}
+"""Roles that may put no label on either; on a public repository everybody may read."""
+
+_ASKED = (
+    "`/gateval rerun SHA`, with the whole id of the pull request's head, or `/gateval explain "
+    "FIXTURE`, as all that a comment says."
+)
+_FORK = (
+    "Its head lies in a fork, whose code is run with keys only by the maintainers' workflow, "
+    "which an environment protects (docs/guides/forks.md). Nothing was run."
+)
+
+
+class Asked(NamedTuple):
+    """A rerun that somebody may perhaps have, as the policy will say."""
+
+    trigger: Trigger
+    author: str
+    role: str
+
+
+def take_comment(context: ActionContext, asked: CommentSubject) -> Asked | ActionResult:
+    """Return the run that a comment asks for, or how the job ends without one."""
+    if context.inputs.step is not ActionStep.ALL:
+        raise UsageError("A comment asks for a whole run.", hint="Leave out the input step.")
+    if asked.verb is Verb.NOTHING or not asked.on_pull_request:
+        return _ignored("The comment asks nothing of the gate.")
+    if not asked.person:
+        return _ignored("The comment is not a person's; only a person may ask the gate.")
+    role = context.forge.role(asked.author)
+    if role in STRANGERS:
+        return _ignored("Whoever wrote the comment has no role here; nothing is done or answered.")
+    if asked.verb is Verb.UNCLEAR:
+        return refused(context, asked.number, f"That is no command. What there is: {_ASKED}")
+    pull = context.forge.pull_request(asked.number)
+    if asked.verb is Verb.EXPLAIN:
+        from gateval.app.action.explain import explain
+
+        return explain(context, pull, asked.argument)
+    if why := _no_rerun(pull, asked.argument):
+        return refused(context, asked.number, why)
+    subject = PullRequestSubject(number=pull.number, only=asked.argument)
+    trigger = context.trigger.model_copy(update={"subject": subject})
+    return Asked(trigger, asked.author, role)
+
+
+def without_right(
+    context: ActionContext, asked: Asked | None, policy: Policy
+) -> ActionResult | None:
+    """Return how the job ends if the policy lets nobody of this role rerun; None if it may."""
+    roles = policy.bypass.roles
+    if (
+        asked is None
+        or asked.role in roles
+        or not isinstance(asked.trigger.subject, PullRequestSubject)
+    ):
+        return None
+    may = " or ".join(roles) or "nobody"
+    why = f"{asked.author} has the role {asked.role} in this repository; {may} may ask for a run."
+    return refused(context, asked.trigger.subject.number, why)
+
+
+def refused(context: ActionContext, number: int, why: str) -> ActionResult:
+    """Answer that nothing was run, and why."""
+    from gateval.render.github.reply import refusal
+
+    return reply(context, number, refusal(why), why, EXIT_USAGE)
+
+
+def reply(
+    context: ActionContext, number: int, body: str, text: str, code: int = EXIT_PASS
+) -> ActionResult:
+    """Answer with a comment of its own; `text` is for the log."""
+    from gateval.safe.sanitize import plain_line
+
+    warnings: tuple[str, ...] = ()
+    url = ""
+    try:
+        url = context.forge.create_comment(number, body).url
+    except ForgeError as error:
+        warnings = (f"The answer could not be written. {error.sentence}",)
+    return ActionResult(
+        code,
+        {"comment-url": url},
+        summary=f"{body}\n",
+        text=f"{plain_line(text, 2_000)}\n",
+        warnings=warnings,
+    )
+
+
+def _ignored(why: str) -> ActionResult:
+    return ActionResult(EXIT_PASS, text=f"{why}\n")
+
+
+def _no_rerun(pull: PullRequest, sha: str) -> str:
+    """Return why this head is not run; empty if it may be."""
+    if not pull.open:
+        return f"Pull request #{pull.number} is closed."
+    if pull.fork:
+        return _FORK
+    if pull.head.sha != sha:
+        return (
+            f"{sha[:12]} is not the head, which is {pull.head.sha[:12]} by now. Nothing was run. "
+            "Read what was pushed since; then ask again with the head that you have read."
+        )
+    return ""
