@@ -16,7 +16,7 @@ from gateval.domain.text.figures import show_bytes
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
-from gateval.render.report.counts import count
+from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
 
 

@@ -81,7 +81,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     from gateval.domain.planning.files.checks import missing_programs
     from gateval.domain.repository.place import sort_problems
     from gateval.pipeline.read import survey
-    from gateval.render.report.counts import count
+    from gateval.render.report.words.counts import count
     from gateval.safe.sanitize import plain_line
 
     repository = open_repository(Path.cwd())
@@ -115,7 +115,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
 
 
 def _counts(catalogue: Catalogue) -> str:
-    from gateval.render.report.counts import count
+    from gateval.render.report.words.counts import count
 
     return ", ".join(
         count(len(found), noun)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.label_review import LabelReview, review_of
-from gateval.app.action.withdrawn import note_withdrawals
+from gateval.app.action.labels.review import LabelReview, review_of
+from gateval.app.action.labels.withdrawn import note_withdrawals
 from gateval.domain.audit.entry import AuditEntry, AuditKind
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.history.audited import about_report

@@ -6,20 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from gateval.app.action.claims import confirmed_trigger
-from gateval.app.action.comments import Asked, take_comment, without_right
+from gateval.app.action.commands.comments import Asked, take_comment, without_right
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
 from gateval.app.action.progress import Progress
 from gateval.app.action.publish import publish_report
-from gateval.app.action.restate import restate
+from gateval.app.action.labels.restate import restate
 from gateval.app.action.result import (
     ActionResult,
     publication_outputs,
     publication_warnings,
 )
-from gateval.app.action.stored_verdicts import (
+from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
     same_plan,
     with_earlier_findings,

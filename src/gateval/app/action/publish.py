@@ -13,7 +13,7 @@ from gateval.app.action.result import (
     publication_outputs,
     publication_warnings,
 )
-from gateval.app.action.stored_verdicts import keep_verdict, verdict_record
+from gateval.app.action.labels.stored_verdicts import keep_verdict, verdict_record
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.decision.report import Report
 from gateval.domain.decision.trust import exit_code, unverified

@@ -38,7 +38,7 @@ from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
 from gateval.gateway.upstream.endpoints import missing_keys, read_upstreams
 from gateval.gateway.upstream.providers import PROVIDERS
 from gateval.pipeline.read import survey
-from gateval.render.report.counts import count
+from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
 
 WORKFLOW_LIMIT = 1_000_000

@@ -12,7 +12,7 @@ from gateval.domain.results.scoring import Meets
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.counts import listing
+from gateval.render.report.words.counts import listing
 
 _MEETS = {
     Meets.YES: "which head meets",

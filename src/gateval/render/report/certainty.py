@@ -9,7 +9,7 @@ from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import ReasonCode
-from gateval.render.report.counts import count
+from gateval.render.report.words.counts import count
 
 
 def certainty(report: Report) -> tuple[str, ...]:

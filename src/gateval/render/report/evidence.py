@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gateval.domain.decision.evidence import EVIDENCE_CODES
 from gateval.domain.decision.report import Report
 from gateval.domain.trials.trial import Side, Trial
-from gateval.render.report.counts import count, listing
+from gateval.render.report.words.counts import count, listing
 
 _MORE_TIME = (
     "What was measured until then is shown. Give it more (`max-minutes`), or let more trials run "

@@ -20,7 +20,7 @@ from gateval.domain.trials.trial import Assessment
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import binding_edits
 from gateval.render.report.facts import FixtureFacts, Standing, gather, standing
-from gateval.render.report.wording import eval_verdict, passes, score, what_happened
+from gateval.render.report.words.wording import eval_verdict, passes, score, what_happened
 
 _SHOWN = (
     Standing.REGRESSED,

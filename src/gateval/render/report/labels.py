@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateval.domain.decision.decision import Decision
 from gateval.domain.ruling import GateLabel, Ruling, RulingStatus
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.counts import count
+from gateval.render.report.words.counts import count
 
 _COUNTS = {
     GateLabel.BYPASS: "Bypassed by",

@@ -9,7 +9,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Side, Trial
-from gateval.render.report.plan_wording import models_needed
+from gateval.render.report.words.plan_wording import models_needed
 
 
 class Tokens(NamedTuple):

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.text.figures import show_bytes
-from gateval.render.report.counts import count
-from gateval.render.report.plan_wording import (
+from gateval.render.report.words.counts import count
+from gateval.render.report.words.plan_wording import (
     judge_questions,
     models_needed,
     outlook_lines,

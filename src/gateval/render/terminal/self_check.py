@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateval.domain.results.self_check import SelfCheck
 from gateval.domain.text.figures import show_percent
-from gateval.render.report.counts import count
+from gateval.render.report.words.counts import count
 from gateval.render.terminal.page import Page
 
 _BAR = 40

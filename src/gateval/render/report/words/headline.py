@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gateval.domain.decision.report import Report
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import shown_evals
-from gateval.render.report.counts import count, listing
+from gateval.render.report.words.counts import count, listing
 
 
 def headline(report: Report) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.app.action.label_review import LabelReview
+from gateval.app.action.labels.review import LabelReview
 from gateval.domain.audit.entry import AuditEvent, AuditKind
 from gateval.domain.labels.withdrawn import open_grant, taken_off
 from gateval.domain.ruling import GateLabel

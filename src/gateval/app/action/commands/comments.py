@@ -52,7 +52,7 @@ def take_comment(context: ActionContext, asked: CommentSubject) -> Asked | Actio
         return refused(context, asked.number, f"That is no command. What there is: {_ASKED}")
     pull = context.forge.pull_request(asked.number)
     if asked.verb is Verb.EXPLAIN:
-        from gateval.app.action.explain import explain
+        from gateval.app.action.commands.explain import explain
 
         return explain(context, pull, asked.argument)
     if why := _no_rerun(pull, asked.argument):

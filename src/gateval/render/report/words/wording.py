@@ -12,7 +12,7 @@ from gateval.domain.text.figures import show_score
 from gateval.domain.trials.judge_verdict import Violation
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Side
 from gateval.domain.verdicts import GateVerdict, ReasonCode
-from gateval.render.report.counts import listing
+from gateval.render.report.words.counts import listing
 
 MINUS = "\N{MINUS SIGN}"
 

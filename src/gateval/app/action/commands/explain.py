@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.app.action.comments import reply
+from gateval.app.action.commands.comments import reply
 from gateval.app.action.context import ActionContext
 from gateval.app.action.result import ActionResult
 from gateval.app.registries import registries

@@ -1,0 +1,1 @@
+"""Commands that people write as comments: a rerun, an explanation."""

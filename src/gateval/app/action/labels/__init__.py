@@ -1,0 +1,1 @@
+"""Labels: reviewed on each run, and a reason to say a stored verdict again."""

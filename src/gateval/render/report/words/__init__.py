@@ -1,0 +1,1 @@
+"""Words that all views of a report share: counts, headlines, sentences, cuts."""
