@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.policy_words import BarPolicy
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
 from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gateval.domain.decision.report import Report, make_report
-from gateval.domain.manifests.gate_config import (
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.policy_words import (
     InconclusivePolicy,
-    Policy,
     RegressionPolicy,
     ThresholdPolicy,
 )

@@ -8,8 +8,8 @@ from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
-from gateval.render.report.words.plan_wording import judge_questions, models_needed
 from gateval.render.report.usage import count_tokens, models_used, scripted_models, usage_by_agent
+from gateval.render.report.words.plan_wording import judge_questions, models_needed
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make_results
 

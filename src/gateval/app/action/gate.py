@@ -10,25 +10,25 @@ from gateval.app.action.commands.comments import Asked, take_comment, without_ri
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
-from gateval.app.action.progress import Progress
-from gateval.app.action.publish import publish_report
 from gateval.app.action.labels.restate import restate
-from gateval.app.action.result import (
-    ActionResult,
-    publication_outputs,
-    publication_warnings,
-)
 from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
     same_plan,
     with_earlier_findings,
 )
+from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
+from gateval.app.action.progress import Progress
+from gateval.app.action.publish import publish_report
+from gateval.app.action.result import (
+    ActionResult,
+    publication_outputs,
+    publication_warnings,
+)
 from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
 from gateval.domain.forge.trigger import CommentSubject, EventName, Trigger
-from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
+from gateval.domain.manifests.policy_words import BarPolicy, DraftPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep

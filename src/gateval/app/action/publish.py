@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from gateval.app.action.decide import Decided
 from gateval.app.action.event import ActionEvent
+from gateval.app.action.labels.stored_verdicts import keep_verdict, verdict_record
 from gateval.app.action.result import (
     ActionResult,
     publication_outputs,
     publication_warnings,
 )
-from gateval.app.action.labels.stored_verdicts import keep_verdict, verdict_record
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.decision.report import Report
 from gateval.domain.decision.trust import exit_code, unverified

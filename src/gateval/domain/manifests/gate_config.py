@@ -5,7 +5,6 @@ It is always read from the base tip, so a pull request cannot loosen it for itse
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import (
@@ -19,73 +18,23 @@ from pydantic import (
 )
 
 from gateval.domain.base import Spec, digest
+from gateval.domain.manifests.policy_words import (
+    AuditSinkName,
+    BarPolicy,
+    CallFeature,
+    DraftPolicy,
+    EgressPolicy,
+    InconclusivePolicy,
+    RegressionPolicy,
+    ThresholdPolicy,
+    UnsetThresholdPolicy,
+)
 from gateval.domain.manifests.rules_source import RulesSource
 
 GATE_CONFIG_PATH = ".github/gateval.yml"
 
 
-class RegressionPolicy(StrEnum):
-    """The effect of a confirmed regression: fail the gate, warn, or nothing."""
-
-    BLOCK = "block"
-    WARN = "warn"
-    OFF = "off"
-
-
-class ThresholdPolicy(StrEnum):
-    """The effect of a missed threshold: fail the gate always, or only where head is below base."""
-
-    BLOCK = "block"
-    WORSE = "worse"
-
-
-class UnsetThresholdPolicy(StrEnum):
-    """The demand of an Eval without a threshold beside a baseline: no regression, or 1.0."""
-
-    REGRESSIONS = "regressions"
-    STRICT = "strict"
-
-
-class InconclusivePolicy(StrEnum):
-    """What judge errors do: keep the gate from passing, or only warn."""
-
-    BLOCK = "block"
-    WARN = "warn"
-
-
-class DraftPolicy(StrEnum):
-    """What happens on a draft: it is evaluated, or waits, unpassed, until it is ready."""
-
-    EVALUATE = "evaluate"
-    WAIT = "wait"
-
-
-class BarPolicy(StrEnum):
-    """The bar of a change: head's Evals and the base tip's, or only one of them."""
-
-    STRICTEST = "strictest"
-    HEAD = "head"
-    BASE = "base"
-
-
-class AuditSinkName(StrEnum):
-    """Where audit entries go: the branch in git, a line on standard output, the job summary."""
-
-    GIT = "git"
-    STDOUT = "stdout"
-    SUMMARY = "summary"
-
-
 EvalWeight = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
-
-
-class EgressPolicy(StrEnum):
-    """What candidates may connect to by TCP: everything, or the gateway of the models only."""
-
-    OPEN = "open"
-    GATEWAY = "gateway"
-
-
 Port = Annotated[int, Field(ge=1, le=65_535)]
 
 
@@ -140,16 +89,6 @@ class AuditPolicy(Spec):
             if name not in self.sinks:
                 raise ValueError(f'The sink "{name}" is required, but not among the sinks')
         return self
-
-
-class CallFeature(StrEnum):
-    """What a candidate's model call may do beyond an answer: keep data in the provider's account,
-    have the provider call a remote MCP server, or reach into the account's connectors.
-    """
-
-    STORE = "store"
-    MCP = "mcp"
-    CONNECTORS = "connectors"
 
 
 class GatewayPolicy(Spec):

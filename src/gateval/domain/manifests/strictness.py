@@ -22,9 +22,9 @@ from gateval.domain.manifests.directions import (
     patterns,
     ports,
 )
-from gateval.domain.manifests.gate_config import (
+from gateval.domain.manifests.gate_config import GateConfig
+from gateval.domain.manifests.policy_words import (
     BarPolicy,
-    GateConfig,
     InconclusivePolicy,
     RegressionPolicy,
     ThresholdPolicy,

@@ -10,13 +10,13 @@ from gateval.domain.ruling import GateLabel
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.comment.fitting import fit, size
 from gateval.render.comment.parts import comment_parts
-from gateval.render.report.words.counts import listing
 from gateval.render.report.environment import fill
 from gateval.render.report.frame import PLAIN, Frame
-from gateval.render.report.words.headline import headline
 from gateval.render.report.labels import label_lines
 from gateval.render.report.reproduce import reproduce_command
 from gateval.render.report.usage import scripted_models
+from gateval.render.report.words.counts import listing
+from gateval.render.report.words.headline import headline
 from gateval.render.report.words.wording import ICONS, UNVERIFIED_ICON
 from gateval.safe.sanitize import border, link, marker
 

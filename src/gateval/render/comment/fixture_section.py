@@ -8,10 +8,10 @@ from gateval.domain.repository.place import Place
 from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.domain.trials.trial import Assessment, Outcome
 from gateval.render.report.causes import Cause
-from gateval.render.report.words.counts import count, listing
 from gateval.render.report.environment import fill
-from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.words.counts import count, listing
+from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.words.wording import evidence_icon, evidence_mark, passes, what_happened
 from gateval.safe.sanitize import Safe, code, inline, source_link
 

@@ -20,7 +20,6 @@ from gateval.render.comment.fixture_section import (
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.causes import FEW, Cause, causes
 from gateval.render.report.certainty import certainty
-from gateval.render.report.words.counts import count, listing
 from gateval.render.report.evidence import doubts_on_evidence, trace_sources
 from gateval.render.report.facts import (
     FixtureFacts,
@@ -32,9 +31,10 @@ from gateval.render.report.facts import (
 )
 from gateval.render.report.frame import PLAIN, Frame
 from gateval.render.report.gaps import find_gaps
-from gateval.render.report.words.plan_wording import removed_sentence
 from gateval.render.report.prompts import prompt_edits
 from gateval.render.report.usage import models_used, usage_by_agent
+from gateval.render.report.words.counts import count, listing
+from gateval.render.report.words.plan_wording import removed_sentence
 from gateval.render.report.words.wording import eval_verdict, passes, regressed_title
 
 _PASSING_SHOWN = 100

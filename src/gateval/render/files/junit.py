@@ -18,8 +18,8 @@ from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Outcome, Trial
-from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.facts import FixtureFacts, Standing, gather
+from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.words.wording import (
     base_score,
     eval_verdict,

@@ -12,8 +12,8 @@ from gateval.render.comment.comment import LIMIT, render_comment
 from gateval.render.comment.fitting import size
 from gateval.render.github.annotations import MOST, annotate, left_out_note
 from gateval.render.report.frame import Frame
-from gateval.render.report.words.headline import headline
 from gateval.render.report.labels import bypass_title
+from gateval.render.report.words.headline import headline
 from gateval.safe.sanitize import label
 
 JOB_SUMMARY_LIMIT = 320_000

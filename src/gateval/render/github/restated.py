@@ -9,10 +9,10 @@ from gateval.domain.forge.check_run import TITLE_LIMIT
 from gateval.domain.history.record import HistoryRecord
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.figures import show_score, show_threshold
-from gateval.render.report.words.counts import count
 from gateval.render.report.environment import fill
 from gateval.render.report.frame import Frame
 from gateval.render.report.labels import bypass_title, label_lines
+from gateval.render.report.words.counts import count
 from gateval.render.report.words.wording import ICONS
 from gateval.safe.sanitize import border, label, link, marker, plain_line
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trial import Assessment
-from gateval.render.report.words.counts import count, listing
 from gateval.render.report.facts import FixtureFacts, SilentAgent
 from gateval.render.report.gaps import Gap
+from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.wording import (
     GAP_TITLES,
     evidence_icon,

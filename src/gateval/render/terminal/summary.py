@@ -10,15 +10,15 @@ from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.certainty import certainty
-from gateval.render.report.words.counts import count, listing
 from gateval.render.report.evidence import doubts_on_evidence
 from gateval.render.report.facts import FixtureFacts, Standing, gather, silent_agents, standing
 from gateval.render.report.gaps import find_gaps
-from gateval.render.report.words.headline import headline
 from gateval.render.report.labels import label_lines
-from gateval.render.report.words.plan_wording import removed_sentence, revisions
 from gateval.render.report.reproduce import reproduce_command
 from gateval.render.report.usage import AgentUsage, scripted_models, usage_by_agent
+from gateval.render.report.words.counts import count, listing
+from gateval.render.report.words.headline import headline
+from gateval.render.report.words.plan_wording import removed_sentence, revisions
 from gateval.render.report.words.wording import (
     base_score,
     delta,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.labels.review import review_of
+from gateval.app.action.labels.withdrawn import note_withdrawals
 from gateval.app.action.publish import Statement, confirming, frame_of, publish_statement
 from gateval.app.action.result import ActionResult
-from gateval.app.action.labels.withdrawn import note_withdrawals
 from gateval.domain.decision.decision import Decision, with_labels
 from gateval.domain.forge.check_conclusion import conclude
 from gateval.domain.forge.check_run import CheckRun
