@@ -43,7 +43,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.threshold": order(*ThresholdPolicy),
     "policy.thresholdFloor": number(lower=False),
     "policy.unsetThreshold": order(UnsetThresholdPolicy.STRICT, UnsetThresholdPolicy.REGRESSIONS),
-    "policy.evalWeights": free(),
+    "policy.evalWeights": fixed(),
     "policy.inconclusive": order(*InconclusivePolicy),
     "policy.bar": order(BarPolicy.STRICTEST, BarPolicy.BASE, BarPolicy.HEAD),
     "policy.candidateEnv": fewer(),
