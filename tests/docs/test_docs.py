@@ -50,7 +50,7 @@ def test_the_index_of_decisions_lists_every_page_by_its_title() -> None:
 
 def test_all_pages_install_it_the_same_way() -> None:
     pages = (ROOT / "README.md", ROOT / "docs/getting-started.md")
-    found = [re.findall(r"^python3 -m pip install .*$", page.read_text(), re.M) for page in pages]
+    found = [re.findall(r"^pipx install .*$", page.read_text(), re.M) for page in pages]
     assert found[0] == found[1] != []
 
 

@@ -71,7 +71,7 @@ def test_every_step_of_the_page_does_what_it_says(tmp_path: Path, branch: str) -
             missing = [line for line in block.body.splitlines() if line not in printed]
             assert not missing, printed
         elif block.words == ("sh",):
-            assert block.body.startswith("python3 -m pip install "), block.body
+            assert block.body.startswith("pipx install "), block.body
         else:
             raise AssertionError(f"nothing is known about a block ```{' '.join(block.words)}")
 
