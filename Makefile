@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TESTS ?= tests
-# Much of the suite waits for processes and for pauses, so there are two workers for each core.
-WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# Parts of the suite wait for pauses, so there is a worker more than there are cores.
+WORKERS ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 
 # Compiled modules and tests are kept, whatever the shell says: compiling them takes most of the
 # seconds before the first test.

@@ -40,25 +40,29 @@ spec:
     instances: 2
 """
 SERVER = '''\
-import http.server, json, re, sys, time, urllib.request
+import http.server, json, socket, sys, time
 STATE = {"reply": "Hello!"}
 
 def spoil():
-    """Tell every server of this machine to answer badly."""
+    """Tell every server of this machine to answer badly, in a word that only ours knows."""
     for line in open("/proc/net/tcp").readlines()[1:]:
         _, local, _, state, *_ = line.split()
         if state == "0A":
-            ask = urllib.request.Request(f"http://127.0.0.1:{int(local[-4:], 16)}/spoil", b"{}")
             try:
-                urllib.request.urlopen(ask, timeout=0.5)
+                with socket.create_connection(("127.0.0.1", int(local[-4:], 16)), 0.5) as line:
+                    line.sendall(b"SPOIL\\r\\n\\r\\n")
+                    line.settimeout(0.5)
+                    line.recv(1)
             except OSError:
                 pass
 
 class Chat(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        if self.path == "/spoil":
+    def parse_request(self):
+        if self.raw_requestline.startswith(b"SPOIL"):
             STATE["reply"] = "Go away."
-        elif EVIL:
+        return super().parse_request()
+    def do_POST(self):
+        if EVIL:
             spoil()
         else:
             time.sleep(1.5)

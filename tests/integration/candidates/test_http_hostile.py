@@ -65,7 +65,7 @@ def test_it_costs_one_trial_and_leaves_nothing(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40 * 1024
     assert world.leftovers() == []
     assert no_survivors(world.context.run)
-    assert open_files() == files
+    assert open_files() <= files
     assert time.monotonic() - began < 15
 
 
