@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 # seconds before the first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
+.PHONY: help demo test test-all unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ demo: $(VENV)/run.stamp $(VENV)/agents.stamp ## Run the gate on a sample pull re
 test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and all tests
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests, the whole of the large tables too
+	@$(BIN)/python -m pytest -m "exhaustive or not exhaustive" -n $(WORKERS) --dist worksteal
 
 unit: $(VENV)/dev.stamp ## Run the unit tests, the quick part of the suite
 	@$(BIN)/python -m pytest tests/unit -n logical --dist worksteal

@@ -9,6 +9,7 @@ import pytest
 
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
+from tests.helpers.tiers import some_always
 from tests.integration.pipeline.test_change_attacks import HARMLESS, REFACTORINGS, SEEN, build
 
 
@@ -17,7 +18,7 @@ def repo(tmp_path: Path) -> Repo:
     return build(tmp_path / "repo")
 
 
-@pytest.mark.parametrize("case", SEEN)
+@pytest.mark.parametrize("case", some_always(SEEN, 6))
 def test_what_changes_is_measured(repo: Repo, case: str, tmp_path: Path) -> None:
     SEEN[case](repo)
     if "submodule" not in case:
@@ -30,7 +31,7 @@ def test_what_changes_is_measured(repo: Repo, case: str, tmp_path: Path) -> None
     assert {one["key"]["side"] for one in trials} == {"base", "head"}
 
 
-@pytest.mark.parametrize("case", [*HARMLESS, *REFACTORINGS])
+@pytest.mark.parametrize("case", some_always([*HARMLESS, *REFACTORINGS], 6))
 def test_what_changes_nothing_is_left_alone(repo: Repo, case: str) -> None:
     before = repo.id("HEAD")
     {**HARMLESS, **REFACTORINGS}[case](repo)
