@@ -28,7 +28,7 @@ test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests, the whole
 	@$(BIN)/python -m pytest -m "exhaustive or not exhaustive" -n $(WORKERS) --dist worksteal
 
 unit: $(VENV)/dev.stamp ## Run the unit tests, the quick part of the suite
-	@$(BIN)/python -m pytest tests/unit -n logical --dist worksteal
+	@$(BIN)/python -m pytest tests/unit -n logical
 
 lowest: $(VENV)/lowest.stamp ## Run the unit tests on the lowest versions that pyproject.toml allows
 	@$(VENV)/lowest/bin/python -m pytest tests/unit -n logical --dist worksteal

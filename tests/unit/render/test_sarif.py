@@ -180,6 +180,7 @@ def test_hostile_text_links_nowhere_and_fills_no_placeholder() -> None:
         assert set(one["message"]) == {"text"}, "no markdown"
 
 
+@pytest.mark.exhaustive  # renders 5,000 findings
 def test_a_file_has_as_many_results_as_are_shown() -> None:
     run = run_of(sample_reports.many(MOST))
     assert len(run["results"]) == MOST
