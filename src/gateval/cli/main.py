@@ -12,7 +12,6 @@ import click
 
 from gateval import __version__
 from gateval.app.guard import guarded
-from gateval.domain.repository.place import nearest
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
@@ -39,6 +38,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the words name. Raises `UsageError` with the nearest one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from gateval.domain.repository.place import nearest  # takes 50 ms with what it needs
+
             hint = nearest(args[0], COMMANDS) or f" There are {', '.join(sorted(COMMANDS))}."
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
