@@ -4,7 +4,6 @@
 const { spawn } = require('node:child_process')
 const { createHash } = require('node:crypto')
 const fs = require('node:fs')
-const os = require('node:os')
 const path = require('node:path')
 const { ended, program } = require('./programs.js')
 
@@ -23,8 +22,10 @@ async function environment() {
     throw new Error('This action needs Linux. On Windows, nothing can hold candidates.')
   }
   process.umask(0o022) // other users must not write what the gate runs
-  const folder = path.join(cache(), key())
-  if (!fs.existsSync(python(folder))) await make(folder)
+  const name = key()
+  const made = caches().map((cache) => path.join(cache, name)).find((folder) => fs.existsSync(python(folder)))
+  const folder = made ?? path.join(cache(), name)
+  if (!made) await make(folder)
   return python(folder)
 }
 
@@ -32,11 +33,16 @@ function python(folder) {
   return path.join(folder, 'bin', 'python')
 }
 
-/** The runner's tool cache, which outlives a job on machines of one's own; else its folder for the job. */
+/** The runner's tool cache, which outlives a job on machines of one's own, and its folder for the job. */
+function caches() {
+  return [process.env.RUNNER_TOOL_CACHE, process.env.RUNNER_TEMP]
+    .filter((parent) => parent && path.isAbsolute(parent))
+    .map((parent) => path.join(parent, 'gateval'))
+}
+
+/** The first of them that can be written. */
 function cache() {
-  for (const parent of [process.env.RUNNER_TOOL_CACHE, process.env.RUNNER_TEMP, os.tmpdir()]) {
-    if (!parent || !path.isAbsolute(parent)) continue
-    const folder = path.join(parent, 'gateval')
+  for (const folder of caches()) {
     try {
       fs.mkdirSync(folder, { recursive: true })
       fs.accessSync(folder, fs.constants.W_OK)

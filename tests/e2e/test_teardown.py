@@ -5,7 +5,6 @@ GATEVAL_TEARDOWN_RUNS says how often per signal; the bar is 20.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
@@ -21,7 +20,7 @@ import pytest
 
 from examples.demo import WITHOUT_RIGHTS
 from tests.helpers.command import start_gateval
-from tests.helpers.isolation import open_folder, open_python
+from tests.helpers.isolation import open_folder, open_python, supervisors
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, build_shop
 
@@ -162,15 +161,3 @@ def test_where_supervisor_and_wardens_are_killed_the_gate_does_their_work(shop: 
         run.communicate(timeout=60)
         assert run.returncode == 3
         assert left(token, temporary) == []
-
-
-def supervisors(gate: int) -> list[int]:
-    """The supervisor of a gate and its wardens, which are forks of it."""
-    found = []
-    for process in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError):
-            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
-            ours = b"supervisor.main" in (process / "cmdline").read_bytes()
-            if ours and (parent == gate or parent in found):
-                found.append(int(process.name))
-    return found

@@ -7,7 +7,10 @@ import os
 import time
 from typing import Any
 
+import pytest
+
 from tests.helpers.beside_runner import Runner
+from tests.helpers.isolation import open_folder
 from tests.helpers.program_shop import RUDELY, ProgramShop
 from tests.helpers.runner import Ended, Job
 
@@ -54,7 +57,8 @@ def test_a_change_that_does_no_harm_and_what_its_agent_is_held_by(
 
 def test_the_second_run_installs_nothing_and_is_quick(shop: ProgramShop, runner: Runner) -> None:
     pull = shop.change()
-    runner.run_main(shop.on_pull(pull))
+    first = runner.run_main(shop.on_pull(pull))
+    assert first.code == 0, first.log + first.errors
     (before,) = runner.cache.iterdir()
     made = before.stat().st_ctime_ns
     began = time.monotonic()
@@ -63,6 +67,20 @@ def test_the_second_run_installs_nothing_and_is_quick(shop: ProgramShop, runner:
     assert ended.code == 0, ended.log + ended.errors
     (after,) = runner.cache.iterdir()
     assert (after, after.stat().st_ctime_ns) == (before, made)
+
+
+def test_what_root_installed_serves_an_ordinary_user_too(
+    shop: ProgramShop, ordinary: Runner
+) -> None:
+    if ordinary.user is None:
+        pytest.skip("only root can start a runner as another user")
+    with open_folder() as folder:
+        of_root = Runner(folder, None)
+        of_ordinary = Runner(folder / "other", ordinary.user, of_root.tool_cache)
+        pull = shop.change()
+        assert of_root.run_main(shop.on_pull(pull)).code == 0
+        ended = of_ordinary.run_main(shop.on_pull(pull), UV_OFFLINE="1", PIP_NO_INDEX="1")
+        assert ended.code == 0, ended.log + ended.errors
 
 
 def test_inputs_reach_the_gate(shop: ProgramShop, runner: Runner) -> None:

@@ -20,6 +20,7 @@ from gateval.formats.native.manifests import read_manifests
 from tests.helpers.candidates import World, ask, command_agent
 
 ECHO = "import sys, json; print(json.dumps([sys.argv[1:], sys.stdin.read()]))"
+REPLACE_HOME = "home = os.environ['HOME']; os.rename(home, home + '2'); os.symlink('/etc', home)"
 PAYLOAD: dict[str, JsonValue] = {"prompt": "hi {{ prompt }} {home}", "order": {"id": 7}}
 
 
@@ -137,6 +138,8 @@ def test_the_answer_stands_in_a_file(world: World) -> None:
         ("open(path, 'w').close(); os.link(path, path + '2')", "is no plain file"),
         ("f = open(path, 'w'); f.truncate(2_000_000)", "`a.txt` has 2,000,000 bytes, more than"),
         ("open(path, 'w').close()", "it is empty"),
+        (REPLACE_HOME, "`a.txt` in its HOME cannot be read"),
+        ("os.rmdir(os.environ['HOME'])", "it wrote no file `a.txt` into its HOME"),
     ],
 )
 def test_whatever_lies_there_instead_is_told(world: World, program: str, expected: str) -> None:

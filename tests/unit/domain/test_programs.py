@@ -152,3 +152,18 @@ def test_what_could_not_be_known_is_said() -> None:
         "There is no lock file, so nothing is installed: add runtime.setup if need be.",
         "It names no model, so it may ask any; name them in spec.models.",
     )
+
+
+def test_models_of_a_neighbour_with_a_longer_name_are_not_its_own() -> None:
+    agent = "import sys\nfrom openai import OpenAI\nprint(sys.argv[1], '{}')" + MAIN
+    files = {
+        "services/desk/main.py": agent.format("gpt-4o"),
+        "services/desk/uv.lock": "",
+        "services/desk2/main.py": agent.format("gpt-5"),
+        "services/desk2/uv.lock": "",
+    }
+    models = {one.root: one.models for one in found(files)}
+    assert models == {
+        "services/desk": ("openai/gpt-4o",),
+        "services/desk2": ("openai/gpt-5",),
+    }

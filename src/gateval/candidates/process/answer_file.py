@@ -19,8 +19,9 @@ def read_answer_file(home: Path, name: str, most: int) -> bytes:
     could lead to what only the gate may read. Raises `ClaimError`.
     """
     *folders, last = PurePosixPath(name).parts
-    opened = [os.open(home, _FOLDER)]
+    opened: list[int] = []
     try:
+        opened.append(os.open(home, _FOLDER))
         for folder in folders:
             opened.append(os.open(folder, _FOLDER, dir_fd=opened[-1]))
         opened.append(os.open(last, _FILE, dir_fd=opened[-1]))

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from gateval.candidates.base import TrialRequest
+from gateval.candidates.process.program import End, Ran
 from gateval.candidates.serving.asking import Asked, ask
 from gateval.candidates.serving.instance import Blueprint, Instance, start_instance
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
@@ -53,11 +54,11 @@ class Pool:
                 if keep:
                     self._idle.append(instance)
                 else:
-                    how = await self._end(instance)
+                    ran = await self._end(instance)
             if keep:
                 self._losses = 0
                 return heard.given
-            return self._reckon(heard, how)
+            return self._reckon(heard, ran, instance)
 
     async def close(self) -> None:
         """Stop all instances, and tell of model calls that came when no trial was under way."""
@@ -78,7 +79,8 @@ class Pool:
             instance = self._idle.pop()
             if not instance.dead:
                 return instance
-            self._lost(f"The server {await self._end(instance)} between two trials")
+            how = instance.how_it_ended(await self._end(instance))
+            self._lost(f"The server {how} between two trials")
         if self._losses >= LOSSES_LIMIT:
             reason = (
                 f"The server was lost {self._losses} times without an answer in between and is "
@@ -97,25 +99,26 @@ class Pool:
             self._all.add(started)
         return started
 
-    async def _end(self, instance: Instance) -> str:
-        """Stop an instance and return how it ended, as the end of a sentence."""
+    async def _end(self, instance: Instance) -> Ran:
+        """Stop an instance and return how it ended."""
         try:
-            ran = await instance.stop()
+            return await instance.stop()
         finally:
             if instance in self._all and instance.session:
                 self._stray += instance.session.stray
             self._all.discard(instance)
-        return instance.how_it_ended(ran)
 
-    def _reckon(self, heard: Asked, how: str) -> Answer | NoAnswer:
+    def _reckon(self, heard: Asked, ran: Ran, instance: Instance) -> Answer | NoAnswer:
         """Return what came of a trial whose instance is gone, and count the loss if it is one."""
-        given = heard.given
+        given, how = heard.given, instance.how_it_ended(ran)
         if heard.dead:
             self._lost(f"The server {how} in a trial")
         if isinstance(given, Answer):
             self._losses = 0
         elif heard.dead:
-            return given.model_copy(update={"reason": f"{given.reason} It {how}."})
+            told = {"reason": f"{given.reason} It {how}."}
+            fault = {"cause": Cause.GATE} if ran.end is End.UNWATCHED else {}
+            return given.model_copy(update={**told, **fault})
         return given
 
     def _lost(self, what: str) -> None:

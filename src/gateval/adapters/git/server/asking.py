@@ -75,7 +75,7 @@ class Server:
             waited = time.monotonic() - started
             if pause is None or not away or waited + pause > limits.seconds:
                 break
-            time.sleep(pause)
+            time.sleep(pause)  # git is asked before and after the trials: nothing waits
         raise _away(said, waited=waited) if away else _refused(said)
 
     def _attempt(self, command: str, *arguments: str, within: float) -> tuple[bytes, str]:

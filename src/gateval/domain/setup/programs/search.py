@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from posixpath import basename, dirname, relpath, splitext
 
 from gateval.domain.setup.programs.asking import (
@@ -27,6 +28,26 @@ _TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__",
 _PLAIN_SDKS = {"OpenAI SDK", "Anthropic SDK", "LiteLLM", "LangChain"}
 
 
+@dataclass(frozen=True)
+class _Around:
+    """What each file that was read names, and all tracked paths."""
+
+    models: Mapping[str, tuple[str, ...]]
+    packages: Mapping[str, frozenset[str]]
+    files: frozenset[str]
+
+    @staticmethod
+    def of(texts: Mapping[str, str], files: Iterable[str]) -> _Around:
+        imported = {path: _packages(path, text) for path, text in texts.items()}
+        models = {path: models_in(text) for path, text in texts.items()}
+        return _Around(models, imported, frozenset(files))
+
+
+def _packages(path: str, text: str) -> frozenset[str]:
+    modules = python_modules(text) if path.endswith(".py") else set()
+    return frozenset(module.split(".")[0] for module in modules)
+
+
 def worth_reading(path: str) -> bool:
     """Whether a file may be an agent or a part of one, by its path."""
     return path.endswith(ENDINGS) and not _ELSEWHERE.search(path) and path.isprintable()
@@ -37,10 +58,10 @@ def find_programs(texts: Mapping[str, str], files: Iterable[str]) -> tuple[Found
 
     `texts` are the files that are `worth_reading`, `files` all tracked paths.
     """
-    known = frozenset(files)
+    around = _Around.of(texts, files)
     frameworks = {path: name for path, text in texts.items() if (name := framework_of(path, text))}
     found = [
-        _program(path, text, framework, texts, known)
+        _program(path, text, framework, around)
         for path, text in texts.items()
         if is_entry(path, text) and (framework := _behind(path, text, frameworks))
     ]
@@ -61,21 +82,19 @@ def _behind(path: str, text: str, frameworks: Mapping[str, str]) -> str:
     return ""
 
 
-def _program(
-    path: str, text: str, framework: str, texts: Mapping[str, str], files: frozenset[str]
-) -> FoundProgram:
-    root, setup = project_of(path, files)
-    inside = [other for other in texts if dirname(other).startswith(root)]
-    models = dict.fromkeys(model for other in [path, *inside] for model in models_in(texts[other]))
+def _program(path: str, text: str, framework: str, around: _Around) -> FoundProgram:
+    root, setup = project_of(path, around.files)
+    inside = [other for other in around.models if not root or other.startswith(f"{root}/")]
+    models = dict.fromkeys(model for other in [path, *inside] for model in around.models[other])
     invocation = invocation_of(path, text)
     return FoundProgram(
         path=path,
         framework=framework,
         root=root,
-        command=(*_command(path, text, root, setup, files), *invocation.words),
+        command=(*_command(path, text, root, setup, around.files), *invocation.words),
         invocation=invocation,
         setup=setup,
-        include=_shared(inside, texts, root, files),
+        include=_shared(inside, root, around),
         models=tuple(models),
         score=_score(path, framework, setup),
     )
@@ -113,24 +132,17 @@ def _is_package_main(file: str) -> bool:
     return basename(file) == "__main__.py"
 
 
-def _shared(
-    inside: Iterable[str], texts: Mapping[str, str], root: str, files: frozenset[str]
-) -> tuple[str, ...]:
+def _shared(inside: Iterable[str], root: str, around: _Around) -> tuple[str, ...]:
     """Return patterns of the repository's own packages outside `root` that are imported."""
     if not root:
         return ()
-    wanted = {
-        module.split(".")[0]
-        for path in inside
-        if path.endswith(".py")
-        for module in python_modules(texts[path])
-    }
+    wanted = {module for path in inside for module in around.packages[path]}
     folders = set()
-    for path in files:
+    for path in around.files:
         folder = dirname(path)
         outside = not f"{folder}/".startswith(f"{root}/")
         if outside and basename(path) == "__init__.py" and basename(folder) in wanted:
-            folders.add(_project_folder(folder, files))
+            folders.add(_project_folder(folder, around.files))
     return tuple(f"/{folder}/**" for folder in sorted(folders))
 
 

@@ -1,0 +1,50 @@
+"""A server whose warden ends in a trial: the gate lost it, and the candidate is not to blame."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+
+import pytest
+
+from gateval.candidates.isolation.wishes import Wishes
+from gateval.domain.trials.trial import Cause, NoAnswer
+from tests.helpers.candidates import ask
+from tests.helpers.isolation import isolated_world, open_python, supervisors
+from tests.helpers.serving import HTTP, answers, server
+
+TELLS = """
+import socket
+class Mine(Handler):
+    def answer(self, body):
+        socket.create_connection(("127.0.0.1", {port}))
+        time.sleep(60)
+serve(Mine)
+"""
+
+
+@pytest.mark.parametrize("own_users", [True, False])
+def test_it_is_a_fault_of_the_gate(*, own_users: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as told:
+        killer = threading.Thread(target=kill_wardens, args=(told,))
+        killer.start()
+        with isolated_world(Wishes(), own_users=own_users) as world:
+            world.write("agent.py", HTTP + TELLS.format(port=told.getsockname()[1]))
+            agent = server(command=(open_python(), "-I", "agent.py", "{port}"))
+            (found,) = answers(world, agent, ask(timeout=30))
+        killer.join()
+    assert isinstance(found, NoAnswer)
+    assert "the gate's own process that watches it has ended" in found.reason
+    assert found.cause is Cause.GATE
+
+
+def kill_wardens(told: socket.socket) -> None:
+    """Kill them, and not the supervisor that they come from, when a server says it was asked."""
+    told.accept()[0].close()
+    _, *wardens = sorted(supervisors(os.getpid()))
+    for pid in wardens:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
