@@ -69,10 +69,11 @@ class StoredRegression(Value):
 class HistoryRecord(Value):
     """A run's decision about a head commit, without traces.
 
-    `base` is the merge-base; `policy`, `plan` and `read_from` (`inputs_digest`) are digests. `check`
-    is the name of the check run that shows the verdict; `verdict` is that of the evals, whatever was
-    bypassed. `accepted` says who accepted a lowered bar, empty if nobody did. `regressed` is what stands for later runs.
-    `started_at` is when the run began. Lists hold the first `LISTED`.
+    `base` is the merge-base; `policy`, `plan` and `read_from` (`inputs_digest`) are digests.
+    `check` is the name of the check run that shows the verdict; `verdict` is that of the evals,
+    whatever was bypassed. `accepted` says who accepted a lowered bar, empty if nobody did.
+    `regressed` is what stands for later runs. `started_at` is when the run began. Lists hold the
+    first `LISTED`.
     """
 
     version: Literal["history.v2"] = "history.v2"
