@@ -47,8 +47,8 @@ async def assess(
         )
     )
     assessments = tuple(
-        assessment.model_copy(update={"index": index})
-        for index, (assessment, _) in enumerate(found)
+        assessment.model_copy(update={"index": index, "reason": _placed(spec, assessment.reason)})
+        for index, (spec, (assessment, _)) in enumerate(zip(fixture.assertions, found, strict=True))
     )
     spent = [usage for _, usage in found if usage is not None]
     return assessments, add_usage(spent)
@@ -63,6 +63,10 @@ async def _assess_one(
 ) -> _Assessed:
     try:
         assertion = _assertion(spec, kind)
+        if spec.turn is not None:
+            judged = isinstance(assertion, JudgedAssertion)
+            look = evidence.about_turn if judged else evidence.of_turn
+            evidence = look(spec.turn)
         found: Assessment
         usage: Usage | None = None
         if isinstance(assertion, JudgedAssertion) and judge is not None:
@@ -80,6 +84,11 @@ async def _assess_one(
     except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
         what = f"{type(error).__name__}: {error}"
         return _error(spec, Cause.GATE, f"`{spec.type}` broke with {what}; please report it"), None
+
+
+def _placed(spec: AssertionSpec, reason: str) -> str:
+    """Return the reason with the turn that it is about."""
+    return reason if spec.turn is None else f"In turn {spec.turn}: {reason[:1].lower()}{reason[1:]}"
 
 
 def _assertion(spec: AssertionSpec, kind: type[Assertion] | None) -> Assertion:

@@ -8,7 +8,7 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, Trace
 from gateval.domain.trials.transcript import final_step, numbered_steps
-from gateval.domain.trials.trial import Answer, Cause
+from gateval.domain.trials.trial import Answer, AnsweredTurn, Cause
 from gateval.judging.neutral import shorten
 
 _CALLS_SHOWN = 12
@@ -65,11 +65,15 @@ class ToolCalls:
 
 
 class Evidence(Value):
-    """The evidence of a trial. `transcript` has the step numbers that assessments refer to."""
+    """The evidence of a trial. `transcript` has the step numbers that assessments refer to.
+
+    `about` says in a sentence which part of it a judge is asked about; empty for all of it.
+    """
 
     input: FixtureInput
     answer: Answer
     transcript: Trace
+    about: str = ""
 
     @classmethod
     def of(cls, fixture_input: FixtureInput, answer: Answer) -> Evidence:
@@ -77,10 +81,32 @@ class Evidence(Value):
         transcript = numbered_steps(fixture_input, answer)
         return cls(input=fixture_input, answer=answer, transcript=transcript)
 
+    def about_turn(self, number: int) -> Evidence:
+        """All of the evidence, for a judge who is asked about one turn. Raises `NotMeasured`."""
+        turn = self._turn(number)
+        about = f"This is about turn {number} alone, the steps {turn.first} to {turn.last}."
+        return self.model_copy(update={"about": about})
+
+    def _turn(self, number: int) -> AnsweredTurn:
+        if number > len(self.answer.turns):
+            raise NotMeasured(Cause.GATE, f"the conversation had no turn {number}")
+        return self.answer.turns[number - 1]
+
+    def of_turn(self, number: int) -> Evidence:
+        """The evidence of one turn (from 1): its answer, its steps with the numbers they have.
+
+        Raises `NotMeasured` where the conversation has no such turn.
+        """
+        turn = self._turn(number)
+        steps = self.transcript.steps[turn.first - 1 : turn.last]
+        trace = Trace(steps=steps, source=turn.source, usage=turn.usage, waited=turn.waited)
+        answer = Answer(output=turn.output, trace=trace, usage=turn.usage, seconds=turn.seconds)
+        return Evidence(input=self.input, answer=answer, transcript=trace)
+
     @property
     def tool_calls(self) -> ToolCalls:
         """The tool calls. Raises `NotMeasured` without a complete trace: not seen is not absent."""
-        trace = self.answer.trace
+        trace = self.answer.recorded
         if trace is None:
             raise NotMeasured(
                 Cause.GATE,
@@ -98,7 +124,7 @@ class Evidence(Value):
     @property
     def tokens(self) -> tuple[int | None, bool]:
         """The tokens of all model calls, None if unknown, and whether the gate counted them."""
-        trace, reported = self.answer.trace, self.answer.usage.total
+        trace, reported = self.answer.recorded, self.answer.usage.total
         counted = trace.usage.total if trace else None
         if trace and trace.is_seen and counted is not None:
             return counted, True
@@ -107,7 +133,7 @@ class Evidence(Value):
     def is_claimed(self, basis: Basis) -> bool:
         """Whether there is only the candidate's word for what an assertion looks at."""
         if basis is Basis.TRACE:
-            return self.answer.trace is not None and not self.answer.trace.is_seen
+            return self.answer.recorded is not None and not self.answer.recorded.is_seen
         return basis is Basis.USAGE and not self.tokens[1]
 
     @property

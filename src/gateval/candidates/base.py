@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from gateval.candidates.process.once import Once
 from gateval.candidates.process.started import Starter
+from gateval.candidates.talk import EachAnew, Talk
 from gateval.domain.base import Spec
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
@@ -32,8 +33,9 @@ OptionsModel = type[Spec]
 class TrialRequest:
     """One question to a candidate.
 
-    Of these only `input` may ever reach the candidate: the key names the fixture, and the replays
-    tell what its tools will answer.
+    With `turns` the user says one after the other, and `input` holds what was there before.
+    Of these only `input` and `turns` may ever reach the candidate: the key names the fixture, and
+    the replays tell what its tools will answer.
     """
 
     key: TrialKey
@@ -41,6 +43,7 @@ class TrialRequest:
     tool_replay: tuple[ToolReplay, ...]
     shadow_tools: tuple[str, ...]
     timeout_seconds: float
+    turns: tuple[str, ...] = ()
 
 
 class Exports(Protocol):
@@ -169,6 +172,10 @@ class Runtime(ABC):
         Never raises for anything that the candidate does, and leaves nothing of it behind, also
         when the awaiting task is cancelled.
         """
+
+    def talk(self, request: TrialRequest) -> Talk:
+        """Return the conversation that the turns of `request` are; nothing is said yet."""
+        return EachAnew(self, request)
 
     @abstractmethod
     async def close(self) -> None:

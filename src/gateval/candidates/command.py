@@ -15,19 +15,24 @@ from gateval.candidates.contract.invocation import (
     write_stdin,
     write_words,
 )
-from gateval.candidates.contract.question import Said
+from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
+from gateval.candidates.talk import Talk
 from gateval.candidates.workplace import Workplace, prepare_workplace
+from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 
 class CommandRuntime(Runtime):
-    """Starts `runtime.command` in the export for each trial. Speaks `contract/`."""
+    """Starts `runtime.command` in the export for each trial. Speaks `contract/`.
+
+    `place` is where it works, None before it is prepared.
+    """
 
     type = "command"
     options = CommandOptions
@@ -37,9 +42,9 @@ class CommandRuntime(Runtime):
         from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
 
         super().__init__(agent, context)
-        self._programs = Programs(context.clock, context.starter)
-        self._options = CommandOptions.model_validate(agent.runtime.options)
-        self._place: Workplace | None = None
+        self.programs = Programs(context.clock, context.starter)
+        self.options_given = CommandOptions.model_validate(agent.runtime.options)
+        self.place: Workplace | None = None
 
     @staticmethod
     def check_word(word: str) -> None:
@@ -51,10 +56,10 @@ class CommandRuntime(Runtime):
         if not self.agent.runtime.command:
             reason = "The Agent says `runtime.type: command`, but not which runtime.command to run."
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
+        place = await prepare_workplace(self.agent, self.context, self.programs, self.name)
         if isinstance(place, NoAnswer):
             return place
-        self._place = place
+        self.place = place
         return None
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
@@ -80,15 +85,23 @@ class CommandRuntime(Runtime):
         given = ran if isinstance(ran, NoAnswer) else self._read(ran, recorded, limits)
         return out_of_reach(given, trouble, recorded)
 
+    def talk(self, request: TrialRequest) -> Talk:
+        """Return a conversation with one process, if the Agent goes on with what it remembers."""
+        if self.agent.runtime.conversation is ConversationMode.HISTORY:
+            return super().talk(request)
+        from gateval.candidates.one_process import OneProcess
+
+        return OneProcess(self, request)
+
     async def _run(
         self, request: TrialRequest, session: ModelSession | None, limits: Limits
     ) -> Ran | NoAnswer:
         """Run the program once; what it gave back is in `stdout`, also where a file held it."""
         from gateval.candidates.process.private import private_folders
 
-        if self._place is None:
+        if self.place is None:
             return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
-        written, place = self.agent.runtime.command, self._place
+        written, place = self.agent.runtime.command, self.place
         async with private_folders(self.context.scratch) as private:
             home = str(private.home)
             env = instance_environment(
@@ -101,9 +114,9 @@ class CommandRuntime(Runtime):
             )
             try:
                 argv = write_words(written, request.input, home)
-                asked = write_stdin(self._options.stdin, request.input)
+                asked = write_stdin(self.options_given.stdin, request.input)
                 program = Program(argv, place.folder, env, asked, reads=place.reads)
-                ran = await self._programs.run(program, limits)
+                ran = await self.programs.run(program, limits)
             except TemplateError as error:
                 reason = f"The program cannot be asked: {error}."
                 return no_start(reason, command_line(written))
@@ -113,7 +126,7 @@ class CommandRuntime(Runtime):
 
     def _with_file(self, ran: Ran, home: Path, limits: Limits) -> Ran | NoAnswer:
         """Return what ran with the content of the answer's file in place of what it printed."""
-        name = self._options.response.file
+        name = self.options_given.response.file
         if name is None or ran.end is not End.EXITED or ran.code != 0:
             return ran
         try:
@@ -125,8 +138,8 @@ class CommandRuntime(Runtime):
         failed = failure("The candidate", ran, self.agent.runtime.command, limits)
         if failed is None:
             try:
-                said = read_response(self._options.response, ran.stdout)
-                return _answer(said, recorded, ran.seconds)
+                said = read_response(self.options_given.response, ran.stdout)
+                return answer_from(said, recorded, ran.seconds)
             except ClaimError as error:
                 failed = self._unusable(error, ran)
         late = ran.end is End.TIMED_OUT
@@ -138,12 +151,4 @@ class CommandRuntime(Runtime):
 
     async def close(self) -> None:
         """Kill what still runs."""
-        await self._programs.close()
-
-
-def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:
-    """Return the answer; the gateway's trace wins over the candidate's claims."""
-    trace, usage = said.trace, said.usage
-    if recorded is not None:
-        trace, usage = recorded, recorded.usage
-    return Answer(output=said.output, trace=trace, usage=usage, seconds=seconds)
+        await self.programs.close()

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.serving.options import HttpOptions
+from gateval.candidates.talk import Talk
 from gateval.candidates.workplace import prepare_workplace
+from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.events import CandidatePreparing, CandidateWarned
@@ -48,6 +50,12 @@ class HttpRuntime(Runtime):
         if self._pool is None:
             return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
         return await self._pool.answer(request)
+
+    def talk(self, request: TrialRequest) -> Talk:
+        """Return a conversation with one instance, if the Agent goes on with what it remembers."""
+        if self._pool is None or self.agent.runtime.conversation is ConversationMode.HISTORY:
+            return super().talk(request)
+        return self._pool.talk(request)
 
     async def close(self) -> None:
         """Stop all instances, and kill what still runs."""

@@ -12,6 +12,7 @@ from gateval.candidates.hints import Hints
 from gateval.candidates.process.failures import from_the_export
 from gateval.candidates.process.once import Once
 from gateval.candidates.registry import RUNTIMES
+from gateval.candidates.talk import converse
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
@@ -55,7 +56,7 @@ class Candidates:
                 return runtime
             key = self._key(agent)
             failed = await self._ready.get(key, lambda: _prepared(runtime))
-            answer = failed or await runtime.answer(request)
+            answer = failed or await _asked(runtime, request)
         except Exception as error:  # noqa: BLE001 - one broken runtime must not end the run
             answer = _gate_fault(agent.runtime.type, error)
         if isinstance(answer, NoAnswer):
@@ -99,6 +100,12 @@ class Candidates:
                 return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
             self._started[key] = self._types[wanted](agent, self._context)
         return self._started[key]
+
+
+async def _asked(runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:
+    if request.turns:
+        return await converse(runtime, request)
+    return await runtime.answer(request)
 
 
 async def _prepared(runtime: Runtime) -> NoAnswer | None:

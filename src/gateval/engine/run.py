@@ -149,6 +149,7 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
     request = TrialRequest(
         key=key,
         input=fixture.input,
+        turns=fixture.turns,
         tool_replay=fixture.tool_replay,
         shadow_tools=fixture.shadow_tools,
         timeout_seconds=task.planned.execution.timeout_seconds,

@@ -32,10 +32,13 @@ def exhibit(fixture_input: FixtureInput, transcript: Trace, limit: int) -> str:
     step counts what was left out of it.
     """
     payload: JsonValue = fixture_input.payload
+    messages: JsonValue = [message.as_json() for message in fixture_input.messages]
     bodies = [_body(step) for step in transcript.steps]
-    sizes = [len(neutral_json(body)) for body in (payload, *bodies)]
+    sizes = [len(neutral_json(body)) for body in (payload, messages, *bodies)]
     cap = max(fair_share(sizes, limit), _LEAST)
     shown_input: JsonObject = {"type": fixture_input.type, **_fitted("payload", payload, cap)}
+    if messages:
+        shown_input |= _fitted("messages", messages, cap)
     final = final_step(transcript)
     head = [
         f'"input":{neutral_json(shown_input)},',

@@ -10,6 +10,7 @@ from gateval.candidates.agent_loop.replay import Replay, ToolAnswer
 from gateval.candidates.base import TrialRequest
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentTool
+from gateval.domain.manifests.messages import InputMessage, text_of
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.text.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import (
@@ -40,11 +41,17 @@ class Conversation:
         self._builder = TraceBuilder()
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
-        prompt = request.input.prompt
-        self._messages = [Message(role="user", text=prompt)]
+        before = request.input.messages if request.turns else request.input.messages[:-1]
+        self._messages = [_message(one) for one in before]
         if agent.system:
             self._messages.insert(0, Message(role="system", text=agent.system))
-        self._builder.add(StepKind.USER, prompt)
+
+    def hear_user(self, text: str) -> None:
+        """Take what the user says; the trace begins anew with it."""
+        self._builder, self._usages, self._models = TraceBuilder(), [], {}
+        self.waited = 0.0
+        self._messages.append(Message(role="user", text=text))
+        self._builder.add(StepKind.USER, text)
 
     def request(self, model: str) -> ModelRequest:
         """The next request, to `model` (`provider/model-id`)."""
@@ -90,7 +97,7 @@ class Conversation:
         self.waited += cost.waited
 
     def trace(self) -> Trace:
-        """The trace so far."""
+        """The trace since the user last spoke."""
         return Trace(
             steps=self._builder.steps(),
             usage=add_usage(self._usages),
@@ -113,6 +120,17 @@ class Conversation:
         if raw:
             return ToolAnswer("The arguments are no usable JSON object.", is_error=True)
         return self._replay.answer(tool, arguments)
+
+
+def _message(said: InputMessage) -> Message:
+    return Message(
+        role=said.role.value,
+        text=text_of(said.content),
+        tool_calls=tuple(
+            ToolCall(id=one.id, name=one.tool, arguments=one.arguments) for one in said.tool_calls
+        ),
+        tool_call_id=said.tool_call_id,
+    )
 
 
 def offered_tools(tools: tuple[AgentTool, ...]) -> tuple[ToolDefinition, ...]:

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from gateval.candidates.bounded import template
-from gateval.candidates.contract.question import question, write_question
+from gateval.candidates.contract.question import template_values, write_question
 from gateval.candidates.contract.response import Response
 from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput
@@ -62,7 +62,7 @@ def write_words(words: tuple[str, ...], asked: FixtureInput, home: str) -> tuple
     """
     if not any("{" in word for word in words):
         return words
-    values, budget = question(asked), template.Budget()
+    values, budget = template_values(asked), template.Budget()
     return tuple(
         "".join(
             text.replace("{home}", home) if literal else text
@@ -76,5 +76,5 @@ def write_stdin(source: str | None, asked: FixtureInput) -> bytes:
     """Return what the program reads. Raises `TemplateError`."""
     if source is None:
         return write_question(asked)
-    pieces = template.render_text(source, question(asked), template.Budget())
+    pieces = template.render_text(source, template_values(asked), template.Budget())
     return "".join(text for text, _ in pieces).encode("utf-8", "replace")

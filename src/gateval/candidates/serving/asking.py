@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.question import Said
+from gateval.candidates.contract.question import Said, answer_from
 from gateval.candidates.process.capture import last_lines
 from gateval.candidates.process.failures import out_of_reach, server_line
 from gateval.candidates.serving.exchange import read_reply, write_request
 from gateval.candidates.serving.instance import Instance
 from gateval.domain.text.quoting import quote
-from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
@@ -69,7 +68,7 @@ async def ask(instance: Instance, request: TrialRequest) -> Asked:
             trouble = session.trouble(request.timeout_seconds, late=late)
             recorded = session.end()
     if failed is None and said is not None:
-        given = out_of_reach(_answer(said, recorded, seconds), trouble, recorded)
+        given = out_of_reach(answer_from(said, recorded, seconds), trouble, recorded)
         return Asked(given, whole=True, dead=instance.dead)
     assert failed is not None  # noqa: S101 - one of the two there is
     silence = NoAnswer(
@@ -131,14 +130,6 @@ async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> L
     finally:
         call.cancel()
         await asyncio.wait({call})
-
-
-def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:
-    """Return the answer; the gateway's trace wins over the candidate's claims."""
-    trace, usage = said.trace, said.usage
-    if recorded is not None:
-        trace, usage = recorded, recorded.usage
-    return Answer(output=said.output, trace=trace, usage=usage, seconds=seconds)
 
 
 def _detail(instance: Instance, before: tuple[int, int]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import ConfigDict, Field
@@ -58,6 +59,13 @@ class LayerSpec(Spec):
     )
 
 
+class ConversationMode(StrEnum):
+    """How a program follows a conversation: told all of it in each turn, or as one process."""
+
+    HISTORY = "history"
+    PROCESS = "process"
+
+
 class RuntimeSpec(Spec):
     """How to start the agent: the fields every runtime knows, and the rest in `options`.
 
@@ -81,6 +89,11 @@ class RuntimeSpec(Spec):
     )
     env: dict[str, str] = Field(
         default={}, description="Environment variables with literal values; no secrets."
+    )
+    conversation: ConversationMode = Field(
+        default=ConversationMode.HISTORY,
+        description="How a program follows the `turns` of a fixture: it gets all messages again in "
+        "each, or one process (or server) goes on and gets what the user says now.",
     )
     options: JsonObject = {}
 

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
+from gateval.domain.manifests.messages import MESSAGES_LIMIT, InputMessage, Role, text_of
 from gateval.domain.manifests.severity import Severity, Weight
 from gateval.domain.repository.place import Place
 
@@ -35,25 +36,43 @@ class FixtureInput(Spec):
 
     type: InputType = Field(description="Where the input would come from.")
     payload: JsonObject = Field(
+        default={},
         description="What comes in. The agent's prompt is `prompt` or `text` in it if that is "
-        "text, else all of it as JSON."
+        "text, else the last of `messages`, else all of it as JSON.",
+    )
+    messages: tuple[InputMessage, ...] = Field(
+        default=(),
+        max_length=MESSAGES_LIMIT,
+        description="The conversation so far. Without `turns`, its last message is the user's, "
+        "which the agent answers.",
     )
 
     @property
     def prompt(self) -> str:
-        """`payload.prompt` or `payload.text` if it is text, else the payload as canonical JSON."""
+        """`payload.prompt` or `payload.text` if it is text, else what the user says last in
+        `messages`, else the payload as canonical JSON.
+        """
         for key in ("prompt", "text"):
             value = self.payload.get(key)
             if isinstance(value, str):
                 return value
+        if self.messages:
+            return text_of(self.messages[-1].content)
         return canonical_json(self.payload)
+
+    def said(self, before: tuple[InputMessage, ...], text: str) -> FixtureInput:
+        """The input of a turn: what was said `before`, and now `text` by the user."""
+        message = InputMessage(role=Role.USER, content=text)
+        payload = {**self.payload, "prompt": text}
+        return self.model_copy(update={"payload": payload, "messages": (*before, message)})
 
 
 class AssertionSpec(Value):
     """One assertion as written: the fields all have, and its own ones in `options`.
 
     `options` (camelCase keys as in YAML) was checked by the assertion's own model when the
-    fixture was read. `severity` weighs the assertion inside its fixture; None is the fixture's.
+    fixture was read. `turn` is the turn whose answer it looks at, None for the whole run.
+    `severity` weighs the assertion inside its fixture; None is the fixture's.
     """
 
     type: str
@@ -62,6 +81,7 @@ class AssertionSpec(Value):
     axis: str | None = None
     options: JsonObject = {}
     needs_judge: bool = False
+    turn: int | None = Field(default=None, ge=1)
     place: Place
 
 
@@ -92,6 +112,7 @@ class Origin(Spec):
 class Fixture(Value):
     """An EvalFixture as read from one revision. `digest` covers its meaning, without places.
 
+    `turns` are what the user says, one after the other; empty where there is `input` alone.
     `places` maps `spec.KEY` to the place of that key.
     """
 
@@ -104,6 +125,7 @@ class Fixture(Value):
     description: str = ""
     origin: Origin | None = None
     input: FixtureInput
+    turns: tuple[str, ...] = ()
     assertions: tuple[AssertionSpec, ...] = Field(min_length=1)
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()

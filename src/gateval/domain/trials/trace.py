@@ -18,6 +18,9 @@ STEPS_LIMIT = 2_000
 """Steps kept of one trace."""
 
 
+TraceSource = Literal["gate", "gateway", "candidate", "answer"]
+
+
 class StepKind(StrEnum):
     """The kind of a step."""
 
@@ -72,7 +75,7 @@ class Trace(Value):
     """
 
     steps: tuple[Step, ...] = ()
-    source: Literal["gate", "gateway", "candidate", "answer"] = "gate"
+    source: TraceSource = "gate"
     usage: Usage = Usage()
     model_calls: int = 0
     models: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trace import Trace, TraceSource
 
 OUTPUT_LIMIT = 8 * 1024
 """Characters kept of an agent's final message in results."""
@@ -105,13 +105,39 @@ class TrialKey(Value):
         return f"{self.eval}/{self.fixture} #{self.repetition} on {self.side}"
 
 
+class AnsweredTurn(Value):
+    """The answer in one turn of a conversation.
+
+    `first` and `last` are the numbers of its steps, in the trace of the whole; `source` says who
+    recorded these. `waited` are seconds of `seconds` in which providers were waited for.
+    """
+
+    output: str
+    first: int = Field(ge=1)
+    last: int = Field(ge=1)
+    source: TraceSource
+    usage: Usage = Usage()
+    seconds: float = Field(ge=0)
+    waited: float = Field(default=0, ge=0)
+
+
 class Answer(Value):
-    """A candidate's answer in time: its final message and, if it was recorded, a trace."""
+    """A candidate's answer in time: its final message and, if it was recorded, a trace.
+
+    A conversation has `turns`, and its trace is of source `answer` where not all of it was
+    recorded.
+    """
 
     output: str
     trace: Trace | None = None
     usage: Usage = Usage()
     seconds: float = Field(ge=0)
+    turns: tuple[AnsweredTurn, ...] = ()
+
+    @property
+    def recorded(self) -> Trace | None:
+        """The trace, None where nobody recorded one, or not all of it."""
+        return None if self.trace is None or self.trace.source == "answer" else self.trace
 
 
 class NoAnswer(Value):

@@ -36,6 +36,7 @@ def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
         )
     for key, old, new in (
         ("input", before.input, after.input),
+        ("turns", before.turns, after.turns),
         ("toolReplay", before.tool_replay, after.tool_replay),
         ("shadowTools", before.shadow_tools, after.shadow_tools),
     ):
@@ -95,7 +96,7 @@ def _taken(one: AssertionSpec, others: Sequence[AssertionSpec]) -> bool:
 
 def _likest(was: AssertionSpec, candidates: Sequence[AssertionSpec]) -> AssertionSpec | None:
     """Return the assertion that `was` has become: of its type, and about the same thing if told."""
-    alike = [one for one in candidates if one.type == was.type]
+    alike = [one for one in candidates if (one.type, one.turn) == (was.type, was.turn)]
     same = [one for one in alike if _subject(one) == _subject(was)]
     if same:
         return same[0]
@@ -104,7 +105,8 @@ def _likest(was: AssertionSpec, candidates: Sequence[AssertionSpec]) -> Assertio
 
 def _called(assertion: AssertionSpec) -> str:
     subject = _subject(assertion)
-    return f"{assertion.type} {subject}" if subject else assertion.type
+    called = f"{assertion.type} {subject}" if subject else assertion.type
+    return f"{called} in turn {assertion.turn}" if assertion.turn else called
 
 
 def _subject(assertion: AssertionSpec) -> str:
@@ -122,6 +124,7 @@ def _meaning(assertion: AssertionSpec) -> str:
 def _test(fixture: Fixture) -> tuple[object, ...]:
     return (
         canonical_json(fixture.input.model_dump(mode="json")),
+        fixture.turns,
         tuple(sorted(map(_meaning, fixture.assertions))),
         fixture.severity,
         canonical_json([one.model_dump(mode="json") for one in fixture.tool_replay]),

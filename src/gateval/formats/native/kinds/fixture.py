@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import (
@@ -12,15 +13,18 @@ from gateval.domain.manifests.fixture import (
     Fixture,
     FixtureInput,
     FixtureKind,
+    InputType,
     Origin,
     ToolReplay,
 )
+from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, text_of
 from gateval.domain.manifests.severity import Severity, Weight
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
-from gateval.formats.problems.sentences import unknown_word
+from gateval.formats.problems.sentences import missing_key, unknown_word
 from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at, validate
+from gateval.formats.yaml.document import Document, DocumentPath
 
 
 class AssertionCommon(Spec):
@@ -35,6 +39,22 @@ class AssertionCommon(Spec):
     axis: str | None = Field(
         default=None, description="The quality it measures, for grouping in reports."
     )
+
+
+class TurnBody(Spec):
+    """One turn of a conversation: what the user says, and what must hold of the answer."""
+
+    user: Content = Field(description="What the user says.")
+    assertions: tuple[JsonObject, ...] = Field(
+        default=(), description="What must hold of the answer to that, and of the steps to it."
+    )
+
+    @field_validator("user")
+    @classmethod
+    def _says_something(cls, user: Content) -> Content:
+        if not text_of(user).strip():
+            raise ValueError("The user says nothing in this turn")
+        return user
 
 
 class FixtureBody(Spec):
@@ -55,9 +75,18 @@ class FixtureBody(Spec):
         default="", description="What it is about, in a sentence; reports show it."
     )
     origin: Origin | None = None
-    input: FixtureInput
+    input: FixtureInput | None = Field(
+        default=None, description="What comes in; with `turns`, what was there before the first."
+    )
+    turns: tuple[TurnBody, ...] = Field(
+        default=(),
+        max_length=MESSAGES_LIMIT,
+        description="What the user says, one after the other, each after the agent's answer.",
+    )
     assertions: tuple[JsonObject, ...] = Field(
-        min_length=1, description="What must hold; all of them, for the fixture to pass."
+        default=(),
+        description="What must hold; all of them, for the fixture to pass. With `turns`, they look "
+        "at the whole conversation and its last answer.",
     )
     tool_replay: tuple[ToolReplay, ...] = Field(
         default=(), description="Recorded answers of tools, given instead of calling them."
@@ -90,7 +119,12 @@ def read(source: Source) -> Read:
     if document is None or broken:
         return Read(None, (*problems, *broken))
     spec = document.spec
+    if missing := _missing(spec, source.document):
+        return Read(None, (*problems, *missing))
+    turns = tuple(text_of(turn.user) for turn in spec.turns)
     written = canonical(spec) | {"assertions": [_meant(each) for each in assertions]}
+    if turns:
+        written["turns"] = list(turns)
     fixture = Fixture(
         name=document.metadata.name,
         labels=document.metadata.labels,
@@ -99,7 +133,8 @@ def read(source: Source) -> Read:
         severity=spec.severity,
         description=spec.description,
         origin=spec.origin,
-        input=spec.input,
+        input=spec.input or FixtureInput(type=InputType.PROMPT, payload={}),
+        turns=turns,
         assertions=tuple(assertions),
         tool_replay=spec.tool_replay,
         shadow_tools=spec.shadow_tools,
@@ -116,18 +151,32 @@ def read(source: Source) -> Read:
 
 
 def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:
-    raw = source.document.data_at(("spec", "assertions"))
     assertions: list[AssertionSpec] = []
     problems: list[Problem] = []
-    for index, each in enumerate(raw if isinstance(raw, list) else []):
+    for path, each in _written_assertions(source):
         if len(problems) > PROBLEM_LIMIT:
             break
-        if isinstance(each, dict):  # anything else, the fixture's own check has refused
-            assertion, broken = _read_assertion(source, index, each)
-            problems += broken
-            if assertion is not None:
-                assertions.append(assertion)
+        assertion, broken = _read_assertion(source, path, each)
+        problems += broken
+        if assertion is not None:
+            assertions.append(assertion)
     return assertions, problems
+
+
+def _written_assertions(source: Source) -> Iterator[tuple[DocumentPath, JsonObject]]:
+    """Yield what stands where assertions do: those of the whole, then those of each turn.
+
+    What is no mapping there, the fixture's own check has refused.
+    """
+    turns = source.document.data_at(("spec", "turns"))
+    lists: list[DocumentPath] = [("spec", "assertions")]
+    count = len(turns) if isinstance(turns, list) else 0
+    lists += [("spec", "turns", number, "assertions") for number in range(count)]
+    for path in lists:
+        raw = source.document.data_at(path)
+        for index, each in enumerate(raw if isinstance(raw, list) else []):
+            if isinstance(each, dict):
+                yield (*path, index), each
 
 
 def _unknown_type(kind: str, source: Source) -> str:
@@ -138,9 +187,9 @@ def _unknown_type(kind: str, source: Source) -> str:
 
 
 def _read_assertion(
-    source: Source, index: int, raw: JsonObject
+    source: Source, path: DocumentPath, raw: JsonObject
 ) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
-    document, path = source.document, ("spec", "assertions", index)
+    document = source.document
     common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
     options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
     common, problems = validate(AssertionCommon, common_raw, document, path)
@@ -161,9 +210,35 @@ def _read_assertion(
         axis=common.axis,
         options=options,
         needs_judge=kind in source.registries.judged,
+        turn=_turn(path),
         place=document.place(path),
     )
     return assertion, ()
+
+
+def _missing(spec: FixtureBody, document: Document) -> tuple[Problem, ...]:
+    """Return what nothing would be asked or checked without; turns do for the rest."""
+    wanted: list[tuple[DocumentPath, str]] = []
+    asked = spec.input
+    if not spec.turns:
+        if asked is None:
+            wanted.append((("spec", "input"), missing_key("input")))
+        elif not asked.messages and "payload" not in asked.model_fields_set:
+            wanted.append((("spec", "input", "payload"), missing_key("payload")))
+        elif asked.messages and asked.messages[-1].role is not Role.USER:
+            message = "The last message has to be the user's: the agent answers it."
+            wanted.append((("spec", "input", "messages", len(asked.messages) - 1), message))
+    if not spec.assertions and not any(turn.assertions for turn in spec.turns):
+        written = "assertions" in spec.model_fields_set
+        message = "Must have at least 1 entry." if written else missing_key("assertions")
+        wanted.append((("spec", "assertions"), message))
+    return tuple(problem_at(document, path, message) for path, message in wanted)
+
+
+def _turn(path: DocumentPath) -> int | None:
+    """Return the turn (from 1) whose assertion stands there, None for one of the whole."""
+    number = path[2] if path[1] == "turns" else None
+    return number + 1 if isinstance(number, int) else None
 
 
 def _meant(assertion: AssertionSpec) -> JsonValue:
