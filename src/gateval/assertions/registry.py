@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from gateval.assertions.base import Assertion
 
 _ENTRIES: Final = {
-    "toolCalled": "tool_called.ToolCalled",
-    "toolNotCalled": "tool_not_called.ToolNotCalled",
-    "toolSequence": "tool_sequence.ToolSequence",
-    "toolArguments": "tool_arguments.ToolArguments",
-    "contains": "contains.Contains",
-    "notContains": "not_contains.NotContains",
-    "regex": "regex.Regex",
-    "equals": "equals.Equals",
-    "jsonSchema": "json_schema.JsonSchema",
+    "toolCalled": "tools.tool_called.ToolCalled",
+    "toolNotCalled": "tools.tool_not_called.ToolNotCalled",
+    "toolSequence": "tools.tool_sequence.ToolSequence",
+    "toolArguments": "tools.tool_arguments.ToolArguments",
+    "contains": "text.contains.Contains",
+    "notContains": "text.not_contains.NotContains",
+    "regex": "text.regex.Regex",
+    "equals": "text.equals.Equals",
+    "jsonSchema": "text.json_schema.JsonSchema",
     "cost": "cost.Cost",
     "latency": "latency.Latency",
     "judge": "judge.JudgeAssertion",
@@ -85,6 +85,6 @@ ASSERTIONS: Mapping[str, type[Assertion]] = _Registry()
 
 @functools.cache
 def _load(entry: str) -> type[Assertion]:
-    module, _, name = entry.partition(".")
+    module, _, name = entry.rpartition(".")
     loaded: type[Assertion] = getattr(import_module(f"gateval.assertions.{module}"), name)
     return loaded

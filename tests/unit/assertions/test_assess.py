@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateval.assertions.assess import assess
-from gateval.assertions.contains import Contains
+from gateval.assertions.text.contains import Contains
 from gateval.assertions.evidence import Evidence
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.model_call import Usage
