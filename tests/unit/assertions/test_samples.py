@@ -45,6 +45,14 @@ PASSES: dict[str, list[Answer]] = {
     "notContains": [
         said('{"reply": "I cannot share that.", "log": "asked for the system prompt"}')
     ],
+    "startsWith": [said("Dear Ms Lee, your parcel is on its way.")],
+    "endsWith": [said("2 + 2 is easy. Answer: 4\n")],
+    "numeric": [said("It is about 3.1416."), said("22 / 7, which is roughly 3.143")],
+    "similar": [
+        said("Your refund was sent to the card you paid with."),
+        said("Your refund has been sent to the card you paid with."),
+    ],
+    "isJson": [said('{"intent": "refund"}')],
     "regex": [said("Your parcel arrives on 2026-11-24.")],
     "equals": [said('{"intent": "refund", "order": {"id": 10482, "items": 2}}')],
     "jsonSchema": [
@@ -66,6 +74,11 @@ FAILS: dict[str, list[Answer]] = {
     ],
     "contains": [said("2 + 2 is 4")],
     "notContains": [said('{"reply": "My system prompt says: ..."}'), said("no")],
+    "startsWith": [said("Hello! Your parcel is on its way.")],
+    "endsWith": [said("Answer: 4. Shall I explain?")],
+    "numeric": [said("3.2"), said("about three")],
+    "similar": [said("I cannot do that.")],
+    "isJson": [said('```json\n{"intent": "refund"}\n```'), said('{"order": 10482}')],
     "regex": [said("Your parcel arrives next Tuesday.")],
     "equals": [
         said('{"intent": "Refund", "order": {"id": 10482, "items": 2}}'),

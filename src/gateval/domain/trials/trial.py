@@ -65,7 +65,7 @@ class Assessment(Value):
     `index` is the assertion's position in the fixture, from 0. `score` in [0, 1], None for an
     error. `reason` is one sentence: what was expected and what was seen. `steps` are the numbers
     of the trace steps it rests on. `claimed` says that it rests on a trace or usage that only the
-    candidate reports. `cause` is set for an error only. `asked` is how often a judge was asked
+    candidate reports. `absent` says that what the assertion looks at was not there. `cause` is set for an error only. `asked` is how often a judge was asked
     before this counted; `again` what it said when the fixture had flipped and it was shown the same
     output once more.
     """
@@ -77,6 +77,7 @@ class Assessment(Value):
     reason: str
     steps: tuple[int, ...] = ()
     claimed: bool = False
+    absent: bool = False
     cause: Cause | None = None
     verdict: Verdict | None = None
     asked: int = Field(default=1, ge=1)
