@@ -7,9 +7,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.text.contains import holds
 from gateval.assertions.evidence import Evidence
 from gateval.assertions.matching.final_message import Absent, FieldPath, quoted, text_at, where
+from gateval.assertions.text.contains import holds
 from gateval.domain.trials.trial import Assessment
 
 
