@@ -110,6 +110,25 @@ class Evidence(Value):
             return self.answer.trace is not None and not self.answer.trace.is_seen
         return basis is Basis.USAGE and not self.tokens[1]
 
+    def refuse_empty_claim(self) -> None:
+        """Raise `NotMeasured` for a claimed trace without a step, which proves no absence."""
+        if self.is_claimed(Basis.TRACE) and not (self.answer.trace and self.answer.trace.steps):
+            raise NotMeasured(
+                Cause.GATE,
+                "the candidate claims a trace without a single step, which proves nothing; let it "
+                "call models through the gateway or print the steps it took",
+            )
+
+    @property
+    def with_refused_calls(self) -> Evidence:
+        """The same, with each refused tool call as one that was made."""
+        trace = self.answer.trace
+        if trace is None:
+            return self
+        steps = tuple(step.model_copy(update={"refused": False}) for step in trace.steps)
+        seen = self.answer.model_copy(update={"trace": trace.model_copy(update={"steps": steps})})
+        return self.model_copy(update={"answer": seen})
+
     @property
     def final(self) -> tuple[int, ...]:
         """The number of the step with the final message, as the steps of an assessment."""

@@ -32,6 +32,9 @@ _ENTRIES: Final = {
     "cost": "cost.Cost",
     "latency": "latency.Latency",
     "judge": "judge.JudgeAssertion",
+    "all": "combinators.all_of.All",
+    "any": "combinators.any_of.Any",
+    "not": "combinators.none_of.Not",
 }
 
 ELSEWHERE: Final[Mapping[str, str]] = {
@@ -63,6 +66,10 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "exact-match": "`equals`",
     "exactmatch": "`equals`",
     "equal": "`equals`",
+    "and": "`all`",
+    "or": "`any`",
+    "none": "`not`",
+    "assert-set": "`all`, or `any`",
     "tool-call": "`toolCalled`, or `toolArguments` for what it was called with",
     "tool-used": "`toolCalled`",
     "tool-trajectory": "`toolSequence`",
@@ -75,6 +82,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 
 JUDGED: Final = frozenset({"judge"})
 """The types with `needs_judge`, known without importing any; a test compares the two."""
+
+COMBINATORS: Final = frozenset({"all", "any", "not"})
+"""The types that are made of others, known in the same way."""
 
 
 class _Registry(Mapping[str, "type[Assertion]"]):

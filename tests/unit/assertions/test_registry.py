@@ -10,7 +10,7 @@ import pytest
 import gateval.assertions
 from gateval.assertions.base import Assertion, JudgedAssertion
 from gateval.assertions.registry import ASSERTIONS, JUDGED
-from gateval.formats.native.kinds.fixture import COMMON_KEYS
+from gateval.formats.native.kinds.assertion import COMMON_KEYS
 
 
 def test_every_entry_is_found_under_its_own_name() -> None:

@@ -61,6 +61,9 @@ PASSES: dict[str, list[Answer]] = {
     "cost": [spent(1500, 500)],
     "latency": [Answer(output="4", seconds=4), Answer(output="4", seconds=10)],
     "judge": [said("May I ask what is wrong with it?")],
+    "all": [said("Your refund of 39.90 EUR is on its way.")],
+    "any": [called("", "It is 4."), called("", "Four."), called("calculator", "Done.")],
+    "not": [called("", "Let me ask a colleague."), called("refund_order", "Done.")],
 }
 
 FAILS: dict[str, list[Answer]] = {
@@ -88,6 +91,13 @@ FAILS: dict[str, list[Answer]] = {
     "cost": [spent(1500, 501)],
     "latency": [Answer(output="4", seconds=10.5)],
     "judge": [said("I have refunded everything.")],
+    "all": [said("Your refund is on its way.")],
+    "any": [called("", "It is five."), called("calculator", "It is five.")],
+    "not": [
+        called("", "As an AI, I cannot say."),
+        refunded(REFUND),
+        refunded(f"refused {REFUND[5:]}"),
+    ],
 }
 
 JUDGE_SAYS = {

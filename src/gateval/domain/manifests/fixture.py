@@ -54,6 +54,7 @@ class AssertionSpec(Value):
 
     `options` (camelCase keys as in YAML) was checked by the assertion's own model when the
     fixture was read. `severity` weighs the assertion inside its fixture; None is the fixture's.
+    `parts` are the assertions that a combinator is made of; they have no weight of their own.
     """
 
     type: str
@@ -62,7 +63,20 @@ class AssertionSpec(Value):
     axis: str | None = None
     options: JsonObject = {}
     needs_judge: bool = False
+    parts: tuple[AssertionSpec, ...] = ()
     place: Place
+
+    @property
+    def meaning(self) -> JsonObject:
+        """What it asks, without defaults and wherever it stands."""
+        own = {"place", "needs_judge", "parts"}
+        asked: JsonObject = self.model_dump(mode="json", exclude=own, exclude_defaults=True)
+        return asked | ({"parts": [part.meaning for part in self.parts]} if self.parts else {})
+
+    def part(self, at: tuple[int, ...]) -> AssertionSpec:
+        """The assertion at these positions inside it, or the nearest around that."""
+        inside = at and at[0] < len(self.parts)
+        return self.parts[at[0]].part(at[1:]) if inside else self
 
 
 class ToolReplay(Spec):

@@ -1,40 +1,23 @@
-"""Reads an EvalFixture; each assertion is checked by the model registered for its type."""
+"""Reads an EvalFixture; `assertion.py` reads what is under `assertions`."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import (
-    AssertionSpec,
     Fixture,
     FixtureInput,
     FixtureKind,
     Origin,
     ToolReplay,
 )
-from gateval.domain.manifests.severity import Severity, Weight
-from gateval.domain.repository.place import Problem
-from gateval.domain.text.quoting import quote
+from gateval.domain.manifests.severity import Severity
+from gateval.formats.native.kinds.assertion import read_assertions
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
-from gateval.formats.problems.sentences import unknown_word
-from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at, validate
-
-
-class AssertionCommon(Spec):
-    """The keys that every assertion has."""
-
-    type: str = Field(description="Which assertion this is.")
-    weight: Weight = Field(default=1.0, description="How much it counts in its fixture's score.")
-    severity: Severity | None = Field(
-        default=None,
-        description="How much it matters inside its fixture; the fixture's severity if absent.",
-    )
-    axis: str | None = Field(
-        default=None, description="The quality it measures, for grouping in reports."
-    )
+from gateval.formats.problems.validation import validate
 
 
 class FixtureBody(Spec):
@@ -75,9 +58,7 @@ class FixtureDocument(Written):
     spec: FixtureBody
 
 
-COMMON_KEYS = tuple(AssertionCommon.model_fields)
-"""They are one word each, so field and key are the same."""
-
+_ASSERTIONS = ("spec", "assertions")
 
 _CHECKED_LATER = ("targetAgent", "toolReplay", "shadowTools")
 """Keys that are checked together with the Eval and the Agent, so their places are kept."""
@@ -86,11 +67,11 @@ _CHECKED_LATER = ("targetAgent", "toolReplay", "shadowTools")
 def read(source: Source) -> Read:
     """Return the fixture and its problems; assertions are checked even if the rest is wrong."""
     document, problems = validate(FixtureDocument, source.body, source.document)
-    assertions, broken = _read_assertions(source)
+    assertions, broken = read_assertions(source, _ASSERTIONS)
     if document is None or broken:
         return Read(None, (*problems, *broken))
     spec = document.spec
-    written = canonical(spec) | {"assertions": [_meant(each) for each in assertions]}
+    written = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
     fixture = Fixture(
         name=document.metadata.name,
         labels=document.metadata.labels,
@@ -113,63 +94,6 @@ def read(source: Source) -> Read:
         digest=meaning(document.kind, document.metadata, written),
     )
     return Read(fixture, problems)
-
-
-def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:
-    raw = source.document.data_at(("spec", "assertions"))
-    assertions: list[AssertionSpec] = []
-    problems: list[Problem] = []
-    for index, each in enumerate(raw if isinstance(raw, list) else []):
-        if len(problems) > PROBLEM_LIMIT:
-            break
-        if isinstance(each, dict):  # anything else, the fixture's own check has refused
-            assertion, broken = _read_assertion(source, index, each)
-            problems += broken
-            if assertion is not None:
-                assertions.append(assertion)
-    return assertions, problems
-
-
-def _unknown_type(kind: str, source: Source) -> str:
-    known = source.registries.elsewhere.get(kind.lower().replace("_", "-"))
-    if known is None:
-        return unknown_word("assertion type", kind, list(source.registries.assertions))
-    return f"Unknown assertion type {quote(kind)}. Here it is {known}."
-
-
-def _read_assertion(
-    source: Source, index: int, raw: JsonObject
-) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
-    document, path = source.document, ("spec", "assertions", index)
-    common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
-    options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
-    common, problems = validate(AssertionCommon, common_raw, document, path)
-    kind = raw.get("type")
-    if not isinstance(kind, str):
-        return None, problems
-    registered = source.registries.assertions.get(kind)
-    if registered is None:
-        message = _unknown_type(kind, source)
-        return None, (*problems, problem_at(document, (*path, "type"), message))
-    _, broken = validate(registered, options, document, path, also_known=COMMON_KEYS)
-    if common is None or broken:
-        return None, (*problems, *broken)
-    assertion = AssertionSpec(
-        type=kind,
-        weight=common.weight,
-        severity=common.severity,
-        axis=common.axis,
-        options=options,
-        needs_judge=kind in source.registries.judged,
-        place=document.place(path),
-    )
-    return assertion, ()
-
-
-def _meant(assertion: AssertionSpec) -> JsonValue:
-    return assertion.model_dump(
-        mode="json", exclude={"place", "needs_judge"}, exclude_defaults=True
-    )
 
 
 FIXTURE = ManifestKind("EvalFixture", FixtureDocument, read)
