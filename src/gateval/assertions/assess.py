@@ -12,7 +12,9 @@ from pydantic import JsonValue, ValidationError
 from gateval.assertions.base import Assertion, JudgedAssertion
 from gateval.assertions.combinators.base import Combinator
 from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.own.base import Bench, OwnCheck
 from gateval.assertions.registry import ASSERTIONS
+from gateval.candidates.checks import OwnChecks
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
@@ -34,6 +36,7 @@ class _World(NamedTuple):
 
     judge: Judge | None
     judge_spec: JudgeSpec
+    bench: Bench
     known: Mapping[str, type[Assertion]]
 
 
@@ -43,15 +46,17 @@ async def assess(
     judge: Judge | None,
     judge_spec: JudgeSpec,
     *,
+    checks: OwnChecks | None = None,
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
 ) -> tuple[tuple[Assessment, ...], Usage]:
     """Return one assessment per assertion, in the fixture's order, and the judge's tokens.
 
+    `checks` runs the fixture's own checks; without it they are errors.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer)
-    world = _World(judge, judge_spec, known)
+    world = _World(judge, judge_spec, Bench(fixture, checks), known)
     found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(_placed(one, (index,)) for index, (one, _) in enumerate(found))
     spent = [usage for _, usage in found if usage is not None]
@@ -73,6 +78,8 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) ->
             return await _combined(assertion, spec, evidence, world)
         if isinstance(assertion, JudgedAssertion) and world.judge is not None:
             found, usage = await assertion.assess_with(evidence, world.judge, world.judge_spec)
+        elif isinstance(assertion, OwnCheck):
+            found = await assertion.assess_by(evidence, spec.own, world.bench)
         elif len(evidence.answer.output) > _LONG:
             found = await asyncio.to_thread(assertion.assess, evidence)
         else:

@@ -19,6 +19,7 @@ from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Answer, Assessment
 from gateval.formats.native.manifests import read_manifests
 from gateval.judging.judge import Judge
+from tests.helpers.own_checks import runner, with_files
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, called, said, trace
 
@@ -61,6 +62,8 @@ PASSES: dict[str, list[Answer]] = {
     "cost": [spent(1500, 500)],
     "latency": [Answer(output="4", seconds=4), Answer(output="4", seconds=10)],
     "judge": [said("May I ask what is wrong with it?")],
+    "script": [said("It is four.")],
+    "python": [said("Sorry about that! I am happy to help.")],
     "all": [said("Your refund of 39.90 EUR is on its way.")],
     "any": [called("", "It is 4."), called("", "Four."), called("calculator", "Done.")],
     "not": [called("", "Let me ask a colleague."), called("refund_order", "Done.")],
@@ -91,6 +94,8 @@ FAILS: dict[str, list[Answer]] = {
     "cost": [spent(1500, 501)],
     "latency": [Answer(output="4", seconds=10.5)],
     "judge": [said("I have refunded everything.")],
+    "script": [said("It is 4.")],
+    "python": [said("No."), refunded(REFUND).model_copy(update={"output": "Thank you, please!"})],
     "all": [said("Your refund is on its way.")],
     "any": [called("", "It is five."), called("calculator", "It is five.")],
     "not": [
@@ -131,8 +136,15 @@ def run(kind: str, answer: Answer) -> set[str]:
     reply = json.dumps(verdict | JUDGE_SAYS.get(answer.output, {}))
     judge = Judge(ScriptedCalls([says(reply)]))
     found: tuple[Assessment, ...]
-    found, _ = asyncio.run(assess(load(kind), answer, judge, JUDGE))
+    found, _ = asyncio.run(_assess(with_files(load(kind)), answer, judge))
     return {one.status.value for one in found}
+
+
+async def _assess(
+    fixture: Fixture, answer: Answer, judge: Judge
+) -> tuple[tuple[Assessment, ...], Usage]:
+    async with runner(SAMPLES) as checks:
+        return await assess(fixture, answer, judge, JUDGE, checks=checks)
 
 
 def test_every_assertion_has_a_sample_that_is_run_both_ways() -> None:

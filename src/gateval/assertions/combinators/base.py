@@ -69,7 +69,7 @@ class Combinator(Assertion, ABC):
             type=self.type,
             status=AssessmentStatus.ERROR,
             reason=f"Expected {self._expected()}, but {_said(unknown)}.",
-            cause=unknown[0].cause,
+            cause=_cause(unknown),
             parts=tuple(unknown),
         )
 
@@ -90,6 +90,12 @@ def with_status(parts: Parts, status: AssessmentStatus) -> Parts:
 def scores(parts: Parts) -> list[float]:
     """Return the scores of parts that have one."""
     return [part.score for part in parts if part.score is not None]
+
+
+def _cause(unknown: Parts) -> Cause | None:
+    """Whose fault it is: the judge's only if nothing else is, as policies may forgive that."""
+    causes = [part.cause for part in unknown]
+    return next((cause for cause in causes if cause is not Cause.JUDGE), Cause.JUDGE)
 
 
 def _said(parts: Parts) -> str:

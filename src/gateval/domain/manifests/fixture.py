@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Literal
 
@@ -9,6 +10,7 @@ from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
 from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
 
 
@@ -49,12 +51,25 @@ class FixtureInput(Spec):
         return canonical_json(self.payload)
 
 
+class CheckFiles(Value):
+    """The files of one of people's own checks, at the revision of its fixture.
+
+    `rules` say which files its export holds, but for those in `hidden`, which are the gate's own.
+    `digest` covers them as seen from the fixture's folder.
+    """
+
+    rules: FileRules
+    hidden: tuple[str, ...] = ()
+    digest: str
+
+
 class AssertionSpec(Value):
     """One assertion as written: the fields all have, and its own ones in `options`.
 
     `options` (camelCase keys as in YAML) was checked by the assertion's own model when the
     fixture was read. `severity` weighs the assertion inside its fixture; None is the fixture's.
     `parts` are the assertions that a combinator is made of; they have no weight of their own.
+    `own` are the files of an own check, known once the whole revision was read.
     """
 
     type: str
@@ -64,14 +79,22 @@ class AssertionSpec(Value):
     options: JsonObject = {}
     needs_judge: bool = False
     parts: tuple[AssertionSpec, ...] = ()
+    own: CheckFiles | None = None
     place: Place
 
     @property
     def meaning(self) -> JsonObject:
         """What it asks, without defaults and wherever it stands."""
-        own = {"place", "needs_judge", "parts"}
-        asked: JsonObject = self.model_dump(mode="json", exclude=own, exclude_defaults=True)
+        apart = {"place", "needs_judge", "parts", "own"}
+        asked: JsonObject = self.model_dump(mode="json", exclude=apart, exclude_defaults=True)
+        asked |= {"files": self.own.digest} if self.own else {}
         return asked | ({"parts": [part.meaning for part in self.parts]} if self.parts else {})
+
+    def within(self) -> Iterator[AssertionSpec]:
+        """Yield it and all that stand inside it."""
+        yield self
+        for part in self.parts:
+            yield from part.within()
 
     def part(self, at: tuple[int, ...]) -> AssertionSpec:
         """The assertion at these positions inside it, or the nearest around that."""
@@ -125,3 +148,8 @@ class Fixture(Value):
     places: dict[str, Place] = {}
     path: str
     digest: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of its file, from the root; "" is the root."""
+        return self.path.rpartition("/")[0]

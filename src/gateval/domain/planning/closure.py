@@ -17,10 +17,10 @@ from functools import cached_property
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
-from gateval.domain.plan.file_rules import FileRules, file_rules
 from gateval.domain.planning.files.links import follow_links
 from gateval.domain.planning.files.named_paths import process_roots
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.file_rules import FileRules, file_rules
 from gateval.domain.repository.links import walk_links
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.patterns import folder_of, has_wildcard, match_any

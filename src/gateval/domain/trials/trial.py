@@ -41,13 +41,15 @@ class Cause(StrEnum):
     """Who is to blame for an error or a skip.
 
     `candidate`: it did not start, crashed, was too slow or broke the contract; `judge`: the judge
-    gave no usable verdict; `provider`: a model provider was down or refused the key; `gate`: what
-    an assertion needs is not there (no trace, no usage), or a fault of the gate itself.
+    gave no usable verdict; `provider`: a model provider was down or refused the key; `check`: one
+    of people's own checks crashed, was too slow or gave no usable answer; `gate`: what an assertion
+    needs is not there (no trace, no usage), or a fault of the gate itself.
     """
 
     CANDIDATE = "candidate"
     JUDGE = "judge"
     PROVIDER = "provider"
+    CHECK = "check"
     GATE = "gate"
 
 

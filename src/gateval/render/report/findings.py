@@ -123,7 +123,7 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
     if assessment.index >= len(written):
         return assessment.type
     asked = written[assessment.index]
-    own = asked.model_dump(mode="json", exclude={"place", "parts"})
+    own = asked.model_dump(mode="json", exclude={"place", "parts", "own"})
     return digest(own | ({"parts": asked.meaning["parts"]} if asked.parts else {}))
 
 

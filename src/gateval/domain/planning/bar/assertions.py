@@ -72,6 +72,8 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
     if old != new:
         before, after = excerpts(old, new)
         yield Lowered(place=now.place, what=f"{about} changed", before=before, after=after)
+    if was.own and now.own and was.own.digest != now.own.digest:
+        yield Lowered(place=now.place, what=f"files of {about} changed")
     if was.weight != now.weight:
         yield Lowered(
             place=now.place,
