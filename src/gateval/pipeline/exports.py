@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gateval.domain.manifests.agent import MODEL_RUNTIME, LayerSpec
 from gateval.domain.manifests.fixture import CheckFiles
+from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs, layer_inputs
 from gateval.domain.plan.plan import AgentDefinition, Plan, Revision
@@ -112,6 +113,11 @@ def disk_needed(repository: Repository, plan: Plan) -> int:
         contents = agent.files.contents(tree, hidden[agent.side])
         files = [tree[path].oid for path in contents.paths if tree[path].is_file]
         found.setdefault(_key(agent, contents), files)
+    for revision, own in _checks(plan):
+        tree = repository.tree(revision)
+        contents = own.rules.contents(tree, frozenset(own.hidden))
+        files = [tree[path].oid for path in contents.paths if tree[path].is_file]
+        found.setdefault(("check", revision.tree, contents), files)
     sizes = repository.sizes({oid for files in found.values() for oid in files})
     return sum(sizes[oid] for files in found.values() for oid in files)
 
@@ -137,6 +143,15 @@ def _key(agent: AgentDefinition, contents: Contents) -> Hashable:
 
 def _started(plan: Plan) -> Iterator[AgentDefinition]:
     return (agent for agent in plan.agents if agent.runtime.type != MODEL_RUNTIME)
+
+
+def _checks(plan: Plan) -> Iterator[tuple[Revision, CheckFiles]]:
+    for planned in plan.evals:
+        revision = plan.base_tip if planned.bar else plan.head
+        for fixture in planned.own_fixtures:
+            for spec in own_checks(fixture):
+                if spec.own is not None and revision is not None:
+                    yield revision, spec.own
 
 
 def _hidden(plan: Plan) -> Mapping[Side, frozenset[str]]:

@@ -17,7 +17,8 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.change import scripted_names
-from gateval.domain.planning.files.check_files import check_problems, with_check_files
+from gateval.domain.planning.files.check_files import with_check_files
+from gateval.domain.planning.files.check_problems import check_problems
 from gateval.domain.planning.files.checks import closure_problems
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot

@@ -6,11 +6,9 @@ gate config are in none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
@@ -22,15 +20,13 @@ from gateval.domain.manifests.own_checks import (
     own_checks,
     own_roots,
 )
-from gateval.domain.planning.closure import Closure, closure_files, closure_of
+from gateval.domain.planning.closure import Closure, closure_files
 from gateval.domain.planning.files.links import follow_links
-from gateval.domain.planning.files.named_paths import program_index
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
-from gateval.domain.repository.paths import resolve_path, show_path
-from gateval.domain.repository.patterns import folder_of, has_wildcard
-from gateval.domain.repository.place import Place, Problem
-from gateval.domain.repository.tree import has_folder, under
+from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.patterns import has_wildcard
+from gateval.domain.repository.tree import under
 
 
 def check_closure(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> Closure:
@@ -51,6 +47,15 @@ def check_closure(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> Closu
     return Closure(folder, found, patterns, hidden, workdir)
 
 
+def check_closures(snapshot: Snapshot) -> list[Closure]:
+    """Return the closures of all own checks of a revision."""
+    return [
+        check_closure(spec, fixture.folder, snapshot)
+        for fixture in snapshot.catalogue.fixtures
+        for spec in own_checks(fixture)
+    ]
+
+
 def depends_on(fixture: Fixture, snapshot: Snapshot, paths: frozenset[str]) -> bool:
     """Whether one of these paths is a file of an own check of the fixture, there or not."""
     for spec in own_checks(fixture):
@@ -67,59 +72,6 @@ def with_check_files(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:
         return catalogue
     fixtures = (_with_files(one, snapshot) for one in catalogue.fixtures)
     return replace(catalogue, fixtures=tuple(fixtures))
-
-
-def check_problems(snapshot: Snapshot) -> Iterator[Problem]:
-    """Yield what keeps own checks from running, and Agents that would get their files."""
-    for fixture in snapshot.catalogue.fixtures:
-        for spec in own_checks(fixture):
-            yield from _missing(spec, fixture, snapshot)
-    own = snapshot.check_roots
-    for agent in snapshot.catalogue.agents if own else ():
-        if agent.runtime_type != MODEL_RUNTIME:
-            yield from _shared(agent, own, snapshot)
-
-
-def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Iterator[Problem]:
-    """A program that is no file of this revision."""
-    for path in _programs(spec, fixture.folder):
-        if path not in snapshot.tree and not has_folder(snapshot.tree, path):
-            yield Problem(
-                place=spec.place,
-                message=f"{show_path(path)} is no file of this revision. Correct the path, which "
-                f"counts from the folder of {show_path(fixture.path)}, or track the file.",
-            )
-
-
-def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
-    command = spec.options.get("command")
-    if "function" in spec.options:
-        yield from named_paths(spec, folder)
-    elif isinstance(command, list):
-        words = [word for word in command if isinstance(word, str)]
-        index = program_index(words)
-        path = resolve_path(folder, words[index]) if index is not None else None
-        if path:
-            yield path
-
-
-def _shared(agent: Agent, own: frozenset[str], snapshot: Snapshot) -> Iterator[Problem]:
-    """What an Agent names of a check's own files: a candidate must not read what it is held to."""
-    closure = closure_of(agent, snapshot)
-    names = {**closure.roots, **{folder_of(one): why for one, why in closure.patterns.items()}}
-    for path in sorted(names):
-        if path and under(path, own):
-            yield Problem(
-                place=_place(agent, names[path]),
-                message=f"{show_path(path)} ({names[path]}) is among the own files of a check, "
-                "which candidates must not see. Give the check a folder of its own; what both "
-                "need belongs elsewhere, under `include` of the check.",
-            )
-
-
-def _place(agent: Agent, why: str) -> Place:
-    key = f"spec.{why.partition(' ')[0]}"
-    return agent.places.get(key, agent.places.get("spec.runtime", agent.place))
 
 
 def _with_files(fixture: Fixture, snapshot: Snapshot) -> Fixture:
