@@ -49,8 +49,7 @@ def _lost(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> list[str]:
     lost = set(_lost_prompt(new, old, head, base))
     if new.runtime_type == MODEL_RUNTIME:
         return sorted(lost)
-    hides_no_more = head.manifest_paths <= base.manifest_paths
-    if ours.same_paths(theirs) and hides_no_more and head.check_roots <= base.check_roots:
+    if ours.same_paths(theirs) and head.manifest_paths <= base.manifest_paths:
         return sorted(lost)
     before = {
         path
