@@ -152,6 +152,13 @@ def test_every_assertion_has_a_sample_that_is_run_both_ways() -> None:
     assert files == set(ASSERTIONS) == PASSES.keys() == FAILS.keys()
 
 
+def test_every_program_beside_them_is_the_check_of_one() -> None:
+    written = "".join(path.read_text("utf-8") for path in SAMPLES.glob("*.yaml"))
+    programs = [path.name for path in (SAMPLES / "checks").iterdir() if path.is_file()]
+    assert sorted(programs) == ["no_digits.sh", "polite.py"]
+    assert all(f"checks/{name}" in written for name in programs)
+
+
 @pytest.mark.parametrize("kind", list(ASSERTIONS))
 def test_passes_where_its_comment_says_so(kind: str) -> None:
     for answer in PASSES[kind]:
