@@ -109,7 +109,7 @@ def test_a_check_that_uses_too_much_is_ended_with_all_that_it_started(
     world: World, program: str, said: str
 ) -> None:
     with pytest.raises(CheckFailed) as failed:
-        printed(world, program, seconds=3)
+        printed(world, program, seconds=30 if "memory" in said else 3)
     assert failed.value.cause is Cause.CHECK
     assert said in failed.value.reason
     assert printed(world, "print(1)") == [1]
