@@ -8,7 +8,7 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, Trace
 from gateval.domain.trials.transcript import final_step, numbered_steps
-from gateval.domain.trials.trial import Answer, AnsweredTurn, Cause
+from gateval.domain.trials.trial import Answer, Cause
 from gateval.judging.neutral import shorten
 
 _CALLS_SHOWN = 12
@@ -67,13 +67,15 @@ class ToolCalls:
 class Evidence(Value):
     """The evidence of a trial. `transcript` has the step numbers that assessments refer to.
 
-    `about` says in a sentence which part of it a judge is asked about; empty for all of it.
+    `about` says in a sentence which part of it a judge is asked about, empty for all of it; `whole`
+    is what it is a part of.
     """
 
     input: FixtureInput
     answer: Answer
     transcript: Trace
     about: str = ""
+    whole: Evidence | None = None
 
     @classmethod
     def of(cls, fixture_input: FixtureInput, answer: Answer) -> Evidence:
@@ -81,27 +83,24 @@ class Evidence(Value):
         transcript = numbered_steps(fixture_input, answer)
         return cls(input=fixture_input, answer=answer, transcript=transcript)
 
-    def about_turn(self, number: int) -> Evidence:
-        """All of the evidence, for a judge who is asked about one turn. Raises `NotMeasured`."""
-        turn = self._turn(number)
-        about = f"This is about turn {number} alone, the steps {turn.first} to {turn.last}."
-        return self.model_copy(update={"about": about})
-
-    def _turn(self, number: int) -> AnsweredTurn:
-        if number > len(self.answer.turns):
-            raise NotMeasured(Cause.GATE, f"the conversation had no turn {number}")
-        return self.answer.turns[number - 1]
+    @property
+    def for_a_judge(self) -> Evidence:
+        """The evidence of the whole conversation, and a sentence on the turn it is about."""
+        return self.whole.model_copy(update={"about": self.about}) if self.whole else self
 
     def of_turn(self, number: int) -> Evidence:
         """The evidence of one turn (from 1): its answer, its steps with the numbers they have.
 
         Raises `NotMeasured` where the conversation has no such turn.
         """
-        turn = self._turn(number)
+        if number > len(self.answer.turns):
+            raise NotMeasured(Cause.GATE, f"the conversation had no turn {number}")
+        turn = self.answer.turns[number - 1]
         steps = self.transcript.steps[turn.first - 1 : turn.last]
         trace = Trace(steps=steps, source=turn.source, usage=turn.usage, waited=turn.waited)
         answer = Answer(output=turn.output, trace=trace, usage=turn.usage, seconds=turn.seconds)
-        return Evidence(input=self.input, answer=answer, transcript=trace)
+        about = f"This is about turn {number} alone, the steps {turn.first} to {turn.last}."
+        return Evidence(input=self.input, answer=answer, transcript=trace, about=about, whole=self)
 
     @property
     def tool_calls(self) -> ToolCalls:
@@ -135,6 +134,25 @@ class Evidence(Value):
         if basis is Basis.TRACE:
             return self.answer.recorded is not None and not self.answer.recorded.is_seen
         return basis is Basis.USAGE and not self.tokens[1]
+
+    def refuse_empty_claim(self) -> None:
+        """Raise `NotMeasured` for a claimed trace without a step, which proves no absence."""
+        if self.is_claimed(Basis.TRACE) and not (self.answer.trace and self.answer.trace.steps):
+            raise NotMeasured(
+                Cause.GATE,
+                "the candidate claims a trace without a single step, which proves nothing; let it "
+                "call models through the gateway or print the steps it took",
+            )
+
+    @property
+    def with_refused_calls(self) -> Evidence:
+        """The same, with each refused tool call as one that was made."""
+        trace = self.answer.trace
+        if trace is None:
+            return self
+        steps = tuple(step.model_copy(update={"refused": False}) for step in trace.steps)
+        seen = self.answer.model_copy(update={"trace": trace.model_copy(update={"steps": steps})})
+        return self.model_copy(update={"answer": seen})
 
     @property
     def final(self) -> tuple[int, ...]:

@@ -15,16 +15,16 @@ from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.names import TRIALS_FILE
 from gateval.app.run.interrupts import interrupted
-from gateval.app.run.isolate import isolation, scratch_folder, walls_of
+from gateval.app.run.isolate import isolation, scratch_folder, starts_programs, walls_of
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.checks import Checks
 from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Trial
@@ -110,7 +110,7 @@ def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
 
     Raises `UsageError` where the policy asks for what nothing here can hold.
     """
-    if all(agent.runtime.type == MODEL_RUNTIME for agent in plan.agents):
+    if not starts_programs(plan):
         return None
     walls = walls_of(settings)
     refuse_what_is_not_held(plan.policy.egress, walls)
@@ -173,12 +173,14 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             own = (run.repository.root, run.repository.git_folder, run.folder.path)
             behind = isolation(run.walls, settings, scratch, own, ports=ports)
             starter, door = stack.enter_context(behind), server
+        exports = ClosureExports(run.repository, plan, scratch)
+        environ = candidate_environment(settings.environ, plan.policy.candidate_env)
         context = RuntimeContext(
             run=run.folder.run,
             calls=gateway,
             door=door,
-            exports=ClosureExports(run.repository, plan, scratch),
-            environ=candidate_environment(settings.environ, plan.policy.candidate_env),
+            exports=exports,
+            environ=environ,
             clock=SystemClock(),
             local_http=local_http,
             scratch=scratch,
@@ -186,9 +188,11 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             on_event=run.listen,
         )
         candidates = await stack.enter_async_context(Candidates(context))
+        checks = Checks(run.folder.run, plan, exports, environ, context.clock, scratch, starter)
         yield RunContext(
             candidates=candidates,
             judge=Judge(gateway),
+            checks=await stack.enter_async_context(checks),
             log=run.log,
             tell=run.listen,
             redact=_redacting(run),

@@ -19,7 +19,8 @@ class Program:
 
     Of files it may write those below its HOME and TMPDIR, which `private.py` made, and `writes`; of
     the run's files it may read what `cwd` is in, and `reads`. With `listens`, its input stays open
-    for more.
+    for more. An `offline` one reaches not even the gateway where the policy limits what candidates
+    may connect to.
     """
 
     argv: tuple[str, ...]
@@ -29,6 +30,7 @@ class Program:
     writes: tuple[Path, ...] = ()
     reads: tuple[Path, ...] = ()
     listens: bool = False
+    offline: bool = False
 
 
 @dataclass(frozen=True)

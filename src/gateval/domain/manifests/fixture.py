@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Literal
 
@@ -10,6 +11,7 @@ from pydantic import Field, JsonValue
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
 from gateval.domain.manifests.messages import MESSAGES_LIMIT, InputMessage, Role, text_of
 from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
 
 
@@ -67,12 +69,26 @@ class FixtureInput(Spec):
         return self.model_copy(update={"payload": payload, "messages": (*before, message)})
 
 
+class CheckFiles(Value):
+    """The files of one of people's own checks, at the revision of its fixture.
+
+    `rules` say which files its export holds, but for those in `hidden`, which are the gate's own.
+    `digest` covers them as seen from the fixture's folder.
+    """
+
+    rules: FileRules
+    hidden: tuple[str, ...] = ()
+    digest: str
+
+
 class AssertionSpec(Value):
     """One assertion as written: the fields all have, and its own ones in `options`.
 
     `options` (camelCase keys as in YAML) was checked by the assertion's own model when the
     fixture was read. `turn` is the turn whose answer it looks at, None for the whole run.
     `severity` weighs the assertion inside its fixture; None is the fixture's.
+    `parts` are the assertions that a combinator is made of; they have no weight of their own.
+    `own` are the files of an own check, known once the whole revision was read.
     """
 
     type: str
@@ -82,7 +98,28 @@ class AssertionSpec(Value):
     options: JsonObject = {}
     needs_judge: bool = False
     turn: int | None = Field(default=None, ge=1)
+    parts: tuple[AssertionSpec, ...] = ()
+    own: CheckFiles | None = None
     place: Place
+
+    @property
+    def meaning(self) -> JsonObject:
+        """What it asks, without defaults and wherever it stands."""
+        apart = {"place", "needs_judge", "parts", "own"}
+        asked: JsonObject = self.model_dump(mode="json", exclude=apart, exclude_defaults=True)
+        asked |= {"files": self.own.digest} if self.own else {}
+        return asked | ({"parts": [part.meaning for part in self.parts]} if self.parts else {})
+
+    def within(self) -> Iterator[AssertionSpec]:
+        """Yield it and all that stand inside it."""
+        yield self
+        for part in self.parts:
+            yield from part.within()
+
+    def part(self, at: tuple[int, ...]) -> AssertionSpec:
+        """The assertion at these positions inside it, or the nearest around that."""
+        inside = at and at[0] < len(self.parts)
+        return self.parts[at[0]].part(at[1:]) if inside else self
 
 
 class ToolReplay(Spec):
@@ -133,3 +170,8 @@ class Fixture(Value):
     places: dict[str, Place] = {}
     path: str
     digest: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of its file, from the root; "" is the root."""
+        return self.path.rpartition("/")[0]

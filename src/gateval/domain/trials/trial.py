@@ -41,13 +41,15 @@ class Cause(StrEnum):
     """Who is to blame for an error or a skip.
 
     `candidate`: it did not start, crashed, was too slow or broke the contract; `judge`: the judge
-    gave no usable verdict; `provider`: a model provider was down or refused the key; `gate`: what
-    an assertion needs is not there (no trace, no usage), or a fault of the gate itself.
+    gave no usable verdict; `provider`: a model provider was down or refused the key; `check`: one
+    of people's own checks crashed, was too slow or gave no usable answer; `gate`: what an assertion
+    needs is not there (no trace, no usage), or a fault of the gate itself.
     """
 
     CANDIDATE = "candidate"
     JUDGE = "judge"
     PROVIDER = "provider"
+    CHECK = "check"
     GATE = "gate"
 
 
@@ -62,25 +64,30 @@ class AssessmentStatus(StrEnum):
 class Assessment(Value):
     """The result of one assertion in one trial.
 
-    `index` is the assertion's position in the fixture, from 0. `score` in [0, 1], None for an
-    error. `reason` is one sentence: what was expected and what was seen. `steps` are the numbers
-    of the trace steps it rests on. `claimed` says that it rests on a trace or usage that only the
-    candidate reports. `cause` is set for an error only. `asked` is how often a judge was asked
-    before this counted; `again` what it said when the fixture had flipped and it was shown the same
-    output once more.
+    `index` is the assertion's position in the fixture, from 0; `at` leads on from there to one that
+    stands inside others, a position for each level. `score` in [0, 1], None for an error. `reason`
+    is one sentence: what was expected and what was seen. `steps` are the numbers of the trace steps
+    it rests on. `claimed` says that it rests on a trace or usage that only the candidate reports,
+    `absent` that what it looks at was not there. `cause` is set for an error only. `asked` is how
+    often a judge was asked before this counted; `again` what it said when the fixture had flipped
+    and it was shown the same output once more. `parts` are the assessments that decided it, where
+    it is made of others.
     """
 
     index: int = Field(default=0, ge=0)
+    at: tuple[int, ...] = ()
     type: str
     status: AssessmentStatus
     score: float | None = Field(default=None, ge=0, le=1)
     reason: str
     steps: tuple[int, ...] = ()
     claimed: bool = False
+    absent: bool = False
     cause: Cause | None = None
     verdict: Verdict | None = None
     asked: int = Field(default=1, ge=1)
     again: AssessmentStatus | None = None
+    parts: tuple[Assessment, ...] = ()
 
     @property
     def wavered(self) -> bool:

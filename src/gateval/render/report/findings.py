@@ -122,9 +122,10 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
     written = fact.fixture.assertions
     if assessment.index >= len(written):
         return assessment.type
-    one = written[assessment.index]
-    left_out = {"place"} if one.turn else {"place", "turn"}  # as it was before there were turns
-    return digest(one.model_dump(mode="json", exclude=left_out))
+    asked = written[assessment.index]
+    apart = {"place", "parts", "own", *(() if asked.turn else ("turn",))}
+    own = asked.model_dump(mode="json", exclude=apart)
+    return digest(own | ({"parts": asked.meaning["parts"]} if asked.parts else {}))
 
 
 def _blocks(report: Report, fact: FixtureFacts) -> bool:

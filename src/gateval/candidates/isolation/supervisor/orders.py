@@ -45,7 +45,8 @@ class Order:
     """One program to start.
 
     `owned` folders become its user's; `lent` ones, with all that is in them, until it is gone.
-    `reads` may be read; `owned[0]` and `lent` also written.
+    `reads` may be read; `owned[0]` and `lent` also written. `offline` says that it may connect to
+    nothing where the house limits that at all.
     """
 
     argv: list[str]
@@ -54,6 +55,7 @@ class Order:
     reads: list[str]
     owned: list[str]
     lent: list[str]
+    offline: bool = False
 
     @property
     def writes(self) -> list[str]:

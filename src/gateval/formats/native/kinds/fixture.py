@@ -1,11 +1,10 @@
-"""Reads an EvalFixture; each assertion is checked by the model registered for its type."""
+"""Reads an EvalFixture; `assertion.py` reads what is under `assertions`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field, field_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import (
@@ -18,27 +17,13 @@ from gateval.domain.manifests.fixture import (
     ToolReplay,
 )
 from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, text_of
-from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Problem
-from gateval.domain.text.quoting import quote
+from gateval.formats.native.kinds.assertion import read_assertions
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
-from gateval.formats.problems.sentences import missing_key, unknown_word
-from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at, validate
+from gateval.formats.problems.sentences import missing_key
+from gateval.formats.problems.validation import problem_at, validate
 from gateval.formats.yaml.document import Document, DocumentPath
-
-
-class AssertionCommon(Spec):
-    """The keys that every assertion has."""
-
-    type: str = Field(description="Which assertion this is.")
-    weight: Weight = Field(default=1.0, description="How much it counts in its fixture's score.")
-    severity: Severity | None = Field(
-        default=None,
-        description="How much it matters inside its fixture; the fixture's severity if absent.",
-    )
-    axis: str | None = Field(
-        default=None, description="The quality it measures, for grouping in reports."
-    )
 
 
 class TurnBody(Spec):
@@ -104,10 +89,6 @@ class FixtureDocument(Written):
     spec: FixtureBody
 
 
-COMMON_KEYS = tuple(AssertionCommon.model_fields)
-"""They are one word each, so field and key are the same."""
-
-
 _CHECKED_LATER = ("targetAgent", "toolReplay", "shadowTools")
 """Keys that are checked together with the Eval and the Agent, so their places are kept."""
 
@@ -122,7 +103,7 @@ def read(source: Source) -> Read:
     if missing := _missing(spec, source.document):
         return Read(None, (*problems, *missing))
     turns = tuple(text_of(turn.user) for turn in spec.turns)
-    written = canonical(spec) | {"assertions": [_meant(each) for each in assertions]}
+    written = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
     if turns:
         written["turns"] = list(turns)
     fixture = Fixture(
@@ -151,69 +132,14 @@ def read(source: Source) -> Read:
 
 
 def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:
-    assertions: list[AssertionSpec] = []
-    problems: list[Problem] = []
-    for path, each in _written_assertions(source):
-        if len(problems) > PROBLEM_LIMIT:
-            break
-        assertion, broken = _read_assertion(source, path, each)
-        problems += broken
-        if assertion is not None:
-            assertions.append(assertion)
-    return assertions, problems
-
-
-def _written_assertions(source: Source) -> Iterator[tuple[DocumentPath, JsonObject]]:
-    """Yield what stands where assertions do: those of the whole, then those of each turn.
-
-    What is no mapping there, the fixture's own check has refused.
-    """
+    """Return the assertions of the whole, then those of each turn, and what is wrong with them."""
+    assertions, problems = read_assertions(source, ("spec", "assertions"))
     turns = source.document.data_at(("spec", "turns"))
-    lists: list[DocumentPath] = [("spec", "assertions")]
-    count = len(turns) if isinstance(turns, list) else 0
-    lists += [("spec", "turns", number, "assertions") for number in range(count)]
-    for path in lists:
-        raw = source.document.data_at(path)
-        for index, each in enumerate(raw if isinstance(raw, list) else []):
-            if isinstance(each, dict):
-                yield (*path, index), each
-
-
-def _unknown_type(kind: str, source: Source) -> str:
-    known = source.registries.elsewhere.get(kind.lower().replace("_", "-"))
-    if known is None:
-        return unknown_word("assertion type", kind, list(source.registries.assertions))
-    return f"Unknown assertion type {quote(kind)}. Here it is {known}."
-
-
-def _read_assertion(
-    source: Source, path: DocumentPath, raw: JsonObject
-) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
-    document = source.document
-    common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
-    options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
-    common, problems = validate(AssertionCommon, common_raw, document, path)
-    kind = raw.get("type")
-    if not isinstance(kind, str):
-        return None, problems
-    registered = source.registries.assertions.get(kind)
-    if registered is None:
-        message = _unknown_type(kind, source)
-        return None, (*problems, problem_at(document, (*path, "type"), message))
-    _, broken = validate(registered, options, document, path, also_known=COMMON_KEYS)
-    if common is None or broken:
-        return None, (*problems, *broken)
-    assertion = AssertionSpec(
-        type=kind,
-        weight=common.weight,
-        severity=common.severity,
-        axis=common.axis,
-        options=options,
-        needs_judge=kind in source.registries.judged,
-        turn=_turn(path),
-        place=document.place(path),
-    )
-    return assertion, ()
+    for number in range(len(turns) if isinstance(turns, list) else 0):
+        more, broken = read_assertions(source, ("spec", "turns", number, "assertions"))
+        assertions += [one.model_copy(update={"turn": number + 1}) for one in more]
+        problems += broken
+    return assertions, problems
 
 
 def _missing(spec: FixtureBody, document: Document) -> tuple[Problem, ...]:
@@ -233,18 +159,6 @@ def _missing(spec: FixtureBody, document: Document) -> tuple[Problem, ...]:
         message = "Must have at least 1 entry." if written else missing_key("assertions")
         wanted.append((("spec", "assertions"), message))
     return tuple(problem_at(document, path, message) for path, message in wanted)
-
-
-def _turn(path: DocumentPath) -> int | None:
-    """Return the turn (from 1) whose assertion stands there, None for one of the whole."""
-    number = path[2] if path[1] == "turns" else None
-    return number + 1 if isinstance(number, int) else None
-
-
-def _meant(assertion: AssertionSpec) -> JsonValue:
-    return assertion.model_dump(
-        mode="json", exclude={"place", "needs_judge"}, exclude_defaults=True
-    )
 
 
 FIXTURE = ManifestKind("EvalFixture", FixtureDocument, read)

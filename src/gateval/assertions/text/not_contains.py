@@ -7,9 +7,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.contains import holds
 from gateval.assertions.evidence import Evidence
 from gateval.assertions.matching.final_message import Absent, FieldPath, quoted, text_at, where
+from gateval.assertions.text.contains import holds
 from gateval.domain.trials.trial import Assessment
 
 
@@ -32,6 +32,6 @@ class NotContains(Assertion):
         try:
             text = text_at(evidence, self.field)
         except Absent as absent:
-            return self.result(met=False, expected=expected, saw=str(absent), steps=evidence.final)
+            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         met = not holds(text, self.value, ignore_case=self.ignore_case)
         return self.result(met=met, expected=expected, saw=quoted(text), steps=evidence.final)

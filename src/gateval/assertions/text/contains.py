@@ -31,7 +31,7 @@ class Contains(Assertion):
         try:
             text = text_at(evidence, self.field)
         except Absent as absent:
-            return self.result(met=False, expected=expected, saw=str(absent), steps=evidence.final)
+            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         met = holds(text, self.value, ignore_case=self.ignore_case)
         return self.result(met=met, expected=expected, saw=quoted(text), steps=evidence.final)
 

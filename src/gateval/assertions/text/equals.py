@@ -41,7 +41,7 @@ class Equals(Assertion):
         try:
             met, saw = self._compare(evidence)
         except Absent as absent:
-            met, saw = False, str(absent)
+            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         return self.result(met=met, expected=expected, saw=saw, steps=evidence.final)
 
     def _compare(self, evidence: Evidence) -> tuple[bool, str]:

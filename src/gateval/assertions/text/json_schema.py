@@ -40,7 +40,7 @@ class JsonSchema(Assertion):
         try:
             value = json_at(evidence, self.field)
         except Absent as absent:
-            return self.result(met=False, expected=expected, saw=str(absent), steps=evidence.final)
+            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         validator = compiled(canonical_json(self.schema_))
         size, limit = len(canonical_json(value)), text_limit(validator)
         if size > limit:

@@ -39,7 +39,7 @@ class Regex(Assertion):
         try:
             text = text_at(evidence, self.field)
         except Absent as absent:
-            return self.result(met=False, expected=expected, saw=str(absent), steps=evidence.final)
+            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         if len(text) > TEXT_LIMIT:
             raise NotMeasured(
                 Cause.GATE,

@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, Evidence
 from gateval.assertions.matching.tool_order import ToolName, listed, refuse_itself
 from gateval.domain.trials.trace import Step
-from gateval.domain.trials.trial import Assessment, Cause
+from gateval.domain.trials.trial import Assessment
 
 
 class ToolNotCalled(Assertion):
@@ -42,14 +42,7 @@ class ToolNotCalled(Assertion):
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the forbidden calls, or on the calls that set the border."""
         calls = evidence.tool_calls
-        if evidence.is_claimed(Basis.TRACE) and not (
-            evidence.answer.trace and evidence.answer.trace.steps
-        ):
-            raise NotMeasured(
-                Cause.GATE,
-                "the candidate claims a trace without a single step, which proves nothing; let it "
-                "call models through the gateway or print the steps it took",
-            )
+        evidence.refuse_empty_claim()
         before = {name: calls.first(name) for name in self.before}
         after = {name: calls.first_asked(name) for name in self.after}
         borders = {**before, **after}
