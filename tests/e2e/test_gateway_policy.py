@@ -74,6 +74,28 @@ def test_a_model_that_the_manifest_does_not_name_is_not_asked(tmp_path: Path) ->
     assert {call["model"] for call in calls} == {"cheap"}
 
 
+def test_a_refusal_stands_under_not_measured_with_the_gateways_sentence(tmp_path: Path) -> None:
+    """And not with what the programs of both sides print about it."""
+    shop = shop_with(tmp_path, 'body["model"] = "dear"; print("Traceback", file=sys.stderr)')
+    asks_both = ASKS.replace("MORE", 'body["model"] = "dear"; print("Traceback", file=sys.stderr)')
+    shop.checkout("main")
+    shop.write("agent.py", asks_both)
+    shop.commit()
+    shop.branch("both")
+    shop.write("agent.py", asks_both + "# changed")
+    shop.commit()
+    code, said, calls = check(shop)
+    assert code == 3, said
+    unmeasured = said.partition("Not measured")[2]
+    assert (
+        "The Agent names openai/cheap, and not openai/dear; add it to `spec.uses` of its manifest. "
+        "The candidate ended with exit code 1."
+    ) in unmeasured
+    assert "Traceback" not in said
+    assert '{"error"' not in said
+    assert calls == []
+
+
 def test_a_model_that_it_uses_is_asked_and_stands_in_for_nobody(tmp_path: Path) -> None:
     more = PROGRAM.replace("  runtime", "  uses: [openai/dear]\n  runtime")
     shop = shop_with(tmp_path, 'body["model"] = "dear"', manifest=more)

@@ -63,7 +63,10 @@ def waited_sentence(seconds: float) -> str:
 
 
 class ModelTrouble(NamedTuple):
-    """Why a trial says nothing of the candidate: its models were out of reach, as a sentence."""
+    """Why a trial may say nothing of the candidate, as a sentence: its models were out of reach.
+
+    With the candidate as cause: the gateway refused what it asked.
+    """
 
     cause: Cause
     reason: str
