@@ -23,6 +23,7 @@ from gateval.wire.fields import (
     error_text,
     error_type,
     text_or_empty,
+    with_model,
 )
 from gateval.wire.json_text import read_object, write_json
 from gateval.wire.openai_parts import (
@@ -37,6 +38,7 @@ from gateval.wire.openai_parts import (
 base_path = "/v1"
 path = "/chat/completions"
 decode_error = error_text
+for_model = with_model
 
 _STOPS = {
     "stop": StopReason.END,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, Usage
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Cause
 from gateval.gateway.local.limits import CallLimits, RunTotals
@@ -111,11 +111,19 @@ class TrialCalls:
 
     def replied(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Record that `model` (`provider/model-id`) answered `request`, which is whole."""
+        self._used(reply.usage)
+        self._recorder.reply(model, request, reply)
+
+    def measured(self, model: str, usage: Usage | None) -> None:
+        """Record that `model` measured texts; `usage` is None where that costs no tokens."""
+        self._used(usage or Usage())
+        self._recorder.measured(model, usage)
+
+    def _used(self, usage: Usage) -> None:
         self._trouble = None
-        tokens = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
         self._tokens += tokens
         self._totals.tokens += tokens
-        self._recorder.reply(model, request, reply)
 
     def failed(self, request: ModelRequest | None, error: ModelCallError | str) -> None:
         """Record that a call failed; `request` is None if it could not even be read.

@@ -32,6 +32,7 @@ class TraceRecorder:
         self._tools: dict[str, str] = {}
         self._made: set[str] = set()
         self._empty = True
+        self._replies = self._measured = 0
 
     def reply(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Record that `model` (`provider/model-id`) answered `request` with `reply`."""
@@ -44,6 +45,17 @@ class TraceRecorder:
         offered = {tool.name for tool in request.tools}
         self._add_calls(said.tool_calls, number, cost, offered)
         self._usages.append(reply.usage)
+        self._replies += 1
+        self._models[model] = None
+
+    def measured(self, model: str, usage: Usage | None) -> None:
+        """Record that `model` measured texts: no step, but tokens, if that costs any.
+
+        By itself it makes no trace: it tells nothing of what the agent said and did.
+        """
+        if usage is not None:
+            self._usages.append(usage)
+        self._measured += 1
         self._models[model] = None
 
     def error(self, request: ModelRequest | None, message: str, cost: CallCost = NO_CALL) -> None:
@@ -63,7 +75,7 @@ class TraceRecorder:
             steps=self._builder.steps(),
             source="gateway",
             usage=add_usage(self._usages),
-            model_calls=len(self._usages),
+            model_calls=self._replies + self._measured,
             models=tuple(self._models),
         )
 
