@@ -109,6 +109,7 @@ def encode_reply(reply: ModelReply, request: ModelRequest) -> bytes:
         "created": 0,
         "model": reply.model or request.model,
         "choices": [{**choice, "logprobs": None}],
+        "system_fingerprint": None,  # OpenRouter's client insists on it
     }
     if reply.usage != Usage():
         body["usage"] = usage_out(reply.usage)

@@ -35,13 +35,15 @@ class _Calls:
             known = digest([call.name, call.raw or call.arguments])[:12]
             self._seen[known] += 1
             call = call.model_copy(update={"id": f"call_{known}_{self._seen[known]}"})
-            self._waiting.setdefault(call.name, []).append(call.id)
+        self._waiting.setdefault(call.name, []).append(call.id)
         return call
 
     def result(self, fields: JsonObject) -> Message:
         name = text_or_empty(fields.get("name"))
         waiting = self._waiting.get(name, [])
-        given = text_or_empty(fields.get("id")) or (waiting.pop(0) if waiting else name)
+        given = text_or_empty(fields.get("id")) or (waiting[0] if waiting else name)
+        if given in waiting:
+            waiting.remove(given)
         text, is_error = _result(fields.get("response"))
         return Message(role="tool", text=text, tool_call_id=given, is_error=is_error)
 
