@@ -27,12 +27,15 @@ def google_reply(
         {"functionCall": {"name": name, "args": given}, "thoughtSignature": "c2ln"}
         for name, given in tools
     ]
-    thought = {"text": "Let me think.", "thought": True}
+    thought: dict[str, Any] = {"text": "Let me think.", "thought": True}
     if ":streamGenerateContent" not in call.path:
-        parts = [thought, *([{"text": text}] if text else []), *called]
+        said: list[dict[str, Any]] = [{"text": text}] if text else []
+        parts = [thought, *said, *called]
         return Answer(body=json.dumps(_frame(parts, "STOP", usage)).encode())
     words = text.split(" ") if text else []
-    spoken = [{"text": word if at == 0 else f" {word}"} for at, word in enumerate(words)]
+    spoken: list[dict[str, Any]] = [
+        {"text": word if at == 0 else f" {word}"} for at, word in enumerate(words)
+    ]
     frames = [_frame([part], None, None) for part in (thought, *spoken, *called)]
     frames.append(_frame([{"text": ""}], "STOP", usage))
     return Answer(pieces=tuple(f"data: {json.dumps(frame)}\r\n\r\n".encode() for frame in frames))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
-
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from gateval.domain.base import JsonObject, Spec, Value
 
@@ -59,7 +57,7 @@ class ScriptedSpec(Spec):
     description: str = Field(default="", description="What the script is for.")
     seed: int = Field(default=0, description="Where `probability` begins to draw.")
     rules: tuple[ScriptedRule, ...] = Field(
-        default=(),
+        min_length=1,
         description="The rules, in the order in which they are tried. A moderation flags the "
         "categories that the reply names.",
     )
@@ -69,12 +67,6 @@ class ScriptedSpec(Spec):
         le=4096,
         description="Numbers in an embedding, if the request does not say; 256, if absent.",
     )
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if not self.rules and self.dimensions is None:
-            raise ValueError("A script needs `rules`, or `dimensions` if it makes embeddings only")
-        return self
 
 
 class ScriptedModel(Value):
