@@ -144,6 +144,14 @@ def test_openrouters_client_needs_nothing_but_its_own_variables() -> None:
     assert said.splitlines() == ["Hello.", "Hello.", "256"]
 
 
+def test_the_agents_sdk_sends_no_trace_home() -> None:
+    """It would wait for it, and say so on standard error."""
+    need_frameworks()
+    said = "print(Runner.run_sync(Agent(name='a', model='m'), 'hi').final_output)"
+    code = f"from agents import Agent, Runner\n{said}\n"
+    assert ask(code, python=str(PROGRAMS / "python")) == "Hello.\n"
+
+
 def test_openrouters_client_means_openrouters_models() -> None:
     need_frameworks()
     code = OPENROUTER.partition("    with client.chat")[0].replace("MODEL", "anthropic/claude")
