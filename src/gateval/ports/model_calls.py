@@ -51,6 +51,9 @@ class ModelCallError(Exception):
         return Cause.PROVIDER
 
 
+REFUSED = "The gateway refused a call."
+"""How the reason begins where a trial has no answer after a refusal of ours."""
+
 LATE = "A model did not answer in time."
 """How the reason begins where a model was waited for until the trial's time was over."""
 

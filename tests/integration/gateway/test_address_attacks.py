@@ -128,7 +128,7 @@ def test_names_lead_nowhere_else(path: str) -> None:
         assert provider.calls == []
         trouble = session.trouble(100)
         assert trouble is not None
-        assert trouble.reason.startswith("This gateway has no POST")
+        assert trouble.reason.startswith("The gateway refused a call. This gateway has no POST")
 
     serve(use)
 

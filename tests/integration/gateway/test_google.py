@@ -11,7 +11,7 @@ from gateval.domain.trials.trial import Side
 from gateval.gateway.local.server import GatewayServer
 from tests.helpers.clients import run_client
 from tests.helpers.frameworks import PROGRAMS, need_frameworks
-from tests.helpers.gateway import CANARY, begun, errors, serve
+from tests.helpers.gateway import CANARY, begun, errors, send, serve
 from tests.servers.google_models import google_embeddings, google_failure, google_reply
 from tests.servers.model_server import Answer, Call, ModelServer, reply
 
@@ -156,3 +156,37 @@ def test_googles_own_errors_come_back() -> None:
     assert said == ["400 Bad tools."]
     assert len(calls) == 1
     assert traced == ["gemini answered 400: Bad tools."]
+
+
+def test_a_key_that_comes_in_pieces_of_googles_stream_does_not_get_out() -> None:
+    half = len(CANARY) // 2
+    frames = (
+        {"candidates": [{"content": {"parts": [{"text": text}]}, "index": 0}]}
+        for text in ("The key is ", CANARY[:half], CANARY[half:], ". Bye.")
+    )
+    pieces = tuple(f"data: {json.dumps(frame)}\n\n".encode() for frame in frames)
+
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = begun(server)
+        path = "/gemini/v1/models/g:streamGenerateContent?alt=sse"
+        status, body, _ = await send(session, path, json={"contents": [{"parts": []}]})
+        assert status == 200
+        assert b"The key is" in body
+        assert CANARY[half:].encode() not in body
+        assert b"a key of the gate, so its stream was cut" in body
+        trace = session.end()
+        assert CANARY not in repr(trace)
+
+    serve(use, lambda call: Answer(pieces=pieces))
+
+
+def test_a_stream_is_asked_for_as_events() -> None:
+    async def use(server: GatewayServer, provider: ModelServer) -> None:
+        session = begun(server)
+        path = "/gemini/v1/models/g:streamGenerateContent"
+        status, body, _ = await send(session, path, json={"contents": []})
+        assert status == 400
+        assert "`?alt=sse`" in json.loads(body)["error"]["message"]
+        assert provider.calls == []
+
+    serve(use)

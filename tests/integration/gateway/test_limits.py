@@ -58,7 +58,7 @@ def test_the_calls_of_a_trial_are_counted() -> None:
         trouble = session.trouble(100)
         assert trouble is not None
         assert trouble.cause is Cause.CANDIDATE, "its own fault, and we say which"
-        assert trouble.reason.startswith("A trial may make 2 model calls")
+        assert trouble.reason.startswith("The gateway refused a call. A trial may make 2 model")
         assert len(errors(session.end())) == 1
         session.begin()
         await goes_on(session)

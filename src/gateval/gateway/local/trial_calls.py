@@ -15,7 +15,13 @@ from gateval.gateway.local.limits import CallLimits, RunTotals
 from gateval.gateway.local.recording.trace_recorder import TraceRecorder
 from gateval.gateway.local.stored_replies import StoredReplies
 from gateval.gateway.upstream.tries import Tries, Wait, together
-from gateval.ports.model_calls import LATE, ModelCallError, ModelTrouble, waited_sentence
+from gateval.ports.model_calls import (
+    LATE,
+    REFUSED,
+    ModelCallError,
+    ModelTrouble,
+    waited_sentence,
+)
 
 
 class CallTimer:
@@ -141,7 +147,7 @@ class TrialCalls:
 
     def turned_away(self, message: str) -> None:
         """Note our own sentence on a request that was no call of a model, or will not be one."""
-        self._trouble = ModelTrouble(Cause.CANDIDATE, message)
+        self._trouble = ModelTrouble(Cause.CANDIDATE, f"{REFUSED} {message}")
 
     def refused(self, message: str) -> None:
         """Record that we refused a call: once for each reason, however often it is tried."""
