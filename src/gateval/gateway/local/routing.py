@@ -61,8 +61,14 @@ class Place(NamedTuple):
     streams: bool = False
 
 
+_COMMON = {f"/v1{path}": Place(name) for path, name in _PLAIN.items()}
+"""What nearly all requests ask for, found at once."""
+
+
 def find(method: str, path: str) -> Place | None:
     """Return the endpoint of a request by its decoded path, or None if there is none."""
+    if method == "POST" and path in _COMMON:
+        return _COMMON[path]
     if len(path) > _LONGEST:
         return None
     door, home = next((one for one in _DOORS if path.startswith(f"{one[0]}/")), _DOORS[-1])
