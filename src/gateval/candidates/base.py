@@ -80,7 +80,8 @@ class ModelSession(Protocol):
         """A trial begins: calls are admitted from now on, and go into a fresh trace."""
 
     def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
-        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`.
+        """Why the models were out of reach, or refused, in a trial of `limit` seconds; asked before
+        `end`.
 
         `late` says that the time was over.
         """

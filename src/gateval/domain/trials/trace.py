@@ -38,7 +38,9 @@ class Step(Value):
     `arguments` are set for a tool call, `tool` also for its result. `call_id` ties the two.
     `truncated` says that `text` was cut at `STEP_LIMIT`. What a model call gave or how it failed
     carries the `seconds` that the call took and its `retries`; steps of one reply share them.
-    `refused` marks a call of a tool that the model was not offered.
+    `refused` marks a call of a tool that the model was not offered. `conversation` counts from 1
+    the conversations that a program had with its models, so that agents which work side by side
+    are told apart.
     """
 
     number: int = Field(ge=1)
@@ -49,6 +51,7 @@ class Step(Value):
     call_id: str | None = None
     truncated: bool = False
     refused: bool = False
+    conversation: int = Field(default=1, ge=1)
     seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
     retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})
 
@@ -88,6 +91,11 @@ class Trace(Value):
         """Whether the gate saw the model calls itself: in its own loop, or on the wire."""
         return self.source in {"gate", "gateway"}
 
+    @property
+    def is_parallel(self) -> bool:
+        """Whether its steps belong to several conversations, so that a view has to tell which."""
+        return any(step.conversation > 1 for step in self.steps)
+
     def tool_calls(self) -> tuple[Step, ...]:
         """The tool-call steps, in order, refused ones too."""
         return tuple(step for step in self.steps if step.kind is StepKind.TOOL_CALL)
@@ -113,6 +121,7 @@ class TraceBuilder:
         call_id: str | None = None,
         cost: CallCost = NO_CALL,
         refused: bool = False,
+        conversation: int = 1,
     ) -> int:
         """Append a step and return its number; past `STEPS_LIMIT` steps are dropped (returns 0)."""
         if len(self._steps) >= STEPS_LIMIT:
@@ -128,6 +137,7 @@ class TraceBuilder:
                 call_id=call_id,
                 truncated=len(text) > STEP_LIMIT,
                 refused=refused,
+                conversation=conversation,
                 seconds=None if cost.seconds is None else round(cost.seconds, 3),
                 retries=cost.retries,
             )

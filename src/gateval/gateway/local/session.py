@@ -8,12 +8,10 @@ from collections.abc import Callable
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.limits import CallLimits, RunTotals, Turns
+from gateval.gateway.local.routing import AZURE, GEMINI, OPENROUTER
 from gateval.gateway.local.trial_calls import TrialCalls
 from gateval.ports.model_calls import ModelTrouble
 from gateval.wire.registry import WIRE_FORMATS
-
-GEMINI_PATH = "/gemini"
-"""Below this address every request gets an error of our own in Google's shape."""
 
 
 class Session:
@@ -49,18 +47,18 @@ class Session:
         self._stray = 0
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables that make the official SDKs come to us.
-
-        Google's too, though its own format is not spoken here: its SDK is told so, and does not
-        take a throw-away key to Google.
-        """
+        """Return the environment variables that make the official SDKs come to us."""
         openai, anthropic = (WIRE_FORMATS[name] for name in ("openai-chat", "anthropic-messages"))
         return {
             "OPENAI_BASE_URL": self._address + openai.base_path,
             "OPENAI_API_KEY": self.key,
             "ANTHROPIC_BASE_URL": self._address + anthropic.base_path,
             "ANTHROPIC_API_KEY": self.key,
-            "GOOGLE_GEMINI_BASE_URL": self._address + GEMINI_PATH,
+            "AZURE_OPENAI_ENDPOINT": self._address + AZURE,
+            "AZURE_OPENAI_API_KEY": self.key,
+            "OPENROUTER_BASE_URL": self._address + OPENROUTER + openai.base_path,
+            "OPENROUTER_API_KEY": self.key,
+            "GOOGLE_GEMINI_BASE_URL": self._address + GEMINI,
             "GEMINI_API_KEY": self.key,
             "GOOGLE_API_KEY": self.key,
         }

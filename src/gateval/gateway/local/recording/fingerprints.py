@@ -26,6 +26,11 @@ def fingerprints_of(message: Message) -> Fingerprints:
     return frozenset({f"{message.role} {digest(' '.join(message.text.split()))}"})
 
 
+def is_users(fingerprints: Fingerprints) -> bool:
+    """Whether they are those of a user's message."""
+    return all(fingerprint.startswith("user ") for fingerprint in fingerprints)
+
+
 def call_fingerprint(call: ToolCall) -> str:
     """Return a tool call's name and arguments as one text."""
     given: JsonObject = {"raw": call.raw} if call.raw is not None else call.arguments

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
-from gateval.gateway.local.conversations import Conversations
-from gateval.gateway.local.fingerprints import Fingerprints, fingerprints_of
+from gateval.gateway.local.recording.conversations import Conversations
+from gateval.gateway.local.recording.fingerprints import Fingerprints, fingerprints_of
 
 
 class TraceRecorder:
@@ -13,7 +15,8 @@ class TraceRecorder:
 
     An agent sends its whole history with every call. What continues a conversation seen before
     gives steps only for what is new. A history that differs from all of them starts another
-    conversation, in which messages that are known already give no second step.
+    conversation, in which messages that are known already give no second step. Each step bears the
+    number of its conversation: agents that work side by side are told apart by it.
 
     Tool calls and results in the history that a conversation begins with, up to its last user
     message, are context (examples, an earlier session) that nobody did in this trial: no steps.
@@ -29,25 +32,36 @@ class TraceRecorder:
         self._tools: dict[str, str] = {}
         self._made: set[str] = set()
         self._empty = True
+        self._replies = self._measured = 0
 
     def reply(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Record that `model` (`provider/model-id`) answered `request` with `reply`."""
         said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
-        self._add_history(request, [fingerprints_of(said)])
+        number = self._add_history(request, [fingerprints_of(said)])
         self._made.update(call.id for call in reply.tool_calls)
         cost = CallCost(reply.seconds, reply.retries)
         if said.text or not said.tool_calls:
-            self._builder.add(StepKind.ASSISTANT, said.text, cost=cost)
+            self._builder.add(StepKind.ASSISTANT, said.text, cost=cost, conversation=number)
         offered = {tool.name for tool in request.tools}
-        self._add_calls(said.tool_calls, cost, offered)
+        self._add_calls(said.tool_calls, number, cost, offered)
         self._usages.append(reply.usage)
+        self._replies += 1
+        self._models[model] = None
+
+    def measured(self, model: str, usage: Usage | None) -> None:
+        """Record that `model` measured texts: no step, but tokens, if that costs any.
+
+        By itself it makes no trace: it tells nothing of what the agent said and did.
+        """
+        if usage is not None:
+            self._usages.append(usage)
+        self._measured += 1
         self._models[model] = None
 
     def error(self, request: ModelRequest | None, message: str, cost: CallCost = NO_CALL) -> None:
         """Record that a call failed; `request` is None if it could not even be read."""
-        if request is not None:
-            self._add_history(request, [])
-        self._builder.add(StepKind.ERROR, message, cost=cost)
+        number = 1 if request is None else self._add_history(request, [])
+        self._builder.add(StepKind.ERROR, message, cost=cost, conversation=number)
         self._empty = False
 
     def trace(self) -> Trace | None:
@@ -61,12 +75,15 @@ class TraceRecorder:
             steps=self._builder.steps(),
             source="gateway",
             usage=add_usage(self._usages),
-            model_calls=len(self._usages),
+            model_calls=self._replies + self._measured,
             models=tuple(self._models),
         )
 
-    def _add_history(self, request: ModelRequest, answer: list[Fingerprints]) -> None:
-        """Add steps for what is new in a request; remember it with its answer's fingerprints."""
+    def _add_history(self, request: ModelRequest, answer: list[Fingerprints]) -> int:
+        """Add steps for what is new in a request; remember it with its answer's fingerprints.
+
+        Return the number of its conversation.
+        """
         self._empty = False
         messages = [message for message in request.messages if message.role != "system"]
         history = [fingerprints_of(message) for message in messages]
@@ -77,23 +94,29 @@ class TraceRecorder:
         context = 0 if match.continues else max(users, default=0)
         for index in match.new:
             acted = index >= context or messages[index].tool_call_id in self._made
-            self._add(messages[index], acted=acted)
-        self._conversations.remember([*history, *answer])
+            self._add(messages[index], match.number, acted=acted)
+        self._conversations.remember([*history, *answer], match.number)
+        return match.number
 
-    def _add(self, message: Message, *, acted: bool) -> None:
+    def _add(self, message: Message, number: int, *, acted: bool) -> None:
+        add = partial(self._builder.add, conversation=number)
         if message.role == "user":
-            self._builder.add(StepKind.USER, message.text)
+            add(StepKind.USER, message.text)
         elif message.role == "assistant":
             if message.text:
-                self._builder.add(StepKind.ASSISTANT, message.text)
-            self._add_calls(message.tool_calls if acted else (), NO_CALL)
+                add(StepKind.ASSISTANT, message.text)
+            self._add_calls(message.tool_calls if acted else (), number, NO_CALL)
         elif acted:
             call_id = message.tool_call_id or None
             tool = self._tools.get(call_id or "")
-            self._builder.add(StepKind.TOOL_RESULT, message.text, tool=tool, call_id=call_id)
+            add(StepKind.TOOL_RESULT, message.text, tool=tool, call_id=call_id)
 
     def _add_calls(
-        self, calls: tuple[ToolCall, ...], cost: CallCost, offered: set[str] | None = None
+        self,
+        calls: tuple[ToolCall, ...],
+        number: int,
+        cost: CallCost,
+        offered: set[str] | None = None,
     ) -> None:
         """Add a step for each call, refused where `offered` is known and names no such tool."""
         for call in calls:
@@ -107,4 +130,5 @@ class TraceRecorder:
                 call_id=call.id or None,
                 cost=cost,
                 refused=not is_offered,
+                conversation=number,
             )
