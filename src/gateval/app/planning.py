@@ -22,6 +22,7 @@ SAID_ONCE = 60
 if TYPE_CHECKING:
     from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.plan.plan import Plan, Revision
+    from gateval.domain.planning.picking import Pick
     from gateval.domain.planning.snapshot import Snapshot
     from gateval.domain.repository.place import Problem
 
@@ -41,17 +42,22 @@ def make_plan(
     *,
     base: str | None,
     head: str | None,
+    pick: Pick | None = None,
 ) -> Plan:
-    """Plan a change. While git looks through the repository, Python imports the rest."""
+    """Plan a change, or what was picked of it. While git looks through the repository, Python
+    imports the rest.
+    """
     with ThreadPoolExecutor(1) as aside:
         finding = aside.submit(find_revisions, repository, base=base, head=head)
         from gateval.app.registries import registries
         from gateval.app.shared_rules import rules_here
+        from gateval.domain.planning.picking import ALL
         from gateval.pipeline.plan import plan_a_change
 
         revisions = finding.result()
     announce_worktree(revisions.head)
-    return plan_a_change(repository, registries(), revisions, rules_here(environ))
+    rules = rules_here(environ)
+    return plan_a_change(repository, registries(), revisions, rules, pick=pick or ALL)
 
 
 def show_plan(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -31,3 +33,11 @@ max_minutes = click.option(
     metavar="N",
     help="End the run after so long; what is missing then makes it incomplete.",
 )
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def named(flag: str, variable: str, words: str) -> Callable[[F], F]:
+    """Return an option that takes a name, and may be given several times."""
+    return click.option(flag, variable, multiple=True, metavar="NAME", help=words)

@@ -12,7 +12,7 @@ STEPS_SHOWN = 10
 STEP_WIDTH = 240
 """Characters shown of one step."""
 
-_KINDS = {
+KINDS = {
     StepKind.USER: "user",
     StepKind.ASSISTANT: "agent",
     StepKind.TOOL_CALL: "tool call",
@@ -40,7 +40,7 @@ def excerpt(trace: Trace, blamed: tuple[int, ...]) -> str:
         if step.number > previous + 1:
             lines.append("   ...")
         mark = ">" if step.number in blamed else " "
-        lines.append(f"{mark} {step.number:>2}  {_KINDS[step.kind]:<11}  {describe(step)}")
+        lines.append(f"{mark} {step.number:>2}  {KINDS[step.kind]:<11}  {describe(step)}")
         previous = step.number
     if previous < len(trace.steps):
         lines.append("   ...")

@@ -13,6 +13,13 @@ from gateval.render.report.words.counts import count, listing
 
 def headline(report: Report) -> str:
     """Return why the gate says what it says, in one sentence without its full stop."""
+    kept, total = report.results.plan.coverage
+    if kept == total:
+        return _told(report)
+    return f"a part of the gate: {kept:,} of {total:,} fixtures; {_told(report)}"
+
+
+def _told(report: Report) -> str:
     decision = report.decision
     blocking = [reason for reason in decision.reasons if reason.verdict is decision.evals]
     if decision.evals is GateVerdict.FAIL:
@@ -36,7 +43,7 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
         said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")
-    return said
+    return said or ["nothing that ran speaks against the change"]
 
 
 def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
