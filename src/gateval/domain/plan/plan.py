@@ -157,7 +157,7 @@ class Plan(Value):
         }
         for planned in self.evals:
             if planned.bar and not own.get(planned.bar.eval, set()).issuperset(planned.bar.reused):
-                raise ValueError(f"the Eval {planned.name} reuses trials that are not planned")
+                raise ValueError(f"the Eval {planned.name} reuses runs that are not planned")
         return self
 
     @model_validator(mode="after")
