@@ -115,12 +115,19 @@ def files(repo: Repo) -> list[Path]:
     return sorted((repo.path / ".gateval/layers").glob("*.layer"))
 
 
+def another_machine(repo: Repo) -> None:
+    """Take away what only this machine has: the layers that lie ready."""
+    found = list((repo.path.parent / "home").glob("gateval-layers-*"))
+    assert found
+    for folder in found:
+        shutil.rmtree(folder)
+
+
 def test_the_second_run_makes_nothing(repo: Repo, who: Who) -> None:
     first, second = (made(said(repo, who)[0]) for _ in range(2))
     assert first == second
     assert len(files(repo)) == 1
     assert repo.status() == b"", "nothing of it is in git's way"
-    assert not list((repo.path.parent / "home").glob("gateval-layers-*/*[!k]")), "nothing is left"
     repo.write("uv.lock", "version 2")
     repo.commit()
     other, _ = said(repo, who)
@@ -137,7 +144,10 @@ def test_a_run_that_may_not_write_reads_only(repo: Repo) -> None:
     assert made(said(repo, GATEVAL_LAYERS_READ_ONLY="1")[0]) == first
     after = path.stat()
     assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
-    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    another_machine(repo)
+    assert made(said(repo, GATEVAL_LAYERS_READ_ONLY="1")[0]) == first
+    another_machine(repo)
+    path.write_bytes(tampered(path.read_bytes()))
     assert made(said(repo, GATEVAL_LAYERS_READ_ONLY="1")[0]) != first
     assert files(repo) == [path]
 
@@ -155,12 +165,22 @@ def tampered(content: bytes) -> bytes:
 def test_what_is_not_whole_is_made_anew_and_told(repo: Repo, change: object) -> None:
     first = made(said(repo)[0])
     (path,) = files(repo)
+    another_machine(repo)
     path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]
     words, told = said(repo)
     assert words[1] == "1"
     assert made(words) != first
     assert "A kept set-up is not used and made anew: its content does not fit its digest." in told
     assert made(said(repo)[0]) == made(words), "the new one is kept"
+
+
+def test_what_lies_ready_and_was_changed_is_put_back(repo: Repo) -> None:
+    first = made(said(repo)[0])
+    (lock,) = (repo.path.parent / "home").glob("gateval-layers-*/*/.venv/lock")
+    lock.write_text("version X")
+    words, _ = said(repo)
+    assert words[1] == "1"
+    assert made(words) == first
 
 
 def test_a_layer_under_the_name_of_another_is_not_taken(repo: Repo) -> None:
@@ -235,7 +255,7 @@ def test_the_least_recently_used_give_way(repo: Repo) -> None:
     repo.write("install.py", big.replace("400", "900"))
     repo.commit()
     _, told = said(repo, GATEVAL_LAYERS_MIB="1")
-    assert "A set-up is not kept for later runs: it is larger than 0 MiB" in told
+    assert "A set-up is not kept for later runs: it has over 0.5 MiB" in told
     assert files(repo) == kept
 
 

@@ -3,97 +3,83 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
-import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gateval.adapters.layers.pack import NotPacked, pack, unpack
+from gateval.adapters.layers.listing import NotPacked
+from gateval.adapters.layers.pack import holds, pack, read_pack, unpack
 from gateval.adapters.layers.places import Places
 from gateval.adapters.layers.store import LayerStore
 from gateval.domain.forge.trigger import CommitSubject, EventName, Trigger, Trust, may_keep
 
 MOST = 10 * 2**20
-Add = Callable[[tarfile.TarFile], None]
+Row = tuple[object, ...]
 
 
-def forged(add: Add, **facts: object) -> io.BufferedRandom:
-    """A file whose digest is right, with whatever is added to it."""
-    body = io.BytesIO()
-    with tarfile.open(fileobj=body, mode="w") as tar:
-        add(tar)
-    rest = json.dumps({"name": "n", "leans_on": {}, **facts}).encode() + b"\n" + body.getvalue()
-    path = Path(os.environ["PYTEST_FORGED"])
-    path.write_bytes(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
-    return path.open("r+b")
+def file_row(path: object, text: bytes = b"x", mode: int = 0o755) -> Row:
+    return (path, "file", mode, 0, len(text), hashlib.sha256(text).hexdigest())
 
 
-@pytest.fixture(autouse=True)
-def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_FORGED", str(tmp_path / "forged"))
+def forged(path: Path, rows: object, name: object = "n", leans_on: object = None) -> Path:
+    """A file whose digest is right, with whatever its list says."""
+    line = json.dumps([name, {} if leans_on is None else leans_on, rows]).encode() + b"\n"
+    path.write_bytes(hashlib.sha256(line).hexdigest().encode() + b"\n" + line + b"x" * 10)
+    return path
 
 
-def entry(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", text: bytes = b"x") -> Add:
-    def add(tar: tarfile.TarFile) -> None:
-        member = tarfile.TarInfo(name)
-        member.type, member.linkname, member.mode = kind, link, 0o4777
-        member.size = len(text) if kind == tarfile.REGTYPE else 0
-        tar.addfile(member, io.BytesIO(text))
-
-    return add
-
-
-def both(*several: Add) -> Add:
-    def add(tar: tarfile.TarFile) -> None:
-        for one in several:
-            one(tar)
-
-    return add
-
-
-ATTACKS = {
-    "a name above": entry("../out"),
-    "a name above, deep": entry("a/../../out"),
-    "an absolute name": entry("/tmp/gateval-out"),
-    "a hard link": entry("link", tarfile.LNKTYPE, "/etc/passwd"),
-    "a device": entry("null", tarfile.CHRTYPE),
-    "a pipe": entry("pipe", tarfile.FIFOTYPE),
-    "a file twice": both(entry("a"), entry("a")),
-    "through a link": both(entry("a", tarfile.SYMTYPE, "/tmp"), entry("a/gateval-out")),
-    "a link over a folder": both(entry("a", tarfile.DIRTYPE), entry("a", tarfile.SYMTYPE, "/tmp")),
+LINK = ("a", "link", 0, 0, 0, "/tmp")
+ATTACKS: dict[str, object] = {
+    "a name above": [file_row("../out")],
+    "a name above, deep": [file_row("a/../../out")],
+    "an absolute name": [file_row("/tmp/gateval-out")],
+    "no name": [file_row("")],
+    "a name with a zero": [file_row("a\0b")],
+    "a number for a name": [file_row(3)],
+    "another kind": [("pipe", "fifo", 0, 0, 0, "")],
+    "rights of its owner": [file_row("tool", mode=0o4755)],
+    "writable by all": [file_row("tool", mode=0o777)],
+    "a file twice": [file_row("a"), file_row("a")],
+    "through a link": [LINK, file_row("a/gateval-out")],
+    "a link over a folder": [("a", "folder"), LINK],
+    "a file that is longer": [("a", "file", 0o644, 0, 10**9, "0" * 64)],
+    "another content": [file_row("a", b"y")],
+    "no rows": "abc",
+    "short rows": [[]],
+    "deep": [[[[]]]],
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_a_forged_file_writes_nothing_outside(tmp_path: Path, attack: Add) -> None:
+@pytest.mark.parametrize("rows", ATTACKS.values(), ids=ATTACKS)
+def test_a_forged_file_writes_nothing_outside(tmp_path: Path, rows: object) -> None:
     root = tmp_path / "in" / "root"
     root.mkdir(parents=True)
-    with forged(attack) as file, pytest.raises((NotPacked, OSError)):
+    with (
+        forged(tmp_path / "forged", rows).open("rb") as file,
+        pytest.raises((NotPacked, OSError)),
+    ):
         unpack(file, "n", root, MOST)
     assert not Path("/tmp/gateval-out").exists()
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["root"]
     assert not [path for path in root.rglob("*") if path.is_symlink()]
 
 
-def test_a_forged_file_has_no_rights(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    with forged(entry("tool")) as file:
-        unpack(file, "n", root, MOST)
-    assert (root / "tool").stat().st_mode & 0o7777 == 0o755
-
-
 @pytest.mark.parametrize(
     "facts",
-    [{"name": "m"}, {"name": None}, {"leans_on": {"/usr": ["/usr", "x"]}}, {"leans_on": [1]}],
+    [
+        {"name": "m"},
+        {"name": None},
+        {"leans_on": {"/usr": ["/usr", "x"]}},
+        {"leans_on": {"\0": 1}},
+        {"leans_on": [1]},
+    ],
 )
 def test_facts_that_do_not_hold(tmp_path: Path, facts: dict[str, object]) -> None:
-    with forged(entry("a"), **facts) as file, pytest.raises(NotPacked):
-        unpack(file, "n", tmp_path / "forged-root", MOST)
+    path = forged(tmp_path / "forged", [file_row("a")], **facts)
+    with path.open("rb") as file, pytest.raises(NotPacked):
+        unpack(file, "n", tmp_path / "root", MOST)
 
 
 def test_a_folder_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -117,6 +103,12 @@ def test_a_folder_comes_back_as_it_was(tmp_path: Path) -> None:
     assert (two / "tool").stat().st_mode & 0o777 == 0o754
     assert (two / "tool").stat().st_mtime == 1_700_000_000
     assert (two / "dangling").readlink() == Path("nowhere")
+    with (tmp_path / "file").open("rb") as file:
+        listing = read_pack(file, "n", MOST)
+    assert holds(one, listing)
+    assert holds(two, listing)
+    (two / "deep/more").touch()
+    assert not holds(two, listing)
 
 
 def test_what_is_no_file_is_not_kept(tmp_path: Path) -> None:
@@ -148,8 +140,32 @@ def test_two_runs_do_not_share_a_path_at_a_time(tmp_path: Path) -> None:
         assert three.place("a" * 64) == place
         assert three.restore(place)
         assert (place / "file").read_text() == "mine"
-    assert not place.exists()
     assert told == []
+
+
+def test_what_stayed_is_used_if_it_is_whole_and_goes_with_its_pack(tmp_path: Path) -> None:
+    with store(tmp_path, []) as one:
+        place = one.place("a" * 64)
+        assert place is not None
+        place.mkdir()
+        (place / "file").write_text("mine")
+        one.keep(place)
+    before = (place / "file").stat().st_ino
+    with store(tmp_path, []) as two:
+        assert two.place("a" * 64) == place
+        assert two.restore(place)
+        assert (place / "file").stat().st_ino == before
+    (place / "file").write_text("evil")
+    (place / "more").write_text("evil")
+    with store(tmp_path, []) as three:
+        assert three.place("a" * 64) == place
+        assert three.restore(place)
+        assert [path.read_text() for path in place.iterdir()] == ["mine"]
+    for pack_file in (tmp_path / "kept").iterdir():
+        pack_file.unlink()
+    with store(tmp_path, []):
+        pass
+    assert not place.exists()
 
 
 def test_a_layer_that_is_not_had_once_is_not_had_later_in_the_run(tmp_path: Path) -> None:
@@ -161,15 +177,15 @@ def test_a_layer_that_is_not_had_once_is_not_had_later_in_the_run(tmp_path: Path
 
 
 def test_a_place_that_somebody_else_made_is_not_used(tmp_path: Path) -> None:
-    taken = tmp_path / f"gateval-layers-{os.geteuid()}"
-    taken.mkdir()
+    Places(tmp_path, tmp_path / "kept").close([])
+    (taken,) = tmp_path.iterdir()
     taken.chmod(0o777)
     with pytest.raises(PermissionError):
-        Places(tmp_path)
+        Places(tmp_path, tmp_path / "kept")
     taken.rmdir()
     taken.symlink_to(tmp_path)
     with pytest.raises(PermissionError):
-        Places(tmp_path)
+        Places(tmp_path, tmp_path / "kept")
 
 
 @pytest.mark.parametrize("event", EventName)

@@ -1,4 +1,4 @@
-"""Where kept layers lie while a run uses them: one path each, and one run at a time.
+"""Where kept layers lie to be used: one path each, and one run at a time.
 
 Programs write absolute paths into what they install, so a layer has to be where it was made. The
 folder is the gate's own user's alone; in /tmp somebody else may have been there first.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import stat
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 DIGITS = 32
@@ -18,10 +20,14 @@ DIGITS = 32
 
 
 class Places:
-    """The folders of layers below `parent`. Raises `OSError` if that is not ours alone."""
+    """The folders of layers, in one below `parent` for all that is kept in the folder `kept`.
 
-    def __init__(self, parent: Path) -> None:
-        self.parent = parent / f"gateval-layers-{os.geteuid()}"
+    Raises `OSError` if it is not ours alone.
+    """
+
+    def __init__(self, parent: Path, kept: Path) -> None:
+        whose = hashlib.sha256(os.fsencode(kept)).hexdigest()[:8]
+        self.parent = parent / f"gateval-layers-{os.geteuid()}-{whose}"
         self._locks: dict[str, int] = {}
         with contextlib.suppress(FileExistsError):
             self.parent.mkdir(mode=0o711)
@@ -51,9 +57,12 @@ class Places:
             self._locks[name] = lock
         return self.parent / name
 
-    def close(self) -> None:
-        """Remove all layers of this run, and what a run has left that was killed."""
-        for name in [entry.stem for entry in self.parent.glob("*.lock")]:
+    def close(self, kept: Iterable[str]) -> None:
+        """Remove the folders of all layers but those that are kept: the next run looks through
+        these, which is quicker than to write them.
+        """
+        stay = {digest[:DIGITS] for digest in kept}
+        for name in [entry.stem for entry in self.parent.glob("*.lock") if entry.stem not in stay]:
             with contextlib.suppress(OSError):
                 if self.take(name) is not None:
                     remove(self.parent / name)

@@ -16,9 +16,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
-from gateval.adapters.layers.pack import NotPacked, pack, unpack
+from gateval.adapters.layers.listing import NotPacked
+from gateval.adapters.layers.pack import holds, pack, read_pack, unpack
 from gateval.adapters.layers.places import Places, remove
 from gateval.adapters.ownership import hand_over
 
@@ -44,7 +45,7 @@ class LayerStore:
         self._writes = writes
         self._most = most
         self._tell = tell
-        self._places = Places(parent)
+        self._places = Places(parent, folder)
         self._names: dict[Path, str] = {}
         self._given: dict[str, Path | None] = {}
 
@@ -57,7 +58,9 @@ class LayerStore:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._places.close()
+        with contextlib.suppress(OSError):
+            kept = [entry.name.removesuffix(SUFFIX) for entry in os.scandir(self._folder)]
+            self._places.close(kept)
 
     def place(self, digest: str) -> Path | None:
         """Return the folder for this layer, as it is on this machine; None if it is in use."""
@@ -74,16 +77,16 @@ class LayerStore:
         """Put back what was kept for this place. False if there is none that is whole."""
         name = self._names[place]
         path = self._folder / f"{name}{SUFFIX}"
-        remove(place)
         try:
             file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
+            remove(place)
             return False
         with os.fdopen(file, "rb") as stream:
             try:
-                place.mkdir(mode=0o755)
-                place.chmod(0o755)
-                unpack(stream, name, place, self._most)
+                if not holds(place, read_pack(stream, name, self._most)):
+                    stream.seek(0)
+                    _fill(place, stream, name, self._most)
                 if self._writes:
                     os.utime(file)
             except (NotPacked, OSError) as error:
@@ -130,6 +133,13 @@ class LayerStore:
                 break
             Path(path).unlink()
             total -= size
+
+
+def _fill(place: Path, pack: IO[bytes], name: str, most: int) -> None:
+    remove(place)
+    place.mkdir(mode=0o755)
+    place.chmod(0o755)
+    unpack(pack, name, place, most)
 
 
 def machine() -> str:
