@@ -7,7 +7,7 @@ from pathlib import Path
 from gateval.adapters.git import open_repository
 from gateval.app.registries import registries
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.errors import InvalidManifests, UsageError
+from gateval.errors import GatevalError, InvalidManifests, UsageError
 from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.render.report.words.counts import count
@@ -34,3 +34,21 @@ def evals_here(rev: str | None) -> list[tuple[str, str]]:
         (one.name, f"Agent {one.target_agent}, {count(number, 'fixture')}")
         for one, number in zip(found, fixtures, strict=True)
     ]
+
+
+def names_here(kind: str) -> tuple[str, ...]:
+    """Return the names of all `agents`, `evals` or `fixtures` in the working tree, for a shell.
+
+    Empty where they cannot be read: a shell that completes a word is not the place to say why.
+    """
+    try:
+        repository = open_repository(Path.cwd())
+        catalogue = survey(repository, registries(), find_head(repository, None)).catalogue
+    except GatevalError:
+        return ()
+    found = {
+        "agents": [one.name for one in catalogue.agents],
+        "evals": [one.name for one in catalogue.evals],
+        "fixtures": [one.name for one in catalogue.fixtures],
+    }
+    return tuple(sorted(found[kind]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -85,6 +86,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.manifests.checks.catalogue import warnings_of
     from gateval.domain.planning.files.checks import missing_programs
+    from gateval.domain.planning.files.interpreters import missing_interpreters
     from gateval.domain.repository.place import sort_problems
     from gateval.pipeline.read import survey
     from gateval.render.report.words.counts import count
@@ -106,7 +108,11 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     for line in _lines(problems):
         print(plain_line(line, LINE_LIMIT))
     # What a broken manifest would have selected is unknown: no warnings before all can be read.
-    found = (*warnings_of(snapshot.catalogue), *missing_programs(snapshot))
+    found = (
+        *warnings_of(snapshot.catalogue),
+        *missing_programs(snapshot),
+        *missing_interpreters(snapshot.catalogue, shutil.which),
+    )
     warnings = () if snapshot.problems else sort_problems(found)
     for line in _lines([w for w in warnings if _concerns(w, wanted)]):
         print(f"warning: {plain_line(line, LINE_LIMIT)}")

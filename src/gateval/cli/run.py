@@ -12,8 +12,8 @@ from gateval.cli import options
 
 
 @click.command(short_help="Run Evals on one revision, or a stored plan.")
-@click.argument("evals", nargs=-1, metavar="[EVAL]...")
-@click.option("--fixture", "fixtures", multiple=True, metavar="NAME", help="Only this fixture.")
+@click.argument("evals", nargs=-1, metavar="[EVAL]...", shell_complete=options.names_of("evals"))
+@options.named("--fixture", "fixtures", "Only this fixture.")
 @click.option(
     "--rev", metavar="REV|WORKTREE", help="Default: the working tree if it has changes, else HEAD."
 )
