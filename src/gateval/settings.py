@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
@@ -16,6 +16,11 @@ from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
 OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
 LONGEST_SECONDS = 86_400
 
+LAYERS = "GATEVAL_LAYERS"
+LAYERS_SIZE = "GATEVAL_LAYERS_MIB"
+LAYERS_READ_ONLY = "GATEVAL_LAYERS_READ_ONLY"
+MOST_MIB = 1_000_000
+
 RUNNER_SECRETS = (
     "GITHUB_TOKEN",
     "GH_TOKEN",
@@ -25,6 +30,17 @@ RUNNER_SECRETS = (
     "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
 )
 """Variables by which a GitHub Actions runner hands out tokens."""
+
+
+@dataclass(frozen=True)
+class LayerWishes:
+    """Where set-ups are kept for later runs, empty for nowhere; in how many MiB; and whether this
+    run may add to them.
+    """
+
+    folder: str = ""
+    mib: int = 2_048
+    writes: bool = True
 
 
 @dataclass(frozen=True)
@@ -40,6 +56,7 @@ class Settings:
     environ: Mapping[str, str]
     plain: bool
     wishes: Wishes = field(default_factory=Wishes)
+    layers: LayerWishes = LayerWishes()
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -51,6 +68,11 @@ class Settings:
     def secrets_beside(self, passed: Iterable[str]) -> tuple[str, ...]:
         """Return `secrets`, and those in variables that candidates see: they may say them."""
         return (*self.secrets, *secret_values(self.environ, passed))
+
+    def keeping_layers(self, *, allowed: bool) -> Settings:
+        """Return the same settings, for a run that may add to the kept layers only if allowed."""
+        layers = replace(self.layers, writes=self.layers.writes and allowed)
+        return replace(self, layers=layers)
 
     @property
     def runner_folder(self) -> str:
@@ -74,7 +96,23 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         environ=dict(environ),
         plain=is_plain(environ),
         wishes=read_wishes(environ),
+        layers=LayerWishes(
+            folder=environ.get(LAYERS, "").strip(),
+            mib=_mib(environ),
+            writes=not environ.get(LAYERS_READ_ONLY, "").strip(),
+        ),
     )
+
+
+def _mib(environ: Mapping[str, str]) -> int:
+    text = environ.get(LAYERS_SIZE, "").strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if text and not 1 <= number <= MOST_MIB:
+        raise UsageError(
+            f"{LAYERS_SIZE} is no number of MiB from 1 to {MOST_MIB:,}.",
+            hint="Leave it out for 2048.",
+        )
+    return number or LayerWishes().mib
 
 
 def _seconds(environ: Mapping[str, str], variable: str, *, default: float) -> float:

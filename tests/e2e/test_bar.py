@@ -122,7 +122,7 @@ def test_a_target_branch_that_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
     shop.checkout("change")
     done = gateval(shop, "check", "--results", str(tmp_path / "one"))
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "the bar cannot be read (1 problem)" in done.stdout
+    assert "what the target branch asks cannot be read (1 problem)" in done.stdout
     said = " ".join(done.stdout.split())
     assert "Cannot be read: evals/support-eval.yaml:" in said
     accepted = ("check", "--accept-bar-change", "--results", str(tmp_path / "two"))
@@ -166,7 +166,7 @@ def test_easy_fixtures_outweigh_no_failure(shop: Repo, tmp_path: Path) -> None:
     shop.commit()
     done = gateval(shop, "check", "--results", str(tmp_path / "out"))
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "the target branch's bar is not met" in done.stdout
+    assert "what the target branch asks is not met" in done.stdout
     assert "The change takes nothing of it away" in done.stdout
     assert "take these edits back" not in done.stdout
 

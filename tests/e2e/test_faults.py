@@ -150,7 +150,7 @@ def test_a_provider_that_is_down_is_said_to_be_down(office: Repo, tmp_path: Path
     assert len(outcomes) == FIXTURES + PROGRAMS
     assert decision["verdict"] == "inconclusive"
     comment = (results / "comment.md").read_text()
-    assert "the model provider was down or refused the call in 540 trials" in comment
+    assert "the model provider was down or refused the call in 540 runs" in comment
     assert "openai answered 500: Something broke." in comment
 
 

@@ -63,3 +63,12 @@ def candidate_processes(folder: Path) -> list[str]:
             if b"GATEVAL_CANDIDATE=" in content and os.fsencode(folder) in content:
                 found.append(process.name)
     return found
+
+
+def run_command(
+    repo: Repo, words: Sequence[str], env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a command line in the repository and return how it ended."""
+    return subprocess.run(
+        [*words], cwd=repo.path, env=env, capture_output=True, text=True, timeout=300, check=False
+    )

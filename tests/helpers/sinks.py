@@ -34,7 +34,9 @@ from gateval.render.github.announcement import announce
 from gateval.render.github.audit import entry_line, log_line, summary_section
 from gateval.render.github.reply import Explanation, explanation, refusal
 from gateval.render.github.restated import announce_restated, restated_text
+from gateval.render.report.facts import gather
 from gateval.render.report.frame import Frame
+from gateval.render.terminal.fixture_page import Look, render_fixture, render_list
 from gateval.render.terminal.summary import render_summary
 from gateval.safe.redaction import Redactor
 from gateval.safe.sanitize import label, plain, plain_line
@@ -104,6 +106,11 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
         },
         log={
             "terminal": render_summary(report, width=33 + len(attack) % 70),
+            "show": "".join(
+                render_fixture(report, fact, Look(33 + len(attack) % 70, full=True))
+                for fact in gather(report)
+            ),
+            "show list": render_list(report, attack, width=100, color=False),
             "error": plain_line(attack, 2_000),
             "captured": plain(attack, 8_000),
             "commands": "\n".join((warning_command(attack), error_command(attack))),

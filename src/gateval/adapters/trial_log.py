@@ -64,7 +64,7 @@ class TrialLogFile:
 
     def _failed(self, error: OSError) -> EvaluationError:
         return EvaluationError(
-            f"Cannot store trials in {show_here(self._path)}: {error.strerror}.",
+            f"Cannot store the runs of fixtures in {show_here(self._path)}: {error.strerror}.",
             hint="See that the disk has space and the folder can be written.",
         )
 
@@ -79,12 +79,14 @@ def read_trials(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[Trial, ...]:
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size > limit:
-                raise StageFileError(f"The trial log {shown} has more than {limit:,} bytes.")
+                raise StageFileError(f"The log of fixtures {shown} has more than {limit:,} bytes.")
             whole = (line for line in file if line.endswith(b"\n"))
             trials = [_trial(line, shown, number) for number, line in enumerate(whole, start=1)]
             return tuple({trial.key: trial for trial in trials}.values())
     except OSError as error:
-        raise StageFileError(f"Cannot read the trials in {shown}: {error.strerror}.") from error
+        raise StageFileError(
+            f"Cannot read the runs of fixtures in {shown}: {error.strerror}."
+        ) from error
 
 
 def _trial(line: bytes, shown: str, number: int) -> Trial:
@@ -92,7 +94,8 @@ def _trial(line: bytes, shown: str, number: int) -> Trial:
         return Trial.model_validate_json(line)
     except ValidationError as error:
         raise StageFileError(
-            f"{shown}:{number} is not a trial: {error.errors(include_input=False)[0]['msg']}.",
+            f"{shown}:{number} is not the run of a fixture: "
+            f"{error.errors(include_input=False)[0]['msg']}.",
             hint="The log was changed, or another version of Gateval wrote it.",
         ) from error
 

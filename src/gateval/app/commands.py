@@ -17,6 +17,7 @@ from gateval.app.registries import registries
 from gateval.app.run.preload import EVALUATION, importing
 from gateval.app.shared_rules import rules_here
 from gateval.domain.plan.plan import Plan
+from gateval.domain.planning.picking import ALL, Pick
 from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
@@ -32,20 +33,35 @@ def check_change(
     *,
     base: str | None,
     head: str | None,
+    pick: Pick = ALL,
+    failed: bool = False,
     results: Path | None,
     accept_bar: bool = False,
     minutes: float,
 ) -> int:
-    """Plan a change and run it for so many minutes; with `accept_bar`, a lowered bar does not
-    block.
+    """Plan a change and run what was picked of it for so many minutes.
+
+    With `failed`, what did not pass in the last stored run is picked. With `accept_bar`, a lowered
+    bar does not block.
     """
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
+    if failed:
+        pick = pick.model_copy(update={"failed": _failed(repository)})
     with importing(EVALUATION):
-        plan = make_plan(repository, environ, base=base, head=head)
+        plan = make_plan(repository, environ, base=base, head=head, pick=pick)
     if accept_bar:
         plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
     return carry_out(plan, repository, settings, results, minutes)
+
+
+def _failed(repository: GitRepository) -> tuple[tuple[str, str], ...]:
+    from gateval.app.last_run import failed_last
+    from gateval.render.report.words.counts import count
+
+    run, failed = failed_last(repository.root)
+    print(f"Again: {count(len(failed), 'fixture')} that did not pass in {run}.", file=sys.stderr)
+    return failed
 
 
 def run_evals(

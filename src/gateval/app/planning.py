@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ SAID_ONCE = 60
 if TYPE_CHECKING:
     from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.plan.plan import Plan, Revision
+    from gateval.domain.planning.picking import Pick
     from gateval.domain.planning.snapshot import Snapshot
     from gateval.domain.repository.place import Problem
 
@@ -41,17 +43,22 @@ def make_plan(
     *,
     base: str | None,
     head: str | None,
+    pick: Pick | None = None,
 ) -> Plan:
-    """Plan a change. While git looks through the repository, Python imports the rest."""
+    """Plan a change, or what was picked of it. While git looks through the repository, Python
+    imports the rest.
+    """
     with ThreadPoolExecutor(1) as aside:
         finding = aside.submit(find_revisions, repository, base=base, head=head)
         from gateval.app.registries import registries
         from gateval.app.shared_rules import rules_here
+        from gateval.domain.planning.picking import ALL
         from gateval.pipeline.plan import plan_a_change
 
         revisions = finding.result()
     announce_worktree(revisions.head)
-    return plan_a_change(repository, registries(), revisions, rules_here(environ))
+    rules = rules_here(environ)
+    return plan_a_change(repository, registries(), revisions, rules, pick=pick or ALL)
 
 
 def show_plan(
@@ -79,6 +86,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.manifests.checks.catalogue import warnings_of
     from gateval.domain.planning.files.checks import missing_programs
+    from gateval.domain.planning.files.interpreters import missing_interpreters
     from gateval.domain.repository.place import sort_problems
     from gateval.pipeline.read import survey
     from gateval.render.report.words.counts import count
@@ -100,7 +108,11 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     for line in _lines(problems):
         print(plain_line(line, LINE_LIMIT))
     # What a broken manifest would have selected is unknown: no warnings before all can be read.
-    found = (*warnings_of(snapshot.catalogue), *missing_programs(snapshot))
+    found = (
+        *warnings_of(snapshot.catalogue),
+        *missing_programs(snapshot),
+        *missing_interpreters(snapshot.catalogue, shutil.which),
+    )
     warnings = () if snapshot.problems else sort_problems(found)
     for line in _lines([w for w in warnings if _concerns(w, wanted)]):
         print(f"warning: {plain_line(line, LINE_LIMIT)}")

@@ -19,6 +19,7 @@ from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey
 from gateval.events import Listener
 from gateval.ports.clock import Clock
+from gateval.ports.layers import KeptLayers
 from gateval.ports.local_http import LocalHttp
 from gateval.ports.model_calls import ModelCalls, ModelTrouble
 
@@ -121,7 +122,8 @@ class RuntimeContext:
 
     `run` names the run. `environ` holds only what `allowlist.candidate_environment` lets through.
     `scratch` is a private folder of the run; its maker removes it. `starter` starts programs
-    in isolation. `setups` remembers which set-ups were done, across agents that share an export.
+    in isolation. `setups` remembers which set-ups were done, across agents that share an export;
+    `kept` holds layers of earlier runs, None where none are kept.
     """
 
     run: str
@@ -136,6 +138,7 @@ class RuntimeContext:
     on_event: Listener
     timeouts: ProcessTimeouts = ProcessTimeouts()
     setups: Once[NoAnswer | None] = field(default_factory=Once)
+    kept: KeptLayers | None = None
 
 
 class Runtime(ABC):

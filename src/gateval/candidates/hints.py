@@ -1,4 +1,4 @@
-"""Adds to a candidate's failure what it may have missed: a tracked file that is not its own."""
+"""Adds to a candidate's failure what it may have missed: a file that is not its own, a set-up."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from gateval.candidates.base import RuntimeContext
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan.absent import absent_sentence, find_absent, is_explained, plain_hint
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.setup.programs.advice import set_up_advice
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
 from gateval.events import CandidateWarned
@@ -34,6 +35,10 @@ class Hints:
         if absent is not None:
             said = f"{silence.reason} {absent_sentence(agent.name, absent)}"
             return silence.model_copy(update={"reason": said})
+        if not agent.runtime.setup:
+            advice = set_up_advice(lines, agent.cwd, around.given | around.outside)
+            if advice:
+                return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
         if around.outside and not silence.timed_out and agent.name not in self._hinted:
             self._hinted.add(agent.name)
             message = plain_hint(agent.name, len(around.given))

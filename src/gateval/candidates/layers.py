@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.process.failures import from_the_export
-from gateval.candidates.set_up import run_set_up
+from gateval.candidates.set_up import run_set_up, tell
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.plan.absent import absent_sentence, find_absent
 from gateval.domain.plan.layer import LayerInputs
@@ -25,6 +25,7 @@ from gateval.domain.trials.trial import Cause, NoAnswer
 
 if TYPE_CHECKING:
     from gateval.candidates.process.processes import Programs
+    from gateval.ports.layers import KeptLayers
 
 DIGITS = 32
 """Of the digest, in a layer's path: enough to be unique, short enough for a `#!` line."""
@@ -49,9 +50,14 @@ async def layer_of(
     where = f"{sys.platform} {os.uname().machine}"
     environment = {**context.environ, **agent.runtime.env}
     digest = inputs.digest(spec, [where, *(f"{key}={environment[key]}" for key in environment)])
-    root = context.scratch / f"layer-{digest[:DIGITS]}"
+    kept = context.kept.place(digest) if context.kept else None
+    root = kept or context.scratch / f"layer-{digest[:DIGITS]}"
 
     async def work() -> NoAnswer | None:
+        if context.kept and kept:
+            return await _made_or_kept(
+                context.kept, agent, spec, inputs, root, context, programs, name
+            )
         return await _make(agent, spec, inputs, root, context, programs, name)
 
     failed = await context.setups.get(("layer", digest), work)
@@ -60,6 +66,29 @@ async def layer_of(
     folder = root / inputs.inside
     at = agent.files.folder
     return Layer(root, {f"{at}/{one}" if at else one: folder / one for one in spec.creates})
+
+
+async def _made_or_kept(
+    kept: KeptLayers,
+    agent: AgentDefinition,
+    spec: LayerSpec,
+    inputs: LayerInputs,
+    root: Path,
+    context: RuntimeContext,
+    programs: Programs,
+    name: str,
+) -> NoAnswer | None:
+    """Put back what an earlier run made; if there is nothing, make it and keep it."""
+    import asyncio
+
+    restored = await asyncio.to_thread(kept.restore, root)
+    if restored and _unkept(spec, root / inputs.inside) is None:
+        tell(agent, context, "kept set-up")
+        return None
+    failed = await _make(agent, spec, inputs, root, context, programs, name)
+    if failed is None:
+        await asyncio.to_thread(kept.keep, root)
+    return failed
 
 
 async def _make(
@@ -79,7 +108,8 @@ async def _make(
     folder = root / inputs.inside
     failed = await run_set_up(agent, spec.run, context, programs, name, folder, root)
     if failed is not None:
-        return _explained(from_the_export(failed, context.scratch), agent, inputs)
+        shown = from_the_export(from_the_export(failed, context.scratch), root.parent)
+        return _explained(shown, agent, inputs)
     return _unkept(spec, folder)
 
 

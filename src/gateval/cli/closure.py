@@ -8,7 +8,7 @@ from gateval.cli import options
 
 
 @click.command(short_help="List the files of an Agent, and why each belongs.")
-@click.argument("agent", metavar="AGENT")
+@click.argument("agent", metavar="AGENT", shell_complete=options.names_of("agents"))
 @options.head
 @click.option("--json", "as_json", is_flag=True, help="Print it as closure.v1 JSON.")
 def closure(agent: str, head: str | None, *, as_json: bool) -> int:

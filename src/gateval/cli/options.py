@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -31,3 +33,29 @@ max_minutes = click.option(
     metavar="N",
     help="End the run after so long; what is missing then makes it incomplete.",
 )
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def named(flag: str, variable: str, words: str) -> Callable[[F], F]:
+    """Return an option that takes a name, and may be given several times; shells complete it."""
+    return click.option(
+        flag,
+        variable,
+        multiple=True,
+        metavar="NAME",
+        help=words,
+        shell_complete=names_of(variable),
+    )
+
+
+def names_of(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes names of `agents`, `evals` or `fixtures` of the working tree."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        from gateval.app.offers import names_here
+
+        return [name for name in names_here(kind) if name.startswith(begun)]
+
+    return complete

@@ -61,6 +61,7 @@ class ReasonCode(StrEnum):
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"
     MISSING_TRIALS = "missing-trials"
+    LEFT_OUT = "left-out"
     CANDIDATE_ERROR = "candidate-error"
     PROVIDER_ERROR = "provider-error"
     JUDGE_ERROR = "judge-error"

@@ -9,6 +9,7 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.policy_words import BarPolicy
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
+from gateval.domain.planning.picking import ALL, Pick, picked
 from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
@@ -30,12 +31,13 @@ def plan_a_change(
     config_path: str = GATE_CONFIG_PATH,
     narrowing: Narrowing = EVERYTHING,
     bar: BarPolicy | None = None,
+    pick: Pick = ALL,
 ) -> Plan:
     """Read both sides of a change and plan what it calls for, as far as it is looked at.
 
-    `bar` takes the place of the policy's. Where `shared` cannot read what the rules extend, nothing
-    is planned, and the plan says so. Raises `InvalidManifests`, and `UsageError` when there is no
-    such gate config, Agent or Eval.
+    `bar` takes the place of the policy's; `pick` says which part of it a person wants. Where
+    `shared` cannot read what the rules extend, nothing is planned, and the plan says so. Raises
+    `InvalidManifests`, and `UsageError` when there is no such gate config, Agent, Eval or fixture.
     """
     under = read_rules(repository, revisions.base_tip, shared, config_path)
     if under.rules.unread:
@@ -54,7 +56,7 @@ def plan_a_change(
     if bar is not None:
         rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
     whole = plan_change(change.head, change.base, rules, change.tip)
-    plan = narrow(whole, narrowing)
+    plan = picked(narrow(whole, narrowing), pick, change.head.catalogue)
     _refuse_pointers(repository, plan, change.head)
     return _with_disk(repository, plan)
 

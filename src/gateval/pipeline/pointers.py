@@ -29,7 +29,7 @@ def pointer_problems(
     return tuple(
         Problem(
             place=agent.place,
-            message=f"{show_path(path)} is a Git LFS pointer. Candidates start from git objects "
+            message=f"{show_path(path)} is a Git LFS pointer. Agents start from git objects "
             "and would find the pointer, not the file: store it in git, or leave it out with "
             "watch.",
         )

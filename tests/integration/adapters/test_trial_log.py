@@ -90,14 +90,14 @@ def test_a_whole_line_that_is_no_trial_is_refused_with_its_number(path: Path, li
     with path.open("ab") as file:
         file.write(line + b"\n")
     store(path, TRIALS[2:])
-    with pytest.raises(StageFileError, match=r"trials\.jsonl:3 is not a trial"):
+    with pytest.raises(StageFileError, match=r"trials\.jsonl:3 is not the run of a fixture"):
         read_trials(path)
 
 
 def test_an_unknown_field_is_refused(path: Path) -> None:
     line = trial(1).model_dump_json().replace('{"key"', '{"verdict": "pass", "key"', 1)
     path.write_text(line + "\n")
-    with pytest.raises(StageFileError, match="is not a trial"):
+    with pytest.raises(StageFileError, match="is not the run of a fixture"):
         read_trials(path)
 
 
@@ -110,19 +110,23 @@ def test_a_log_above_the_limit_is_refused(path: Path) -> None:
 
 
 def test_a_missing_log_is_an_error(path: Path) -> None:
-    with pytest.raises(StageFileError, match=r"Cannot read the trials in .*trials\.jsonl"):
+    with pytest.raises(
+        StageFileError, match=r"Cannot read the runs of fixtures in .*trials\.jsonl"
+    ):
         read_trials(path)
 
 
 def test_a_log_is_never_written_through_a_link(path: Path, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("other")
     path.symlink_to("other")
-    with pytest.raises(EvaluationError, match="Cannot store trials"):
+    with pytest.raises(EvaluationError, match="Cannot store the runs of fixtures"):
         TrialLogFile(path)
     assert (tmp_path / "other").read_text() == "other"
 
 
 def test_a_full_disk_is_an_error_with_a_sentence() -> None:
-    with pytest.raises(EvaluationError, match="Cannot store trials in /dev/full") as caught:
+    with pytest.raises(
+        EvaluationError, match="Cannot store the runs of fixtures in /dev/full"
+    ) as caught:
         store(Path("/dev/full"), TRIALS)
     assert "space" in caught.value.hint

@@ -79,7 +79,7 @@ def test_no_part_at_all_is_incomplete(plan: Plan) -> None:
 
 def test_one_part_twice_is_refused(plan: Plan) -> None:
     part = only(passing(plan), "second-eval")
-    with pytest.raises(StageFileError, match="Two of the results hold the trial"):
+    with pytest.raises(StageFileError, match="Two of the results hold the same run"):
         assemble(plan, [part, part], INFO)
 
 

@@ -136,7 +136,7 @@ def test_a_plan_that_reuses_what_nobody_runs_is_refused() -> None:
     plan = results({"f": "pass"}, {"f": "="}, thresholds=(1, 1)).plan
     forged = plan.model_dump(mode="json", by_alias=False)
     forged["evals"][1]["bar"]["reused"] = ["f", "g"]
-    with pytest.raises(ValidationError, match="reuses trials that are not planned"):
+    with pytest.raises(ValidationError, match="reuses runs that are not planned"):
         Plan.model_validate(forged, by_alias=False, by_name=True)
 
 

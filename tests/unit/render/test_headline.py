@@ -42,23 +42,23 @@ WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy
             None,
             "1,200 Evals are below their thresholds",
         ),
-        ("a-eval f head:pass,-", 0.0, None, "1 of 2 planned trials did not run"),
+        ("a-eval f head:pass,-", 0.0, None, "1 of 2 planned runs did not happen"),
         (
             "a-eval f head:judge\na-eval g head:provider\na-eval h head:provider",
             0.0,
             None,
             (
-                "the model provider was down or refused the call in 2 trials; "
-                "the judge gave no usable verdict in 1 trial"
+                "the model provider was down or refused the call in 2 runs; "
+                "the judge gave no usable verdict in 1 run"
             ),
         ),
         (
             "a-eval f base:gate head:fail\na-eval g head:gate base:pass",
             0.0,
             None,
-            "something needed was missing in 1 trial; base could not be measured in 1 trial",
+            "something needed was missing in 1 run; base could not be measured in 1 run",
         ),
-        ("a-eval f head:candidate", 0.0, None, "the candidate gave no answer in 1 trial"),
+        ("a-eval f head:candidate", 0.0, None, "the agent gave no answer in 1 run"),
         ("a-eval f head:pass", 1.0, None, "1 Eval meets its threshold"),
         (
             "a-eval f head:pass\nb-eval g base:pass head:pass",
@@ -82,7 +82,7 @@ WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy
             "a-eval f head:judge",
             0.0,
             WARN,
-            "1 Eval meets its threshold; 1 trial without a verdict, which the policy lets pass",
+            "1 Eval meets its threshold; 1 run without a verdict, which the policy lets pass",
         ),
     ],
 )

@@ -92,11 +92,11 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     ),
     "trial twice": (
         changed(lambda c: c["trials"].append(c["trials"][0])),
-        "trial support-eval/refund-must-clarify #1 on head comes twice.",
+        "the run support-eval/refund-must-clarify #1 on head comes twice.",
     ),
     "trial not planned": (
         changed(lambda c: c["trials"][0]["key"].update(repetition=16)),
-        "trial support-eval/refund-must-clarify #16 on head is not planned.",
+        "the run support-eval/refund-must-clarify #16 on head is not planned.",
     ),
     "many problems": (
         changed(lambda c: c.update({f"x{n}": 1 for n in range(9)})),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from gateval.adapters.git import export, lfs, objects, revisions, snapshot, trees
+from gateval.adapters.git import export, lfs, objects, revisions, snapshot, tracked, trees
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.tree import Entry
 
@@ -111,6 +111,10 @@ class GitRepository:
         from gateval.adapters.git.server.fetch import Fetcher
 
         return Fetcher(self._git, remote)
+
+    def tracks(self, folder: PurePath) -> bool:
+        """Whether git has files in this folder of the working tree, or something in its place."""
+        return tracked.tracks(self._git, folder)
 
     def facts(self) -> CloneFacts:
         """Which git, whether the clone is shallow, and where it came from."""

@@ -46,6 +46,7 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: Progress) -> ActionMe
     else:
         part = part_with_keys(plan, context.settings)
     from gateval.app.run.measure import measure, store_plan
+    from gateval.domain.forge.trigger import may_keep
     from gateval.safe.redaction import Redactor
 
     if not plan.evals or part is None:
@@ -57,7 +58,7 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: Progress) -> ActionMe
     evaluation = measure(
         plan,
         context.repository,
-        context.settings,
+        context.settings.keeping_layers(allowed=may_keep(event.trigger)),
         folder,
         part=part,
         at_once=context.inputs.max_parallel,

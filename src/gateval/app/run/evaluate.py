@@ -15,12 +15,13 @@ from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.names import TRIALS_FILE
 from gateval.app.run.interrupts import interrupted
-from gateval.app.run.isolate import isolation, scratch_folder, starts_programs, walls_of
+from gateval.app.run.isolate import isolation, scratch_folder, walls_for
+from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import ModelDoor, RuntimeContext
 from gateval.candidates.checks import Checks
-from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
+from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
@@ -68,7 +69,7 @@ def evaluate(
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
     started, begin = clock.utc_now(), clock.monotonic()
-    walls = _walls(plan, settings, listen)
+    walls = walls_for(plan, settings, listen)
     interrupted = False
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as log:
@@ -105,20 +106,6 @@ class _Run:
     minutes: float
 
 
-def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
-    """Return what will hold the candidates, and tell where that is less than it could be.
-
-    Raises `UsageError` where the policy asks for what nothing here can hold.
-    """
-    if not starts_programs(plan):
-        return None
-    walls = walls_of(settings)
-    refuse_what_is_not_held(plan.policy.egress, walls)
-    if walls.not_promised:
-        listen(RunWarned(message=walls.not_promised))
-    return walls
-
-
 async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
     """Run the plan; the first signal that asks to end cancels it, so everything is torn down.
 
@@ -151,12 +138,19 @@ def _redacting(run: _Run) -> Callable[[Trial], Trial]:
     return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
 
 
+def _warning(listen: Listener) -> Callable[[str], None]:
+    return lambda sentence: listen(RunWarned(message=sentence))
+
+
 @contextlib.asynccontextmanager
 async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
     plan, settings = run.plan, run.settings
     scripts = {one.side: {script.name: script for script in one.models} for one in plan.scripts}
     async with contextlib.AsyncExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(run.walls))
+        kept = stack.enter_context(
+            kept_layers(plan, run.repository, settings, run.walls, scratch, _warning(run.listen))
+        )
         starter: Starter = Groups()
         local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
@@ -170,7 +164,8 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             limits = CallLimits.under(plan.policy.gateway)
             server = await stack.enter_async_context(GatewayServer(gateway, limits))
             ports = ports_allowed(plan.policy.egress, server.port)
-            own = (run.repository.root, run.repository.git_folder, run.folder.path)
+            own = [run.repository.root, run.repository.git_folder, run.folder.path]
+            own += [folder] if (folder := layers_folder(run.repository, settings)) else []
             behind = isolation(run.walls, settings, scratch, own, ports=ports)
             starter, door = stack.enter_context(behind), server
         exports = ClosureExports(run.repository, plan, scratch)
@@ -186,6 +181,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             scratch=scratch,
             starter=starter,
             on_event=run.listen,
+            kept=kept,
         )
         candidates = await stack.enter_async_context(Candidates(context))
         checks = Checks(run.folder.run, plan, exports, environ, context.clock, scratch, starter)

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gateval.candidates.isolation.egress import refuse_what_is_not_held
 from gateval.candidates.isolation.engines import open_engines, refusal
 from gateval.candidates.isolation.keeper import Keeper
 from gateval.candidates.isolation.supervisor.orders import Caps, House
@@ -29,6 +30,7 @@ from gateval.candidates.process.started import Starter
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.own_checks import has_own_checks
 from gateval.domain.plan.plan import Plan
+from gateval.events import Listener, RunWarned
 from gateval.settings import Settings
 
 
@@ -55,6 +57,21 @@ def walls_of(settings: Settings) -> Walls:
 
         kernel.become_undumpable()
         kernel.become_subreaper()
+    return walls
+
+
+def walls_for(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
+    """Return what will hold a plan's candidates, and tell where that is less than it could be.
+
+    None where no process is started. Raises `UsageError` where the policy asks for what nothing
+    here can hold.
+    """
+    if not starts_programs(plan):
+        return None
+    walls = walls_of(settings)
+    refuse_what_is_not_held(plan.policy.egress, walls)
+    if walls.not_promised:
+        listen(RunWarned(message=walls.not_promised))
     return walls
 
 

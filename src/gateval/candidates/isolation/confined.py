@@ -105,7 +105,7 @@ def first_word(control: socket.socket) -> dict[str, Any]:
     except OSError:
         packet = b""
     if not packet:
-        reason = "The gate's supervisor of candidates does not answer, so nothing can be started."
+        reason = "The gate's supervisor does not answer, so nothing can be started."
         raise NotStarted(reason, Cause.GATE)
     said: dict[str, Any] = json.loads(packet)
     return said

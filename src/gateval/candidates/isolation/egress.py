@@ -36,7 +36,7 @@ def refuse_what_is_not_held(egress: Egress, walls: Walls) -> None:
     found = f"Landlock {walls.landlock}" if walls.landlock else "no Landlock"
     calls = "a filter of system calls" if walls.filtered else "no filter of system calls"
     raise UsageError(
-        "policy.egress limits what candidates may connect to, and nothing here can hold them to "
+        "policy.egress limits what agents may connect to, and nothing here can hold them to "
         f"it: there is {found} and {calls}.",
         hint=f"It takes Landlock {PORTS_SINCE} (Linux 6.7), seccomp and the library libseccomp2. "
         "Run the gate where they are, or set policy.egress to `open`.",

@@ -57,7 +57,7 @@ def refusal(walls: Walls, engines: tuple[str, ...]) -> EvaluationError | None:
     """
     if not walls.supervised:
         return EvaluationError(
-            "Candidates cannot be held on this system, so the action measures nothing on it.",
+            "Agents cannot be held on this system, so the action measures nothing on it.",
             hint="Run the job on Linux. Here, the command line has `validate`, `plan` and `check`, "
             "and the action `step: plan` and `step: publish`.",
         )
@@ -65,13 +65,13 @@ def refusal(walls: Walls, engines: tuple[str, ...]) -> EvaluationError | None:
         return None
     if engines:
         return EvaluationError(
-            "Candidates would run as the gate's own user, and that user may open the container "
+            "The agents would run as the gate's own user, and that user may open the container "
             f"engine at {engines[0]}, which makes them root.",
             hint=f"{_OWN_USERS}, leave the engine's group, or use the action's image.",
         )
     if not walls.landlock:
         return EvaluationError(
-            "Candidates would run as the gate's own user with no fence around files, so they could "
+            "The agents would run as the gate's own user with no fence around files, so they could "
             "read the keys of the job.",
             hint=f"{_OWN_USERS}, use Linux 5.13 or later, or use the action's image.",
         )

@@ -137,7 +137,7 @@ class Keeper(Starter):
         try:
             socket.send_fds(self._supervisor, [b"o"], files)
         except OSError:
-            reason = "The gate's supervisor of candidates has ended, so nothing can be started."
+            reason = "The gate's supervisor has ended, so nothing can be started."
             raise NotStarted(reason, Cause.GATE)
         finally:
             os.close(files[0])
@@ -148,9 +148,9 @@ class Keeper(Starter):
         found = shutil.which(program.argv[0], path=path) if program.argv[0] else None
         if found and number == errno.EACCES and self._house.users is not None:
             return NotStarted(
-                f"`{program.argv[0]}` ({found}) cannot be run by a candidate's own user. Install "
-                "it where every user may go, or run the gate as an ordinary user, which isolates "
-                "candidates less.",
+                f"`{program.argv[0]}` ({found}) cannot be run by the user that agents run as. "
+                "Install it where every user may go, or run the gate as an ordinary user, which "
+                "isolates them less.",
                 Cause.GATE,
             )
         return not_started(program, error)

@@ -100,7 +100,7 @@ def build_walls(system: System, wishes: Wishes) -> Walls:
         return Walls(supervised=False)
     if system.user == 0 and not wishes.own_users:
         raise UsageError(
-            f"{USERS} is `none`, and the gate runs as root, so candidates would be root too.",
+            f"{USERS} is `none`, and the gate runs as root, so agents would be root too.",
             hint="Unset it, and candidates get users of their own; or run the gate as an ordinary "
             "user.",
         )
@@ -110,7 +110,7 @@ def build_walls(system: System, wishes: Wishes) -> Walls:
         users = wishes.users or (NOBODY_ELSES if fits else IN_SMALL_NAMESPACES)
     if system.user == 0 and users is None and not system.landlock:
         raise UsageError(
-            "The gate runs as root without the right to give candidates users of their own, and "
+            "The gate runs as root without the right to give agents users of their own, and "
             "without Landlock nothing would keep them from the system's files.",
             hint="Leave the container the capabilities CHOWN, KILL, SETGID and SETUID, or run the "
             "gate as an ordinary user.",

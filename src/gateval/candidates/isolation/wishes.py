@@ -71,7 +71,7 @@ def _range(text: str) -> tuple[int, int]:
     first, last = (int(found[1]), int(found[2])) if found else (0, 0)
     if not (first > 0 and last <= _LARGEST_USER and last - first >= _SMALLEST_RANGE):
         raise UsageError(
-            f"{USERS} is {text!r}, which is no range of user ids for candidates.",
+            f"{USERS} is {text!r}, which is no range of user ids for agents.",
             hint=f"Write FIRST-LAST, at least {_SMALLEST_RANGE} ids that nobody has and never 0, "
             "or leave it out.",
         )

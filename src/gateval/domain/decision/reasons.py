@@ -48,6 +48,7 @@ def all_reasons(
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)
+    yield from _left_out_reasons(results.plan)
     if results.plan.rules_unread:
         yield DecisionReason(
             verdict=GateVerdict.INCOMPLETE,
@@ -75,7 +76,7 @@ def _unknown_score(
     of_bar: bool,  # noqa: FBT001
 ) -> list[DecisionReason]:
     """A score that may or may not meet its threshold is no pass, if nothing else says so."""
-    known = compared.head.meets is not Meets.UNKNOWN
+    known = compared.head.meets is not Meets.UNKNOWN or bool(compared.head.left_out)
     if known or any(reason.verdict is not GateVerdict.PASS for reason in found):
         return []
     if not of_bar and any(reason.code is ReasonCode.JUDGE_ERROR for reason in found):
@@ -125,6 +126,17 @@ def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:
             code=ReasonCode.UNCLAIMED_FILE,
             text=f"{path} changed and belongs to no Agent that an Eval measures "
             "(policy.mustBelong)",
+        )
+
+
+def _left_out_reasons(plan: Plan) -> Iterator[DecisionReason]:
+    """Yield the reason that keeps a check of a part from passing for the whole."""
+    kept, total = plan.coverage
+    if kept < total:
+        yield DecisionReason(
+            verdict=GateVerdict.INCOMPLETE,
+            code=ReasonCode.LEFT_OUT,
+            text=f"{kept:,} of {total:,} fixtures that the change calls for were looked at",
         )
 
 

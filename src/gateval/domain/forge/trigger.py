@@ -156,3 +156,16 @@ class Trigger(Value):
     def label(self) -> Labeled | None:
         """The label that the run was started by; None when something else started it."""
         return self.subject.labeled if isinstance(self.subject, PullRequestSubject) else None
+
+
+_OWN_SCOPE = {EventName.PULL_REQUEST, EventName.PUSH, EventName.SCHEDULE}
+
+
+def may_keep(trigger: Trigger) -> bool:
+    """Whether a run may keep what it made for later runs.
+
+    Only a trusted one whose cache, on GitHub, is that of what it measures. Runs by hand, comments
+    and other workflows measure a pull request with the cache of the default branch, and a queue's
+    group is nobody's: they read.
+    """
+    return trigger.trust.verified and trigger.event in _OWN_SCOPE

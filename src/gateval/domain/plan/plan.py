@@ -81,6 +81,13 @@ class SideScripts(Value):
     models: tuple[ScriptedModel, ...]
 
 
+class LeftEval(Value):
+    """An Eval that the change calls for and this run leaves out, with so many fixtures."""
+
+    name: Name
+    fixtures: int = Field(ge=1)
+
+
 class HiddenFiles(Value):
     """The paths of a side's revision that no candidate gets."""
 
@@ -99,8 +106,9 @@ class Plan(Value):
     can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
     be read and may ask more than is measured. `unclaimed` are changed files that the policy wants
     to belong to a measured Agent, and that do not. `rules_unread` says why the rules could
-    not be read whole; empty if they were. `bar_accepted` says who accepted that the bar is lowered;
-    empty if nobody did.
+    not be read whole; empty if they were. `bar_accepted` says who accepted that the bar is
+    lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
+    others say themselves which fixtures they lack.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -114,6 +122,7 @@ class Plan(Value):
     agents: tuple[AgentDefinition, ...] = ()
     evals: tuple[PlannedEval, ...] = ()
     only: tuple[Name, ...] = ()
+    left_out: tuple[LeftEval, ...] = ()
     removed: tuple[Removed, ...] = ()
     lost: tuple[Lowered, ...] = ()
     doubts: tuple[Doubt, ...] = ()
@@ -148,7 +157,7 @@ class Plan(Value):
         }
         for planned in self.evals:
             if planned.bar and not own.get(planned.bar.eval, set()).issuperset(planned.bar.reused):
-                raise ValueError(f"the Eval {planned.name} reuses trials that are not planned")
+                raise ValueError(f"the Eval {planned.name} reuses runs that are not planned")
         return self
 
     @model_validator(mode="after")
@@ -194,6 +203,14 @@ class Plan(Value):
             for fixture, look in planned.most().items()
             for side in planned.sides
         }
+
+    @property
+    def coverage(self) -> tuple[int, int]:
+        """How many fixtures are looked at, and how many the change calls for."""
+        kept = {(one.own_name, fixture.name) for one in self.evals for fixture in one.fixtures}
+        left = {(one.own_name, gone.name) for one in self.evals for gone in one.left_out} - kept
+        total = len(kept) + len(left) + sum(one.fixtures for one in self.left_out)
+        return len(kept), total
 
     @property
     def binds(self) -> bool:

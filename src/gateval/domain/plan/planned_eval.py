@@ -11,6 +11,7 @@ from pydantic import Field
 from gateval.domain.base import Name, Value
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.trials.trial import Side
@@ -107,6 +108,13 @@ class Standing(Value):
     found_at: str = ""
 
 
+class LeftFixture(Value):
+    """A fixture that the change calls for and this run does not look at."""
+
+    name: Name
+    severity: Severity
+
+
 class PlannedEval(Value):
     """One Eval to run, with its resolved fixtures and the reasons why it runs.
 
@@ -115,7 +123,7 @@ class PlannedEval(Value):
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
     compared. `deterministic` says that the candidates are known to do the same each time, `strict`
     that the policy asks for a threshold of 1 where none is written. `standing` is what an earlier
-    run found regressed.
+    run found regressed. `left_out` are fixtures of it that nobody asked for.
     """
 
     name: Name
@@ -135,6 +143,7 @@ class PlannedEval(Value):
     deterministic: bool = False
     strict: bool = False
     standing: tuple[Standing, ...] = ()
+    left_out: tuple[LeftFixture, ...] = ()
 
     @property
     def threshold(self) -> float | None:

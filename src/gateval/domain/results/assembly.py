@@ -30,7 +30,7 @@ def assemble(plan: Plan, parts: Sequence[Results], info: RunInfo) -> Results:
         for trial in part.trials:
             if trial.key in trials:
                 raise StageFileError(
-                    f"Two of the results hold the trial {trial.key}.",
+                    f"Two of the results hold the same run, {trial.key}.",
                     hint="Give every job of the matrix Evals of its own, and a folder of its own.",
                 )
             trials[trial.key] = trial

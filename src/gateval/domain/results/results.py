@@ -43,7 +43,7 @@ class Results(Value):
             may_be = key.repetition <= most.get((key.eval, key.fixture, key.side), 0)
             if key in seen or not may_be:
                 what = "comes twice" if trial.key in seen else "is not planned"
-                raise ValueError(f"trial {trial.key} {what}")
+                raise ValueError(f"the run {trial.key} {what}")
             seen.add(trial.key)
         return self
 
@@ -61,7 +61,7 @@ class Results(Value):
             statuses = [assessment.status for assessment in trial.assessments]
             wanted = assertions.get((trial.key.eval, trial.key.fixture), 0)
             if statuses != [AssessmentStatus.PASSED] * wanted:
-                raise ValueError(f"trial {trial.key} says pass, but its assertions do not")
+                raise ValueError(f"the run {trial.key} says pass, but its assertions do not")
         return self
 
 

@@ -84,7 +84,8 @@ class FixtureScore(Value):
 class EvalScore(Value):
     """An Eval on one side: its score as an interval in [0, 1], over `fixtures`.
 
-    `threshold` is None where none decides.
+    `threshold` is None where none decides. `left_out` were not looked at: the score counts them as
+    unmeasured.
     """
 
     eval: str
@@ -93,11 +94,16 @@ class EvalScore(Value):
     low: float
     high: float
     fixtures: tuple[FixtureScore, ...] = Field(min_length=1)
+    left_out: tuple[FixtureScore, ...] = ()
 
     @property
     def measured(self) -> bool:
         """The score is one number, not an interval."""
-        return all(fixture.measured for fixture in self.fixtures)
+        return all(fixture.measured for fixture in self._all)
+
+    @property
+    def _all(self) -> tuple[FixtureScore, ...]:
+        return (*self.fixtures, *self.left_out)
 
     @property
     def meets(self) -> Meets:
@@ -107,9 +113,9 @@ class EvalScore(Value):
         """
         if self.threshold is None:
             return Meets.YES
-        if self._reaches(self.low, [fixture.low for fixture in self.fixtures]):
+        if self._reaches(self.low, [fixture.low for fixture in self._all]):
             return Meets.YES
-        high = self._reaches(self.high, [fixture.high for fixture in self.fixtures])
+        high = self._reaches(self.high, [fixture.high for fixture in self._all])
         return Meets.UNKNOWN if high else Meets.NO
 
     @property
@@ -213,19 +219,29 @@ def score_eval(
         )
         for fixture in planned.fixtures
     )
-    total = sum(fixture.weight for fixture in fixtures)
+    left = tuple(
+        FixtureScore(
+            fixture=gone.name,
+            severity=gone.severity,
+            weight=planned.scoring.weight(gone.severity),
+            planned=many,
+        )
+        for gone in planned.left_out
+    )
     return EvalScore(
         eval=planned.name,
         side=side,
         threshold=planned.threshold,
-        low=_share(fixtures, total, high=False),
-        high=_share(fixtures, total, high=True),
+        low=_share((*fixtures, *left), high=False),
+        high=_share((*fixtures, *left), high=True),
         fixtures=fixtures,
+        left_out=left,
     )
 
 
-def _share(fixtures: Sequence[FixtureScore], total: float, *, high: bool) -> float:
+def _share(fixtures: Sequence[FixtureScore], *, high: bool) -> float:
     """The weighted mean rate."""
+    total = sum(fixture.weight for fixture in fixtures)
     rates = [fixture.high if high else fixture.low for fixture in fixtures]
     weighted = sum(fixture.weight * rate for fixture, rate in zip(fixtures, rates, strict=True))
     return min(1.0, weighted / total)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.domain.trials.trial import Assessment, Outcome
 from gateval.render.report.causes import Cause
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.words.wording import evidence_icon, evidence_mark, passes, what_happened
@@ -19,7 +21,7 @@ NAMES_WIDTH = 4_000
 """Characters for the names of those that fail alike."""
 
 
-def cause(found: Cause, tree_url: str = "") -> str:
+def cause(found: Cause, plan: Plan, tree_url: str = "") -> str:
     """Render everything about the worst of the fixtures that fail alike, and name the others.
 
     The fixture and its assertions lead to their lines below `tree_url`, if that is given.
@@ -39,6 +41,7 @@ def cause(found: Cause, tree_url: str = "") -> str:
         items=[_assessment(fact, assessment, tree_url) for assessment in fact.told],
         reason=worst.reason if worst else "",
         excerpts=_excerpts(fact),
+        again=one_fixture_command(plan, fact.planned, fact.fixture.name),
         same={"title": _same(found), "names": _names(found)} if found.others else None,
     )
 

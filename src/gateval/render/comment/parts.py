@@ -94,13 +94,15 @@ def _tables(report: Report, frame: Frame) -> tuple[Part[Any], Part[Any]]:
 
 
 def _worse(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Part[Any]]:
-    regressed = regressed_title(report.results.plan.policy)
+    plan = report.results.plan
+    shown = partial(cause, plan=plan, tree_url=tree)
+    title = regressed_title(plan.policy)
     return [
-        _fixtures("regressed fixture", regressed, standing(facts, Standing.REGRESSED), 10, tree),
+        _fixtures("regressed fixture", title, standing(facts, Standing.REGRESSED), 10, shown),
         Part(
             "prompt's diff",
             "### What changed in the prompt\n\n",
-            prompt_edits(report.results.plan, facts),
+            prompt_edits(plan, facts),
             partial(sections.prompt, tree_url=tree),
             partial(sections.prompt_line, tree_url=tree),
             weight=6,
@@ -113,9 +115,9 @@ def _worse(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Par
             weight=5,
         ),
         _fixtures(
-            "suspect", "Looks worse, not certain", standing(facts, Standing.SUSPECT), 4, tree
+            "suspect", "Looks worse, not certain", standing(facts, Standing.SUSPECT), 4, shown
         ),
-        _fixtures("failing fixture", "Failing", standing(facts, Standing.FAILING), 8, tree),
+        _fixtures("failing fixture", "Failing", standing(facts, Standing.FAILING), 8, shown),
     ]
 
 
@@ -178,14 +180,18 @@ def _tokens(report: Report) -> Part[Any]:
 
 
 def _fixtures(
-    noun: str, title: str, facts: Sequence[FixtureFacts], weight: float, tree: str
+    noun: str,
+    title: str,
+    facts: Sequence[FixtureFacts],
+    weight: float,
+    shown: Callable[[Cause], str],
 ) -> Part[Cause]:
     found = causes(facts)
     return Part(
         noun,
         f"### {title}\n\n{_overview(found, len(facts))}",
         found,
-        partial(cause, tree_url=tree),
+        shown,
         cause_line,
         most=FEW,
         weight=weight,

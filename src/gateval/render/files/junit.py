@@ -44,6 +44,13 @@ def render_junit(report: Report) -> str:
         for key, value in _properties(report, compared[name]).items():
             suite.add_property(key, _xml(value))
         suite.add_testcases([_case(fact, suite.name) for fact in facts])
+        suite.add_testcases(
+            [_left(gone.fixture, suite.name) for gone in compared[name].head.left_out]
+        )
+        document.append(suite)
+    for gone in report.results.plan.left_out:
+        suite = TestSuite(_xml(gone.name))
+        suite.add_testcase(_left(f"{gone.fixtures} fixtures", suite.name))
         document.append(suite)
     document.update_statistics()
     body: str = document.tostring().decode()
@@ -77,6 +84,12 @@ def _case(fact: FixtureFacts, suite: str) -> TestCase:
     if found is not None:
         found.text = xml_text(_body(fact), _BODY_LIMIT)
         case.result = found
+    return case
+
+
+def _left(name: str, suite: str) -> TestCase:
+    case = _Case(_xml(name), classname=suite)
+    case.result = Skipped("left out of this run", "left-out")
     return case
 
 

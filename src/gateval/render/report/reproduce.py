@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from gateval.domain.base import is_sha
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
 
 _DIGITS = 12
 """Digits shown of a commit's id: they fit a line, and no two commits of a repository share them."""
@@ -14,8 +16,9 @@ _DIGITS = 12
 def reproduce_command(plan: Plan) -> str:
     """Return the command line; names are quoted for a POSIX shell, not sanitised."""
     if plan.base is not None:
-        head = "WORKTREE" if plan.head.worktree else _name(plan.head.commit)
-        words = ["gateval", "check", "--base", _name(plan.base.commit), "--head", head]
+        kept, total = plan.coverage
+        part = plan.evals if kept < total else ()
+        words = [*_check(plan), *_only(part)]
     elif plan.evals:
         words = ["gateval", "run", *(planned.name for planned in plan.evals)]
         words += [word for name in plan.only for word in ("--fixture", name)]
@@ -23,6 +26,32 @@ def reproduce_command(plan: Plan) -> str:
     else:
         words = ["gateval", "plan"]
     return shlex.join(words)
+
+
+def one_fixture_command(plan: Plan, planned: PlannedEval, fixture: str) -> str:
+    """Return the command line that measures just this fixture again; otherwise the same."""
+    one = ("--fixture", fixture)
+    if plan.base is None:
+        rev = () if plan.head.worktree else ("--rev", _name(plan.head.commit))
+        return shlex.join(("gateval", "run", planned.own_name, *one, *rev))
+    having = {own.own_name for own in plan.evals if any(f.name == fixture for f in own.fixtures)}
+    of = ("--eval", planned.own_name) if len(having) > 1 else ()
+    return shlex.join((*_check(plan), *of, *one))
+
+
+def _check(plan: Plan) -> list[str]:
+    head = "WORKTREE" if plan.head.worktree else _name(plan.head.commit)
+    base = _name(plan.base.commit if plan.base else None)
+    return ["gateval", "check", "--base", base, "--head", head]
+
+
+def _only(evals: Sequence[PlannedEval]) -> list[str]:
+    names = dict.fromkeys(one.own_name for one in evals)
+    words = [word for name in names for word in ("--eval", name)]
+    if any(one.left_out for one in evals):
+        fixtures = dict.fromkeys(fixture.name for one in evals for fixture in one.fixtures)
+        words += [word for name in fixtures for word in ("--fixture", name)]
+    return words
 
 
 def _name(commit: str | None) -> str:

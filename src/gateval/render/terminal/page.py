@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from gateval.safe.sanitize import plain, plain_line
 from gateval.safe.triggers import defuse_log
 
+if TYPE_CHECKING:
+    from rich.console import Group
+
 LINE_LIMIT = 600
 """Characters shown of one line before it is cut."""
+
+COMMAND_LIMIT = 4_000
+"""Characters of a command, which is of no use when it is cut."""
+
+PIECE_LIMIT = 100_000
+"""Characters of one text in a cell; what is longer was cut by whoever made it."""
 
 _CELL_LIMIT = 80
 
@@ -58,11 +68,44 @@ class Page:
             text = Text(shown or " ", style="dim", overflow="fold")
             self._console.print(Padding(text, (0, 0, 0, indent), expand=False))
 
-    def command(self, text: str) -> None:
+    def command(self, text: str, *, indent: int = 2) -> None:
         """Add a line that people copy: it is never wrapped."""
         from rich.text import Text
 
-        self._console.print(Text(f"  {plain_line(text, LINE_LIMIT)}"), soft_wrap=True)
+        shown = f"{' ' * indent}{plain_line(text, COMMAND_LIMIT)}"
+        self._console.print(Text(shown), soft_wrap=True)
+
+    def cell(self, pieces: Sequence[tuple[str, str]]) -> None:
+        """Add several texts, each with its style, their lines kept."""
+        self._console.print(self._joined(pieces))
+
+    def columns(
+        self,
+        titles: tuple[str, str],
+        rows: Sequence[tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]],
+    ) -> None:
+        """Add rows of two cells side by side, each as `cell` has it."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, 2, 1, 0), expand=True)
+        for title in titles:
+            table.add_column(Text(title, style="bold"), ratio=1, overflow="fold")
+        for left, right in rows:
+            table.add_row(self._joined(left), self._joined(right))
+        self._console.print()
+        self._console.print(table)
+
+    def _joined(self, pieces: Sequence[tuple[str, str]]) -> Group:
+        """All but the first are indented, so that no text looks like the title of another cell."""
+        from rich.console import Group
+        from rich.padding import Padding
+        from rich.text import Text
+
+        texts = [
+            Text(plain(text, PIECE_LIMIT), style=style, overflow="fold") for text, style in pieces
+        ]
+        return Group(*texts[:1], *(Padding(text, (0, 0, 0, 4)) for text in texts[1:]))
 
     def table(self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> None:
         """Add a table; each row has its cells and a style for the last one.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trial import Assessment
 from gateval.render.report.facts import FixtureFacts, SilentAgent
 from gateval.render.report.gaps import Gap
+from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.wording import (
     GAP_TITLES,
@@ -23,8 +25,8 @@ SHOWN = 20
 """Entries shown per section."""
 
 
-def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts]) -> None:
-    """Add fixtures that are worse than they should be, with what broke."""
+def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts], plan: Plan) -> None:
+    """Add fixtures that are worse than they should be: what broke, and how to run it again."""
     if not facts:
         return
     page.heading(title)
@@ -36,7 +38,13 @@ def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts]) -> None:
         if not fact.broken and fact.worst is not None:
             page.line(fact.worst.reason, indent=4)
             page.verbatim(fact.worst.detail, indent=6)
+        page.command(again(plan, fact), indent=4)
     _more(page, len(facts))
+
+
+def again(plan: Plan, fact: FixtureFacts) -> str:
+    """Return the command for just this fixture."""
+    return one_fixture_command(plan, fact.planned, fact.fixture.name)
 
 
 def _assessment(page: Page, fact: FixtureFacts, assessment: Assessment) -> None:
@@ -52,7 +60,7 @@ def _evidence(page: Page, verdict: Verdict | None) -> None:
         page.line(f"| {violation.quote}", indent=8, style="dim")
 
 
-def silent(page: Page, agents: Sequence[SilentAgent]) -> None:
+def silent(page: Page, agents: Sequence[SilentAgent], plan: Plan) -> None:
     """Add agents that no longer answer, with the last lines of their output."""
     if not agents:
         return
@@ -64,6 +72,7 @@ def silent(page: Page, agents: Sequence[SilentAgent]) -> None:
         if worst is not None:
             page.line(worst.reason, indent=4)
             page.verbatim(worst.detail, indent=6)
+        page.command(again(plan, agent.facts[0]), indent=4)
 
 
 def unmeasured(page: Page, gaps: Sequence[Gap]) -> None:

@@ -85,7 +85,7 @@ def test_what_is_missing_is_said_plainly(walls: Walls, lost: list[str]) -> None:
     ("around", "wishes", "why"),
     [
         (ROOT, Wishes(own_users=False), "GATEVAL_CANDIDATE_USERS is `none`"),
-        (system(ROOT, capabilities=0), Wishes(own_users=False), "candidates would be root too"),
+        (system(ROOT, capabilities=0), Wishes(own_users=False), "agents would be root too"),
         (system(ROOT, capabilities=0, landlock=0), Wishes(), "without Landlock"),
     ],
 )

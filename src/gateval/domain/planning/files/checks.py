@@ -68,7 +68,7 @@ def _unwatched(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[P
                     place=agent.places.get("spec.watch", agent.place),
                     path="spec.watch",
                     message=f"{quote(word)} of runtime.command is {show_path(path)}, which `watch` "
-                    "leaves out, so candidates would not get it. Add it to watch.",
+                    "leaves out, so the agent would not get it. Add it to watch.",
                 )
 
 
@@ -81,5 +81,5 @@ def _links_out(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[P
     try:
         check_links(links)
     except RepositoryError as error:
-        message = f"Candidates of this Agent cannot start. {error.sentence}"
+        message = f"This Agent cannot start. {error.sentence}"
         yield Problem(place=agent.place, message=message.strip())

@@ -12,7 +12,7 @@ STEPS_SHOWN = 10
 STEP_WIDTH = 240
 """Characters shown of one step."""
 
-_KINDS = {
+KINDS = {
     StepKind.USER: "user",
     StepKind.ASSISTANT: "agent",
     StepKind.TOOL_CALL: "tool call",
@@ -44,7 +44,7 @@ def excerpt(trace: Trace, blamed: tuple[int, ...]) -> str:
             lines.append("   ...")
         mark = ">" if step.number in blamed else " "
         which = f"[{step.conversation}]  " if parallel else ""
-        kind = _KINDS[step.kind]
+        kind = KINDS[step.kind]
         lines.append(f"{mark} {step.number:>2}  {which}{kind:<11}  {describe(step)}")
         previous = step.number
     if previous < len(trace.steps):

@@ -13,6 +13,13 @@ from gateval.render.report.words.counts import count, listing
 
 def headline(report: Report) -> str:
     """Return why the gate says what it says, in one sentence without its full stop."""
+    kept, total = report.results.plan.coverage
+    if kept == total:
+        return _told(report)
+    return f"a part of the gate: {kept:,} of {total:,} fixtures; {_told(report)}"
+
+
+def _told(report: Report) -> str:
     decision = report.decision
     blocking = [reason for reason in decision.reasons if reason.verdict is decision.evals]
     if decision.evals is GateVerdict.FAIL:
@@ -27,16 +34,16 @@ def headline(report: Report) -> str:
 def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     planned = report.results.plan.trial_count
     missing = planned - len(report.results.trials)
-    said = [f"{missing:,} of {count(planned, 'planned trial')} did not run"] if missing else []
+    said = [f"{missing:,} of {count(planned, 'planned run')} did not happen"] if missing else []
     unreadable = sum(reason.code is ReasonCode.BAR_UNREADABLE for reason in blocking)
     if unreadable:
-        said.append(f"the bar cannot be read ({count(unreadable, 'problem')})")
+        said.append(f"what the target branch asks cannot be read ({count(unreadable, 'problem')})")
     if report.results.plan.rules_unread:
         said.append("the rules that the gate config extends cannot be read")
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
         said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")
-    return said
+    return said or ["nothing that ran speaks against the change"]
 
 
 def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
@@ -55,7 +62,7 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     if lowered := by_code.get(ReasonCode.LOWERED_BAR):
         evals = sum(bool(reason.eval) for reason in lowered)
         if evals:
-            said.append(f"the target branch's bar is not met ({count(evals, 'Eval')})")
+            said.append(f"what the target branch asks is not met ({count(evals, 'Eval')})")
         if edits := len(lowered) - evals:
             said.append(f"what the gate asks is lowered ({count(edits, 'edit')})")
     if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
@@ -75,13 +82,13 @@ def _names(names: Sequence[str], noun: str) -> str:
 
 
 _UNKNOWN = {
-    ReasonCode.CANDIDATE_ERROR: "the candidate gave no answer in {}",
+    ReasonCode.CANDIDATE_ERROR: "the agent gave no answer in {}",
     ReasonCode.PROVIDER_ERROR: "the model provider was down or refused the call in {}",
     ReasonCode.JUDGE_ERROR: "the judge gave no usable verdict in {}",
     ReasonCode.CHECK_ERROR: "an own check gave no usable answer in {}",
     ReasonCode.GATE_ERROR: "something needed was missing in {}",
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
-    ReasonCode.BAR_UNMEASURED: "the target branch's bar hangs on {}",
+    ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",
 }
 _UNKNOWN_EVALS = {
     ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} has to be calibrated, which is not done yet",
@@ -94,7 +101,7 @@ def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
     return [
         _UNKNOWN_EVALS[code].format(count(n, "Eval"))
         if code in _UNKNOWN_EVALS
-        else _UNKNOWN[code].format(count(n, "trial"))
+        else _UNKNOWN[code].format(count(n, "run"))
         for code, n in counts.items()
     ]
 
@@ -113,10 +120,10 @@ def _passed(report: Report) -> str:
         verb = "looks" if suspect == 1 else "look"
         said.append(f"{count(suspect, 'fixture')} {verb} worse")
     if judge := warned[ReasonCode.JUDGE_ERROR]:
-        said.append(f"{count(judge, 'trial')} without a verdict, which the policy lets pass")
+        said.append(f"{count(judge, 'run')} without a verdict, which the policy lets pass")
     if lowered := warned[ReasonCode.LOWERED_BAR]:
         who = report.results.plan.bar_accepted
-        said.append(f"{count(lowered, 'lowered bar')}, accepted by {who}")
+        said.append(f"{count(lowered, 'lowered demand')}, accepted by {who}")
     if not warned and any(compared.base is not None for compared in report.comparison.evals):
         said.append("nothing regressed")
     return "; ".join(said)

@@ -103,8 +103,10 @@ def fixtures_passed(of: EvalScore) -> str:
     """Return how many fixtures passed every repetition, of how many, and how many are unknown."""
     passed = sum(fixture.all_passed for fixture in of.fixtures)
     unknown = sum(not fixture.measured for fixture in of.fixtures)
-    note = f" ({unknown} not measured)" if unknown else ""
-    return f"{passed}/{len(of.fixtures)}{note}"
+    notes = [f"{unknown} not measured"] if unknown else []
+    notes += [f"{len(of.left_out)} left out"] if of.left_out else []
+    note = f" ({', '.join(notes)})" if notes else ""
+    return f"{passed}/{len(of.fixtures) + len(of.left_out)}{note}"
 
 
 def next_step(cause: Cause | None, side: Side) -> str:

@@ -1,0 +1,1 @@
+"""Layers in files: packed, verified by digest, bounded, and put back where they were made."""

@@ -1,0 +1,143 @@
+"""A folder as one file, and back: a digest, a line that lists all there is, and the contents.
+
+Whoever keeps the file (actions/cache) compresses it. What a set-up made is hostile until proven
+otherwise, and a file from a cache doubly so: only folders, files and links are taken, links are
+made last, so that nothing is ever written through one, and no name leads out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from gateval.adapters.layers.listing import (
+    ENTRIES,
+    Entry,
+    Listing,
+    NotPacked,
+    hash_of,
+    outside,
+    read_listing,
+    refuse_changed,
+)
+
+_HEX = 64
+_PIECE = 1024 * 1024
+_LONGEST = 256 * 1024 * 1024
+"""Bytes of the list."""
+
+
+def pack(root: Path, name: str, file: IO[bytes], most: int) -> None:
+    """Write the folder at `root` into an empty file, as the pack called `name`.
+
+    Raises `NotPacked` for what cannot be kept, or is larger than `most` bytes; `OSError`.
+    """
+    entries = tuple(entries_of(root, most))
+    listing = Listing(name, outside(root, entries), entries)
+    line = listing.line()
+    file.write(hashlib.sha256(line).hexdigest().encode() + b"\n" + line)
+    for entry in entries:
+        if entry.kind == "file":
+            with _opened(root / entry.path) as source:
+                while piece := source.read(_PIECE):
+                    file.write(piece)
+
+
+def unpack(file: IO[bytes], name: str, root: Path, most: int) -> None:
+    """Fill the empty folder `root` with the pack.
+
+    Raises `NotPacked` when it is another one, was changed, has more than `most` bytes, or leans on
+    what is no longer here. What `root` holds is then of no use.
+    """
+    listing = read_pack(file, name, most)
+    refuse_changed(listing.leans_on)
+    links = [entry for entry in listing.entries if entry.kind == "link"]
+    for entry in listing.entries:
+        if entry.kind == "folder":
+            (root / entry.path).mkdir()
+            (root / entry.path).chmod(0o755)
+        elif entry.kind == "file":
+            _write(file, entry, root / entry.path)
+    for entry in links:
+        (root / entry.path).symlink_to(entry.content)
+
+
+def read_pack(file: IO[bytes], name: str, most: int) -> Listing:
+    """Return the list of a pack, its digest found right; the file stands at the contents then."""
+    if os.fstat(file.fileno()).st_size > most + _LONGEST:
+        raise NotPacked("it is too large")
+    said = file.read(_HEX + 1)
+    line = file.readline(_LONGEST)
+    if hashlib.sha256(line).hexdigest().encode() + b"\n" != said:
+        raise NotPacked("its content does not fit its digest")
+    listing = read_listing(line)
+    if listing.name != name:
+        raise NotPacked("it is the content of another layer")
+    return listing
+
+
+def holds(root: Path, listing: Listing) -> bool:
+    """Whether a folder holds exactly what the list says, and nothing else."""
+    refuse_changed(listing.leans_on)
+    try:
+        found = {entry.path: entry for entry in entries_of(root, sum(map(_size, listing.entries)))}
+    except (NotPacked, OSError):
+        return False
+    return found == {entry.path: entry for entry in listing.entries}
+
+
+def entries_of(root: Path, most: int) -> Iterator[Entry]:
+    """Yield all that is below a folder, folders before what is in them. Raises `NotPacked`."""
+    waiting, count, size = [""], 0, 0
+    while waiting:
+        at = waiting.pop()
+        with os.scandir(root / at) as found:
+            for one in sorted(found, key=lambda entry: entry.name):
+                path = f"{at}/{one.name}" if at else one.name
+                info = one.stat(follow_symlinks=False)
+                entry = _entry(root, path, info)
+                count, size = count + 1, size + entry.size
+                if size > most or count > ENTRIES:
+                    raise NotPacked(f"it has over {most / 2**20:.1f} MiB or {ENTRIES:,} files")
+                if entry.kind == "folder":
+                    waiting.append(path)
+                yield entry
+
+
+def _entry(root: Path, path: str, info: os.stat_result) -> Entry:
+    if stat.S_ISDIR(info.st_mode):
+        return Entry(path, "folder")
+    if stat.S_ISLNK(info.st_mode):
+        return Entry(path, "link", content=str((root / path).readlink()))
+    if not stat.S_ISREG(info.st_mode):
+        raise NotPacked("it holds something that is no file, folder or link")
+    mode = info.st_mode & 0o755 | 0o644
+    with _opened(root / path) as source:
+        return Entry(path, "file", mode, int(info.st_mtime), info.st_size, hash_of(source))
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
+
+
+def _size(entry: Entry) -> int:
+    return entry.size
+
+
+def _write(file: IO[bytes], entry: Entry, target: Path) -> None:
+    """Write the next `size` bytes of the pack, which have to have the hash that it says."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    said, left = hashlib.sha256(), entry.size
+    with os.fdopen(os.open(target, flags, 0o600), "wb", buffering=0) as copy:
+        while left and (piece := file.read(min(left, _PIECE))):
+            said.update(piece)
+            copy.write(piece)
+            left -= len(piece)
+        os.fchmod(copy.fileno(), entry.mode)
+        os.utime(copy.fileno(), (entry.mtime, entry.mtime))
+    if left or said.hexdigest() != entry.content:
+        raise NotPacked("its content does not fit its digest")

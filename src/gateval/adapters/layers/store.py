@@ -1,0 +1,156 @@
+"""The folder of kept layers: one file each; the least recently used give way.
+
+A run that may not write reads only: it neither keeps, nor removes, nor marks what it used. A file
+that is not whole is passed over and told; the layer is then made anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from gateval.adapters.layers.listing import NotPacked
+from gateval.adapters.layers.pack import holds, pack, read_pack, unpack
+from gateval.adapters.layers.places import Places, remove
+from gateval.adapters.ownership import hand_over
+
+SUFFIX = ".layer"
+_NEW = ".new-"
+_FILE = re.compile(r"[0-9a-f]{64}\.layer")
+_STALE_SECONDS = 3_600
+
+Tell = Callable[[str], None]
+
+
+class LayerStore:
+    """Fulfils `ports.layers.KeptLayers` with the files of an open folder. Use it as a context.
+
+    `most` bytes are kept at most, of one layer half of that. `tell` takes a sentence.
+    """
+
+    def __init__(
+        self, folder: Path, parent: Path, *, workspace: Path, writes: bool, most: int, tell: Tell
+    ) -> None:
+        self._folder = folder
+        self._workspace = workspace
+        self._writes = writes
+        self._most = most
+        self._tell = tell
+        self._places = Places(parent, folder)
+        self._names: dict[Path, str] = {}
+        self._given: dict[str, Path | None] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with contextlib.suppress(OSError):
+            kept = [entry.name.removesuffix(SUFFIX) for entry in os.scandir(self._folder)]
+            self._places.close(kept)
+
+    def place(self, digest: str) -> Path | None:
+        """Return the folder for this layer, as it is on this machine; None if it is in use."""
+        if digest not in self._given:
+            parts = (digest, str(self._places.parent), machine())
+            name = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+            place = self._places.take(name)
+            if place is not None:
+                self._names[place] = name
+            self._given[digest] = place
+        return self._given[digest]
+
+    def restore(self, place: Path) -> bool:
+        """Put back what was kept for this place. False if there is none that is whole."""
+        name = self._names[place]
+        path = self._folder / f"{name}{SUFFIX}"
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            remove(place)
+            return False
+        with os.fdopen(file, "rb") as stream:
+            try:
+                if not holds(place, read_pack(stream, name, self._most)):
+                    stream.seek(0)
+                    _fill(place, stream, name, self._most)
+                if self._writes:
+                    os.utime(file)
+            except (NotPacked, OSError) as error:
+                remove(place)
+                if self._writes:
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+                self._tell(f"A kept set-up is not used and made anew: {_said(error)}.")
+                return False
+        return True
+
+    def keep(self, place: Path) -> None:
+        """Keep what lies there; others give way for it."""
+        if not self._writes:
+            return
+        name = self._names[place]
+        new = self._folder / f"{_NEW}{os.urandom(8).hex()}"
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(new, flags, 0o644), "w+b") as stream:
+                pack(place, name, stream, self._most // 2)
+                stream.flush()
+                os.fsync(stream.fileno())
+            new.rename(self._folder / f"{name}{SUFFIX}")
+            self._make_room()
+            hand_over(self._folder, self._workspace)
+        except (NotPacked, OSError) as error:
+            with contextlib.suppress(OSError):
+                new.unlink()
+            self._tell(f"A set-up is not kept for later runs: {_said(error)}.")
+
+    def _make_room(self) -> None:
+        """Remove the least recently used until all fits, and what a killed run was writing."""
+        now, kept = time.time(), []
+        for entry in os.scandir(self._folder):
+            info = entry.stat(follow_symlinks=False)
+            if entry.name.startswith(_NEW) and now - info.st_mtime > _STALE_SECONDS:
+                Path(entry.path).unlink()
+            elif _FILE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                kept.append((info.st_mtime_ns, info.st_size, entry.path))
+        total = sum(size for _, size, _ in kept)
+        for _, size, path in sorted(kept):
+            if total <= self._most:
+                break
+            Path(path).unlink()
+            total -= size
+
+
+def _fill(place: Path, pack: IO[bytes], name: str, most: int) -> None:
+    remove(place)
+    place.mkdir(mode=0o755)
+    place.chmod(0o755)
+    unpack(pack, name, place, most)
+
+
+def machine() -> str:
+    """Return what of this machine a set-up depends on, beside the programs it links to."""
+    try:
+        system = Path("/etc/os-release").read_text("utf-8", "replace")
+    except OSError:
+        system = ""
+    found = [shutil.which(name) or "" for name in ("python3", "node")]
+    return "\0".join((sys.platform, os.uname().machine, system, *map(os.path.realpath, found)))
+
+
+def _said(error: Exception) -> str:
+    return (error.strerror or "it cannot be read") if isinstance(error, OSError) else str(error)

@@ -1,0 +1,85 @@
+"""The runs that are stored in the repository, and what did not pass in the last of them.
+
+A pull request can bring files to this place, so links are not followed and names are checked; what
+the files say is read like any results from elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from gateval.adapters.results_folder import PARENTS
+from gateval.app.names import PLAN_FILE, RESULTS_FILE
+from gateval.app.stored import read_results
+from gateval.domain.decision.report import Report, make_report
+from gateval.errors import UsageError
+from gateval.render.report.facts import Standing, gather
+
+_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+"""A run's id, as `results_folder.run_id` makes it: later runs sort behind earlier ones."""
+
+GOOD = {Standing.PASSING, Standing.IMPROVED}
+
+
+def run_folder(root: Path, run: str) -> Path | None:
+    """Return the folder of this run of the repository at `root`, None if there is no such run."""
+    return root.joinpath(*PARENTS, run) if run in _runs(root) else None
+
+
+def last_run(root: Path) -> Path:
+    """Return the folder of the last run. Raises `UsageError` when none is stored."""
+    runs = _runs(root)
+    if not runs:
+        raise UsageError(
+            "No run is stored in this repository.",
+            hint=f"`gateval check` stores one in {'/'.join(PARENTS)}, unless --results names "
+            "another folder.",
+        )
+    return root.joinpath(*PARENTS, max(runs))
+
+
+def failed_in(report: Report) -> tuple[tuple[str, str], ...]:
+    """Return the Eval and the name of each fixture that did not pass, each pair once."""
+    found = [
+        (fact.planned.own_name, fact.fixture.name)
+        for fact in gather(report)
+        if fact.standing not in GOOD
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def failed_last(root: Path) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return the id of the last run, and what did not pass in it.
+
+    Raises `UsageError` when everything passed, `StageFileError` when it cannot be read.
+    """
+    folder = last_run(root)
+    failed = failed_in(make_report(read_results(folder)))
+    if not failed:
+        raise UsageError(
+            f"Nothing failed in the last run, {folder.name}.",
+            hint="`gateval check` without --failed measures all that the change calls for.",
+        )
+    return folder.name, failed
+
+
+def _runs(root: Path) -> list[str]:
+    """Return the ids of the runs that left something to read. No folder on the way is a link."""
+    place = root
+    for part in PARENTS:
+        place = place / part
+        if place.is_symlink():
+            return []
+    try:
+        with os.scandir(place) as entries:
+            folders = [
+                entry.name
+                for entry in entries
+                if _RUN.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+    stored = (RESULTS_FILE, PLAN_FILE)
+    return [name for name in folders if any((place / name / file).is_file() for file in stored)]

@@ -1,0 +1,113 @@
+"""What `show` does: one trial of a stored run, for a person to read.
+
+What a stored file says of a judge's quotes is not believed: each is looked for in its step again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from gateval.adapters.git import open_repository
+from gateval.adapters.screen import screen_of
+from gateval.app.last_run import last_run, run_folder
+from gateval.app.stored import read_results
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.repository.place import nearest
+from gateval.domain.results.results import Results
+from gateval.domain.trials.trial import Assessment, Trial
+from gateval.errors import EXIT_PASS, NoRepository, UsageError
+from gateval.judging.evidence import check_evidence
+from gateval.render.report.facts import FixtureFacts, gather
+from gateval.render.terminal.fixture_page import Look, render_fixture, render_list
+
+
+def show_run(
+    environ: Mapping[str, str],
+    words: tuple[str, ...],
+    *,
+    repetition: int | None,
+    full: bool,
+) -> int:
+    """Print the fixtures of a run, or the trace of one. `words` are a run, a fixture, or both.
+
+    Raises `UsageError` for a word that is neither, `StageFileError` for what cannot be read.
+    """
+    folder, fixture = _found(words)
+    report = make_report(_confirmed(read_results(folder)))
+    screen = screen_of(sys.stdout, environ)
+    if fixture is None:
+        texts = [render_list(report, _shown(folder), width=screen.width, color=screen.color)]
+    else:
+        look = Look(screen.width, screen.color, repetition, full)
+        texts = [render_fixture(report, fact, look) for fact in _facts(report, fixture, repetition)]
+    with suppress(BrokenPipeError):
+        sys.stdout.write("\n".join(texts))
+    return EXIT_PASS
+
+
+def _found(words: tuple[str, ...]) -> tuple[Path, str | None]:
+    """Return the run and the fixture that the words name. One word is a run if there is such."""
+    try:
+        root: Path | None = open_repository(Path.cwd()).root
+    except NoRepository:
+        root = None
+    if words:
+        known = run_folder(root, words[0]) if root else None
+        named = known or (Path(words[0]) if Path(words[0]).exists() else None)
+        if named is not None:
+            return named, words[1] if len(words) > 1 else None
+        if len(words) > 1:
+            raise UsageError(f"There is no run {words[0]} here.", hint=_RUNS)
+    if root is None:
+        raise UsageError("There is no repository here whose runs could be shown.", hint=_RUNS)
+    return last_run(root), words[0] if words else None
+
+
+_RUNS = "Name a folder of .gateval/results, or the path of one that --results named."
+
+
+def _shown(folder: Path) -> str:
+    return folder.name if folder.parent.name == "results" else str(folder)
+
+
+def _facts(report: Report, fixture: str, repetition: int | None) -> list[FixtureFacts]:
+    """Return the fixtures of this name, given as FIXTURE or EVAL/FIXTURE."""
+    known = gather(report)
+    evaluation, _, name = fixture.rpartition("/")
+    found = [
+        one
+        for one in known
+        if one.fixture.name == name and evaluation in {"", one.planned.own_name}
+    ]
+    names = sorted({one.fixture.name for one in known})
+    if not found:
+        raise UsageError(
+            f'There is no fixture "{fixture}" in this run, and no run of that name.'
+            f"{nearest(name, names)}",
+            hint=f"Known: {', '.join(names[:20]) or 'none'}.",
+        )
+    if repetition and all(repetition > len(one.head) for one in found):
+        most = max(len(one.head) for one in found)
+        raise UsageError(f"{name} ran {most} times on head; there is no repetition {repetition}.")
+    return found
+
+
+def _confirmed(results: Results) -> Results:
+    trials = tuple(_looked_at(trial) for trial in results.trials)
+    return results.model_copy(update={"trials": trials})
+
+
+def _looked_at(trial: Trial) -> Trial:
+    if trial.trace is None or not any(one.verdict for one in trial.assessments):
+        return trial
+    trace = trial.trace
+
+    def checked(one: Assessment) -> Assessment:
+        if one.verdict is None:
+            return one
+        return one.model_copy(update={"verdict": check_evidence(one.verdict, trace)})
+
+    return trial.model_copy(update={"assessments": tuple(map(checked, trial.assessments))})

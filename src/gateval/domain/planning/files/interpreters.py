@@ -1,0 +1,45 @@
+"""Agents whose program this machine cannot start, because it lacks what starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.repository.place import Problem
+from gateval.domain.text.quoting import quote
+
+RUNNER = "gateval/gateval/runner"
+
+
+def missing_interpreters(
+    catalogue: Catalogue, find: Callable[[str], str | None]
+) -> Iterator[Problem]:
+    """Yield, for each Agent, a program of `command` or `setup` that is not on PATH here.
+
+    `find` returns where a program is, None if it is nowhere. Words with a slash are files, and
+    those with a template are known when they run.
+    """
+    for agent in catalogue.agents:
+        for key, name in _asked(agent):
+            if name and "/" not in name and "{" not in name and find(name) is None:
+                yield Problem(
+                    place=agent.places.get("spec.runtime", agent.place),
+                    path=f"spec.runtime.{key}",
+                    message=f"this machine has no {quote(name)}. Install it; on GitHub, the action "
+                    f"`{RUNNER}` runs with what earlier steps of the job have installed, and the "
+                    "container of `gateval/gateval` has Python and little else "
+                    "(docs/guides/runner.md).",
+                )
+
+
+def _asked(agent: Agent) -> Iterator[tuple[str, str]]:
+    runtime = agent.spec.runtime
+    if runtime is None:
+        return
+    if runtime.command:
+        yield "command[0]", runtime.command[0]
+    if runtime.layer is not None:
+        yield "setup.run[0]", runtime.layer.run[0]
+    elif runtime.own_setup:
+        yield "setup[0]", runtime.own_setup[0]

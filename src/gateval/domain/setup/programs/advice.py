@@ -1,0 +1,65 @@
+"""What to write where a program failed because nothing had installed what it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+from posixpath import join
+
+from gateval.domain.setup.programs.found import SetUp
+from gateval.domain.setup.programs.installing import project_of
+
+GUIDE = "docs/guides/dependencies.md"
+
+_PYTHON = re.compile(r"ModuleNotFoundError: No module named '([A-Za-z_][\w.]{0,100})'")
+_NODE = re.compile(r"Cannot find (?:module|package) '([@\w][\w./@-]{0,100})'")
+_COMMAND = re.compile(
+    r"\b([A-Za-z][\w.+-]{0,60}): command not found|: \d+: ([A-Za-z][\w.+-]{0,60}): not found"
+)
+"""How Python, Node and shells say what they lack; a module of Node's that begins with a dot or a
+slash is a file of the program's own."""
+
+
+def set_up_advice(lines: Iterable[str], cwd: str, tracked: Container[str]) -> str:
+    """Return what is missing and which `setup` installs it; empty if no line tells of that.
+
+    `lines` is what the program printed, `cwd` where it worked, `tracked` all files of the revision.
+    """
+    for line in lines:
+        if found := _PYTHON.search(line):
+            return _sentence(f"The module {found[1].partition('.')[0]}", cwd, tracked, "x.py")
+        if found := _NODE.search(line):
+            return _sentence(f"The package {_package(found[1])}", cwd, tracked, "x.js")
+        if found := _COMMAND.search(line):
+            return _sentence(f"The command {found[1] or found[2]}", cwd, tracked, "x.py", "x.js")
+    return ""
+
+
+def _package(name: str) -> str:
+    parts = name.split("/")
+    return "/".join(parts[:2]) if name.startswith("@") else parts[0]
+
+
+def _sentence(what: str, cwd: str, tracked: Container[str], *programs: str) -> str:
+    for program in programs:
+        folder, setup = project_of(join(cwd, program), tracked)
+        if setup is not None:
+            there = "" if folder == cwd else f"cwd: {folder or '.'}, "
+            return (
+                f"{what} is not installed, and the Agent has no `setup`: write `{there}"
+                f"setup: {shown(setup)}` under spec.runtime."
+            )
+    return (
+        f"{what} is not installed, and the Agent has no `setup`: write one under spec.runtime that "
+        f"installs it ({GUIDE} has one for each tool)."
+    )
+
+
+def shown(setup: SetUp) -> str:
+    """Return a set-up as YAML on one line."""
+    lists = (f"{key}: [{', '.join(map(_word, words))}]" for key, words in setup._asdict().items())
+    return f"{{{', '.join(lists)}}}"
+
+
+def _word(word: str) -> str:
+    return word if re.fullmatch(r"[\w./@=-]+", word) else f'"{word}"'

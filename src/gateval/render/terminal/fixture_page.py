@@ -1,0 +1,90 @@
+"""One fixture of a stored run on a page, and the list of all fixtures of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gateval.domain.decision.report import Report
+from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
+from gateval.render.report.facts import FixtureFacts, Standing, gather, standing
+from gateval.render.report.reproduce import one_fixture_command
+from gateval.render.report.words.headline import headline
+from gateval.render.report.words.wording import passes
+from gateval.render.terminal.page import Page
+from gateval.render.terminal.trace import SHORT, chosen, show_assessments, show_steps
+
+_ALL = 10 * OUTPUT_LIMIT
+
+
+class Look(NamedTuple):
+    """How to show a trial: columns, colours, which repetition (None for the worst), and how much
+    of each step.
+    """
+
+    width: int
+    color: bool = False
+    repetition: int | None = None
+    full: bool = False
+
+
+def render_fixture(report: Report, fact: FixtureFacts, look: Look) -> str:
+    """Return a trial of one fixture with all its steps, head beside base."""
+    page = Page(look.width, color=look.color)
+    name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.fixture.severity})"
+    page.line(f"{name}: {passes(fact.compared)}", style="bold")
+    if fact.fixture.description:
+        page.line(fact.fixture.description)
+    pair = chosen(fact, look.repetition)
+    for trial in (pair.head, pair.base):
+        if trial is not None:
+            page.line(_ended(trial))
+    show_steps(page, pair, limit=_ALL if look.full else SHORT)
+    if pair.head is not None:
+        page.heading("What head had to meet")
+        show_assessments(page, fact, pair.head)
+        if pair.head.detail:
+            page.heading("What head printed")
+            page.verbatim(pair.head.detail, indent=2)
+    _foot(page, report, fact)
+    return page.text()
+
+
+def _ended(trial: Trial) -> str:
+    key = trial.key
+    said = f"{key.side}, repetition {key.repetition}: {trial.outcome}"
+    models = f", {', '.join(trial.trace.models)}" if trial.trace and trial.trace.models else ""
+    reason = f". {trial.reason}" if trial.reason else ""
+    return f"{said} in {trial.seconds:.1f} s{models}{reason}"
+
+
+def _foot(page: Page, report: Report, fact: FixtureFacts) -> None:
+    numbers = [f"{one.key.repetition} {one.outcome}" for one in fact.head]
+    if len(numbers) > 1:
+        page.heading(f"head's repetitions: {', '.join(numbers)}", style="")
+        page.line("`--repetition N` shows another one.")
+    page.heading("To run it again:", style="")
+    page.command(one_fixture_command(report.results.plan, fact.planned, fact.fixture.name))
+
+
+def render_list(report: Report, run: str, *, width: int, color: bool) -> str:
+    """Return the fixtures of a run, what did not pass first, and how to look at one."""
+    page = Page(width, color=color)
+    decision = report.decision
+    page.line(f"{run}: {decision.verdict} \N{EM DASH} {headline(report)}", style="bold")
+    facts = gather(report)
+    for which in Standing:
+        found = standing(facts, which)
+        if found:
+            page.heading(str(which))
+            _names(page, found)
+    if facts:
+        first = next(fact for which in Standing for fact in standing(facts, which))
+        page.heading("To look at one:", style="")
+        page.command(f"gateval show {run} {first.planned.own_name}/{first.fixture.name}")
+    return page.text()
+
+
+def _names(page: Page, facts: Sequence[FixtureFacts]) -> None:
+    for fact in facts:
+        page.line(f"{fact.planned.own_name}/{fact.fixture.name}: {passes(fact.compared)}", indent=2)

@@ -1,0 +1,107 @@
+"""A trial's steps as a person reads them: head beside base, and under each step what rests on it.
+
+Everything in stored results is untrusted: whatever is shown goes through the page's sanitiser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gateval.domain.base import canonical_json
+from gateval.domain.trials.trace import Step, StepKind
+from gateval.domain.trials.trial import AssessmentStatus, Trial
+from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.words.excerpt import KINDS
+from gateval.render.report.words.wording import evidence_icon, evidence_mark, what_happened
+from gateval.render.terminal.page import Page
+
+SHORT = 600
+"""Characters shown of one step, unless all are asked for."""
+
+Cell = list[tuple[str, str]]
+"""Pieces of text and their styles, not sanitised."""
+
+
+class Pair(NamedTuple):
+    """A trial of head, and one of base to hold beside it; None where there is none."""
+
+    head: Trial | None
+    base: Trial | None
+
+
+def chosen(fact: FixtureFacts, repetition: int | None) -> Pair:
+    """Return the trials to show: this repetition, else head's worst and base's beside it."""
+    head = _repetition(fact.head, repetition) if repetition else fact.worst
+    number = repetition or (head.key.repetition if head else 1)
+    base = _repetition(fact.base, number) or (None if repetition else next(iter(fact.base), None))
+    return Pair(head, base)
+
+
+def _repetition(trials: Sequence[Trial], number: int) -> Trial | None:
+    return next((trial for trial in trials if trial.key.repetition == number), None)
+
+
+def show_steps(page: Page, pair: Pair, *, limit: int) -> None:
+    """Add the steps of both, one row for each number; at most `limit` characters of each step."""
+    head, base = _cells(pair.head, limit), _cells(pair.base, limit)
+    if pair.base is None or pair.head is None:
+        for cell in head or base:
+            page.cell(cell)
+        return
+    rows = [
+        (head[at] if at < len(head) else [], base[at] if at < len(base) else [])
+        for at in range(max(len(head), len(base)))
+    ]
+    page.columns(("head", "base"), rows)
+
+
+def _cells(trial: Trial | None, limit: int) -> list[Cell]:
+    """Return one cell for each step; without a trace, one with what was said at last."""
+    if trial is None:
+        return []
+    if trial.trace is None or not trial.trace.steps:
+        said = trial.output or "no steps were seen"
+        return [[("no trace", "dim"), (said[:limit], "")]]
+    return [_cell(trial, step, limit) for step in trial.trace.steps]
+
+
+def _cell(trial: Trial, step: Step, limit: int) -> Cell:
+    rests = list(_evidence(trial, step.number))
+    mark = ">" if rests else " "
+    refused = " (refused)" if step.refused else ""
+    title = f"{mark} {step.number} {KINDS[step.kind]}{refused}"
+    text = _text(step)
+    left = len(text) - limit
+    shown = text if left <= 0 else f"{text[:limit]}\N{HORIZONTAL ELLIPSIS} ({left:,} more)"
+    return [(title, "bold red" if rests else "bold"), (shown, ""), *rests]
+
+
+def _text(step: Step) -> str:
+    if step.kind is StepKind.TOOL_CALL:
+        return f"{step.tool or '?'} {canonical_json(step.arguments or {})}"
+    if step.kind is StepKind.TOOL_RESULT and step.tool:
+        return f"{step.tool}: {step.text}"
+    return step.text
+
+
+def _evidence(trial: Trial, number: int) -> Iterator[tuple[str, str]]:
+    """Yield what did not pass and rests on this step, and what a judge quotes from it."""
+    for assessment in trial.assessments:
+        failed = assessment.status is not AssessmentStatus.PASSED
+        if failed and number in assessment.steps:
+            yield f"^ {assessment.type} {assessment.status}: {assessment.reason}", "red"
+        for violation in assessment.verdict.violations if assessment.verdict else ():
+            if violation.evidence_step == number:
+                said = f"{evidence_icon(violation)} {evidence_mark(violation)}"
+                yield f"^ {said}. {violation.severity}: {violation.rule}", "red"
+                yield f"| {violation.quote}", "dim"
+
+
+def show_assessments(page: Page, fact: FixtureFacts, trial: Trial) -> None:
+    """Add how each assertion ended, and where it stands."""
+    for one in trial.assessments:
+        passed = one.status is AssessmentStatus.PASSED
+        icon = "\N{CHECK MARK}" if passed else "\N{BALLOT X}"
+        said = f"{icon} {one.type} {what_happened(one)}: {one.reason} ({fact.place(one)})"
+        page.line(said, indent=2, style="" if passed else "red")
