@@ -253,8 +253,8 @@ def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
 def test_a_model_that_is_not_set_up() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        with pytest.raises(openai.BadRequestError, match="needs OPENROUTER_API_KEY"):
-            await ask_openai(session, model="openrouter/x")
+        with pytest.raises(openai.BadRequestError, match="needs VLLM_BASE_URL"):
+            await ask_openai(session, model="vllm/x")
 
     serve(use)
 
