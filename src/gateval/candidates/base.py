@@ -105,9 +105,12 @@ class ModelDoor(Protocol):
 
 @dataclass(frozen=True)
 class ProcessTimeouts:
-    """How long to wait, in seconds: for a set-up to end, and between asking to end and killing."""
+    """How long to wait, in seconds: for a set-up to end, for what runs before or after a trial, and
+    between asking to end and killing.
+    """
 
     setup_seconds: float = 600
+    beside_seconds: float = 60
     grace_seconds: float = 2
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Runtime, RuntimeContext, TrialRequest
@@ -25,6 +26,10 @@ from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
+if TYPE_CHECKING:  # asyncio: `plan` does without it
+    from gateval.candidates.beside.beside import Beside
+    from gateval.candidates.beside.commands import Ground
+
 
 class CommandRuntime(Runtime):
     """Starts `runtime.command` in the export for each trial. Speaks `contract/`."""
@@ -40,6 +45,7 @@ class CommandRuntime(Runtime):
         self._programs = Programs(context.clock, context.starter)
         self._options = CommandOptions.model_validate(agent.runtime.options)
         self._place: Workplace | None = None
+        self._beside: Beside | None = None
 
     @staticmethod
     def check_word(word: str) -> None:
@@ -54,11 +60,32 @@ class CommandRuntime(Runtime):
         place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
         if isinstance(place, NoAnswer):
             return place
-        self._place = place
-        return None
+        from gateval.candidates.beside.beside import Beside
+        from gateval.candidates.serving.launch import Launch
+
+        launch = Launch.of(self.agent, self.context, self._programs, place, self.name)
+        self._place, self._beside = place, Beside(launch)
+        lease = await self._beside.services.lease()
+        return lease if isinstance(lease, NoAnswer) else None
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run the command once and read what it printed."""
+        from gateval.candidates.beside.commands import Ground
+        from gateval.candidates.process.private import private_folders
+
+        beside, place = self._beside, self._place
+        if beside is None or place is None:
+            return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
+        async with beside.turn, private_folders(self.context.scratch) as private:
+            lease = await beside.services.lease()
+            if isinstance(lease, NoAnswer):
+                return lease
+            ground = Ground(lease.addresses, private)
+            return await beside.trial(lease, ground, lambda: self._asked(request, place, ground))
+
+    async def _asked(
+        self, request: TrialRequest, place: Workplace, ground: Ground
+    ) -> Answer | NoAnswer:
         limits = Limits(
             seconds=request.timeout_seconds,
             grace_seconds=self.context.timeouts.grace_seconds,
@@ -70,7 +97,7 @@ class CommandRuntime(Runtime):
         if session:
             session.begin(request.key.repetition)
         try:
-            ran = await self._run(request, session, limits)
+            ran = await self._run(request, session, limits, place, ground)
             late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
             trouble = session.trouble(limits.seconds, late=late) if session else None
             recorded = session.end() if session else None
@@ -81,35 +108,38 @@ class CommandRuntime(Runtime):
         return out_of_reach(given, trouble, recorded)
 
     async def _run(
-        self, request: TrialRequest, session: ModelSession | None, limits: Limits
+        self,
+        request: TrialRequest,
+        session: ModelSession | None,
+        limits: Limits,
+        place: Workplace,
+        ground: Ground,
     ) -> Ran | NoAnswer:
         """Run the program once; what it gave back is in `stdout`, also where a file held it."""
-        from gateval.candidates.process.private import private_folders
-
-        if self._place is None:
-            return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
-        written, place = self.agent.runtime.command, self._place
-        async with private_folders(self.context.scratch) as private:
-            home = str(private.home)
-            env = instance_environment(
-                self.context.environ,
-                literals=self.agent.runtime.env,
-                door=session.environment() if session else {},
-                home=home,
-                tmp=str(private.tmp),
-                name=self.name,
+        runtime, addresses, private = self.agent.runtime, ground.addresses, ground.private
+        home = str(private.home)
+        env = instance_environment(
+            self.context.environ,
+            literals=addresses.literals(runtime.env),
+            door=session.environment() if session else {},
+            home=home,
+            tmp=str(private.tmp),
+            name=self.name,
+        )
+        try:
+            argv = write_words(runtime.command, request.input, home, addresses.fill)
+            asked = write_stdin(self._options.stdin, request.input)
+            writes = (private.home,) if runtime.around else ()
+            program = Program(
+                argv, place.folder, env, asked, writes, place.reads, ports=addresses.ports
             )
-            try:
-                argv = write_words(written, request.input, home)
-                asked = write_stdin(self._options.stdin, request.input)
-                program = Program(argv, place.folder, env, asked, reads=place.reads)
-                ran = await self._programs.run(program, limits)
-            except TemplateError as error:
-                reason = f"The program cannot be asked: {error}."
-                return no_start(reason, command_line(written))
-            except NotStarted as error:
-                return no_start(error.reason, command_line(written), error.cause)
-            return self._with_file(ran, private.home, limits)
+            ran = await self._programs.run(program, limits)
+        except TemplateError as error:
+            reason = f"The program cannot be asked: {error}."
+            return no_start(reason, command_line(runtime.command))
+        except NotStarted as error:
+            return no_start(error.reason, command_line(runtime.command), error.cause)
+        return self._with_file(ran, private.home, limits)
 
     def _with_file(self, ran: Ran, home: Path, limits: Limits) -> Ran | NoAnswer:
         """Return what ran with the content of the answer's file in place of what it printed."""
@@ -137,8 +167,12 @@ class CommandRuntime(Runtime):
         return told(reason, ran, command_line(self.agent.runtime.command))
 
     async def close(self) -> None:
-        """Kill what still runs."""
-        await self._programs.close()
+        """End services, and kill what still runs."""
+        try:
+            if self._beside is not None:
+                await self._beside.close()
+        finally:
+            await self._programs.close()
 
 
 def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:

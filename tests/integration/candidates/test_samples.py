@@ -1,4 +1,4 @@
-"""The samples under `examples/runtimes/`, one for each runtime, as the gate runs them."""
+"""The samples under `examples/runtimes/`, one for each runtime, and `examples/beside/`, as run."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ def answer(world: World, agent: AgentDefinition, request: TrialRequest) -> Answe
             result = await candidates.answer(agent, request)
             assert isinstance(result, Answer), result
             return result
+
+    return asyncio.run(main())
+
+
+def answer_all(world: World, agent: AgentDefinition, asked: list[TrialRequest]) -> list[Answer]:
+    """What comes of several questions, one after the other, to candidates that live on."""
+
+    async def main() -> list[Answer]:
+        async with world.http, Candidates(world.context) as candidates:
+            results = [await candidates.answer(agent, request) for request in asked]
+            return [one for one in results if isinstance(one, Answer)]
 
     return asyncio.run(main())
 
@@ -64,6 +75,19 @@ def test_http(tmp_path: Path) -> None:
         "user", "tool_call", "tool_result", "assistant",
     ]  # fmt: skip
     assert "to nobody" in answer(world, agent, ask("Where is P-1001?")).output
+
+
+def test_beside(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    shutil.copytree(SAMPLES.parent / "beside" / "lockers", world.export / "lockers")
+    agent = agent_from(SAMPLES.parent / "beside" / "lockers" / "agent.yaml", cwd="lockers")
+    asked = [ask(f"Put P-100{number} away") for number in range(4)]
+    found = [one.output for one in answer_all(world, agent, asked)]
+    assert found == [f"P-100{number} is in locker 1." for number in range(4)]
+    unreset = agent.model_copy(update={"runtime": agent.runtime.model_copy(update={"before": ()})})
+    full = [one.output for one in answer_all(world, unreset, asked)]
+    assert full.count("All lockers are taken.") == 2
+    assert "Which parcel" in answer(world, agent, ask("Put it away")).output
 
 
 def test_model(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ def evaluate(
     clock = SystemClock()
     started, begin = clock.utc_now(), clock.monotonic()
     walls = _walls(plan, settings, listen)
+    if walls and (shown := settings.shown_secrets(plan.policy.candidate_env)):
+        listen(RunWarned(message=shown))
     interrupted = False
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as log:

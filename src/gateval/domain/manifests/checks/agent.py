@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.agent import KNOWN_ELSEWHERE, MODEL_RUNTIME, Agent, AgentSpec
+from gateval.domain.manifests.checks.beside import beside_problems
 from gateval.domain.manifests.checks.files import file_problems, problem_in
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.place import Problem, nearest
@@ -87,8 +88,9 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
     runtime = agent.spec.runtime
     if runtime is None:
         return
+    yield from beside_problems(agent, runtime)
     if runtime.type == MODEL_RUNTIME:
-        for key in ("command", "setup", "cwd", "env"):
+        for key in ("command", "setup", "cwd", "env", "before", "after", "services"):
             if getattr(runtime, key):
                 message = (
                     f"A runtime of type {MODEL_RUNTIME} starts no process. Add "
