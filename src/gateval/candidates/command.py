@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.candidates.allowlist import instance_environment
-from gateval.candidates.base import ModelSession, Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.bounded import template
 from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
@@ -18,9 +18,11 @@ from gateval.candidates.contract.invocation import (
 )
 from gateval.candidates.contract.question import Said
 from gateval.candidates.contract.response import read_response
+from gateval.candidates.door import ModelSession
 from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
+from gateval.candidates.tool_door import door_environment, untouched_tools, with_tools
 from gateval.candidates.workplace import Workplace, prepare_workplace
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
@@ -90,12 +92,10 @@ class CommandRuntime(Runtime):
             seconds=request.timeout_seconds,
             grace_seconds=self.context.timeouts.grace_seconds,
         )
-        door = self.context.door
-        agent = self.agent
-        session = door.open(agent.side, agent.models, agent.uses) if door else None
+        session = self.context.open_door(self.agent)
         trouble = recorded = None
         if session:
-            session.begin(request.key.repetition)
+            session.begin(request.key.repetition, request.replay)
         try:
             ran = await self._run(request, session, limits, place, ground)
             late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
@@ -105,7 +105,7 @@ class CommandRuntime(Runtime):
             if session:
                 session.close()
         given = ran if isinstance(ran, NoAnswer) else self._read(ran, recorded, limits)
-        return out_of_reach(given, trouble, recorded)
+        return untouched_tools(out_of_reach(given, trouble, recorded), request, session)
 
     async def _run(
         self,
@@ -117,11 +117,11 @@ class CommandRuntime(Runtime):
     ) -> Ran | NoAnswer:
         """Run the program once; what it gave back is in `stdout`, also where a file held it."""
         runtime, addresses, private = self.agent.runtime, ground.addresses, ground.private
-        home = str(private.home)
+        home, door = str(private.home), door_environment(session, private)
         env = instance_environment(
             self.context.environ,
-            literals=addresses.literals(runtime.env),
-            door=session.environment() if session else {},
+            literals=with_tools(addresses.literals(runtime.env), door),
+            door=door,
             home=home,
             tmp=str(private.tmp),
             name=self.name,

@@ -81,11 +81,16 @@ class ModelRuntime(Runtime):
 
         A model that is out is not asked again in this trial; the next one takes over.
         """
+        import asyncio
+
         models = list(self.agent.models)
         for _ in range(TURN_LIMIT):
             reply = await self._ask(talk, models)
             if not talk.hear(models[0], reply):
                 return reply
+            if talk.due:
+                talk.asked_at = None
+                await asyncio.sleep(talk.due)
         return None
 
     async def _ask(self, talk: Conversation, models: list[str]) -> ModelReply:

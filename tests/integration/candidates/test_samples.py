@@ -6,11 +6,11 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from gateval.candidates.agent_loop.replay import SHADOW
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.tools import SHADOW
 from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import World, agent_from, ask
 from tests.helpers.scripted_calls import ScriptedCalls, calls, says
@@ -88,6 +88,12 @@ def test_beside(tmp_path: Path) -> None:
     full = [one.output for one in answer_all(world, unreset, asked)]
     assert full.count("All lockers are taken.") == 2
     assert "Which parcel" in answer(world, agent, ask("Put it away")).output
+
+
+def test_the_tools_of_the_courier_desk_are_answered_by_the_gate() -> None:
+    """`tests/e2e/test_tools.py` runs it."""
+    manifest = SAMPLES.parent / "beside" / "courier" / "agent.yaml"
+    assert [tool.name for tool in agent_from(manifest).tools] == ["find_courier"]
 
 
 def test_model(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from gateval.app.run.interrupts import interrupted
 from gateval.app.run.isolate import isolation, scratch_folder, walls_of
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
-from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.base import RuntimeContext
+from gateval.candidates.door import ModelDoor
 from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups

@@ -14,6 +14,7 @@ from gateval.candidates.process.failures import out_of_reach, server_line
 from gateval.candidates.serving.exchange import read_reply, write_request
 from gateval.candidates.serving.instance import Instance
 from gateval.candidates.serving.options import HttpOptions
+from gateval.candidates.tool_door import untouched_tools
 from gateval.domain.text.quoting import quote
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
@@ -57,7 +58,7 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
     said: Said | None = None
     trouble = recorded = None
     if session:
-        session.begin(request.key.repetition)
+        session.begin(request.key.repetition, request.replay)
     began = clock.monotonic()
     try:
         said = await _said(instance, options, request)
@@ -71,6 +72,7 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
             recorded = session.end()
     if failed is None and said is not None:
         given = out_of_reach(_answer(said, recorded, seconds), trouble, recorded)
+        given = untouched_tools(given, request, session)
         return Asked(given, whole=True, dead=instance.dead)
     assert failed is not None  # noqa: S101 - one of the two there is
     silence = NoAnswer(

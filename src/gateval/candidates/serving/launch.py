@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gateval.candidates.allowlist import instance_environment
-from gateval.candidates.base import ModelSession, RuntimeContext
+from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
+from gateval.candidates.door import ModelSession
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import KIB, MIB, Limits, Program
 from gateval.candidates.process.running import Running
+from gateval.candidates.tool_door import door_environment, with_tools
 from gateval.candidates.workplace import Workplace
 from gateval.domain.manifests.services import Ready
 from gateval.domain.plan.plan import AgentDefinition
@@ -86,11 +88,10 @@ class Launched:
 
 async def launch_at(launch: Launch, port: int) -> Launched:
     """Start the process with all that it needs. Raises `NotStarted`."""
-    around, agent, at = launch.context, launch.agent, launch.addresses
+    around, at = launch.context, launch.addresses
     async with contextlib.AsyncExitStack() as stack:
         private = await stack.enter_async_context(private_folders(around.scratch))
-        door = around.door if launch.asks_models else None
-        session = door.open(agent.side, agent.models, agent.uses) if door else None
+        session = around.open_door(launch.agent) if launch.asks_models else None
         if session:
             stack.callback(session.close)
         home = str(private.home)
@@ -98,11 +99,12 @@ async def launch_at(launch: Launch, port: int) -> Launched:
         def given(text: str) -> str:
             return at.fill(text.replace("{port}", str(port)))
 
-        literals = {name: given(text) for name, text in launch.env.items()}
+        door = door_environment(session, private)
+        literals = with_tools({name: given(text) for name, text in launch.env.items()}, door)
         env = instance_environment(
             around.environ,
             literals={**literals, **at.variables, "PORT": str(port)},
-            door=session.environment() if session else {},
+            door=door,
             home=home,
             tmp=str(private.tmp),
             name=launch.name,

@@ -16,6 +16,9 @@ _REFERENCE = re.compile(r"\{services\.([^{}.]*)(?:\.([^{}]*))?\}")
 NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 PORT, HOST = "port", "host"
 
+TOOLS_URL, TOOLS_COMMAND = "{mcp.url}", "{mcp.command}"
+"""What stands in a literal for the way to the tools that the gate answers for."""
+
 
 def plain_path(path: str) -> str:
     """Return the path and query of a request as they are. Raises `ValueError` if they are none."""

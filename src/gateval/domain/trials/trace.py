@@ -131,6 +131,12 @@ class TraceBuilder:
         )
         return number
 
+    def amend(self, number: int, *, tool: str, arguments: JsonObject, refused: bool) -> None:
+        """Correct the tool call that is step `number`: it turned out to be another."""
+        step = self._steps[number - 1]
+        correct = {"tool": tool, "arguments": arguments, "text": "", "refused": refused}
+        self._steps[number - 1] = step.model_copy(update=correct)
+
     def steps(self) -> tuple[Step, ...]:
         """The steps so far."""
         return tuple(self._steps)

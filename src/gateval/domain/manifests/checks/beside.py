@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import Agent, RuntimeSpec
 from gateval.domain.manifests.checks.files import problem_in
-from gateval.domain.manifests.services import HOST, PORT, references
+from gateval.domain.manifests.services import HOST, PORT, TOOLS_COMMAND, TOOLS_URL, references
 from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.text.quoting import quote
 
@@ -28,6 +28,11 @@ def beside_problems(agent: Agent, runtime: RuntimeSpec) -> Iterator[Problem]:
     ):  # fmt: skip
         yield from _unknown(agent, f"spec.runtime.{key}", [*enumerate(words)], known)
     yield from _unknown(agent, "spec.runtime.env", [*runtime.env.items()], known)
+    for name, text in runtime.env.items():
+        for word in (TOOLS_URL, TOOLS_COMMAND):
+            if word in text and not any(tool.enabled for tool in agent.spec.tools):
+                message = f"{quote(word)} leads to the tools in spec.tools, and there are none."
+                yield problem_in(agent, f"spec.runtime.env.{name}", message)
 
 
 def _unknown(
