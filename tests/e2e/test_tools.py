@@ -85,6 +85,48 @@ def test_a_name_that_would_escape_is_harmless_in_every_view(repo: Repo, tmp_path
         assert "](http://evil.example)" not in text, name
 
 
+ASKS = """
+def ask_a_model(question: str) -> None:
+    body = {"model": "scripted/desk", "messages": [{"role": "user", "content": question}]}
+    head = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    request = urllib.request.Request(url, json.dumps(body).encode(), head)
+    urllib.request.urlopen(request).read()
+
+ask_a_model("Who?")
+"""
+
+
+def test_a_call_of_a_tool_is_no_cover_for_models_that_left_the_gates_sight(
+    repo: Repo, tmp_path: Path
+) -> None:
+    """Attack: head calls a harmless tool, and its models where the gate does not see them."""
+    program = (repo.path / "courier" / "courier_desk.py").read_text()
+    fixtures = (repo.path / "courier" / "evals.yaml").read_text()
+    forbidden = "    - {type: toolNotCalled, tool: refund}\n    - {type: contains, value: Ada}"
+    assert fixtures.count("    - {type: contains, value: Ada}") == 1
+    fixtures = fixtures.replace("    - {type: contains, value: Ada}", forbidden)
+    repo.write("courier/evals.yaml", fixtures)
+    repo.write("courier/courier_desk.py", program.replace("\nnumber = ", f"\n{ASKS}\nnumber = ", 1))
+    manifest = (repo.path / "courier" / "agent.yaml").read_text()
+    repo.write("courier/agent.yaml", manifest.replace("spec:", "spec:\n  models: [scripted/desk]"))
+    repo.write(".gateval/scripted/desk.yaml", "rules: [{reply: Ada}]\n")
+    repo.commit()
+    repo.branch("change")
+    repo.write("courier/courier_desk.py", program)
+    repo.commit()
+    done = gateval(repo, "check", "--base", "main", "--results", str(tmp_path / "out"))
+    assert done.returncode != 0, done.stdout + done.stderr
+    trials = json.loads((tmp_path / "out" / "results.v1.json").read_text())["trials"]
+    found = {
+        (one["key"]["side"], one["outcome"])
+        for one in trials
+        if one["key"]["fixture"] == "courier-found"
+    }
+    assert found == {("base", "pass"), ("head", "error")}
+    assert "On base the gate saw the model calls itself" in " ".join(done.stdout.split())
+
+
 def test_a_fixture_cannot_speak_for_a_tool_that_the_program_has_not(repo: Repo) -> None:
     manifest = (repo.path / "courier" / "agent.yaml").read_text()
     repo.write("courier/agent.yaml", manifest.replace("name: find_courier", "name: find_couriers"))

@@ -85,6 +85,11 @@ class Trace(Value):
         """Whether the gate saw the model calls itself: in its own loop, or on the wire."""
         return self.source in {"gate", "gateway"}
 
+    @property
+    def is_partly_seen(self) -> bool:
+        """Whether the gate saw calls of its own tools only, and no model that could ask others."""
+        return self.source == "gateway" and not self.model_calls and bool(self.tool_calls())
+
     def tool_calls(self) -> tuple[Step, ...]:
         """The tool-call steps, in order, refused ones too."""
         return tuple(step for step in self.steps if step.kind is StepKind.TOOL_CALL)
