@@ -130,9 +130,13 @@ class Evidence(Value):
         return (counted if reported is None else reported), False
 
     def is_claimed(self, basis: Basis) -> bool:
-        """Whether there is only the candidate's word for what an assertion looks at."""
+        """Whether there is only the candidate's word for what an assertion looks at.
+
+        Calls that reached the gate's tools do not tell of those that went elsewhere.
+        """
         if basis is Basis.TRACE:
-            return self.answer.recorded is not None and not self.answer.recorded.is_seen
+            trace = self.answer.recorded
+            return trace is not None and (not trace.is_seen or trace.is_partly_seen)
         return basis is Basis.USAGE and not self.tokens[1]
 
     def refuse_empty_claim(self) -> None:

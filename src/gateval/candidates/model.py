@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateval.candidates.agent_loop.conversation import Conversation
 from gateval.candidates.base import Runtime, TrialRequest
-from gateval.candidates.talk import Talk
+from gateval.candidates.talk import Talk, converse
 from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.model_call import ModelReply
@@ -37,9 +37,10 @@ class ModelRuntime(Runtime):
         talk = Conversation(self.agent, request)
         return await self.say(talk, request.input.prompt, request.timeout_seconds)
 
-    def talk(self, request: TrialRequest) -> Talk:
-        """Return a conversation that goes on with the model's own messages and tool results."""
-        return _GoingOn(self, Conversation(self.agent, request))
+    async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Go on with the model's own messages and tool results."""
+        talk = _GoingOn(self, Conversation(self.agent, request))
+        return await converse(talk, request, self.context.clock)
 
     async def say(self, talk: Conversation, text: str, seconds: float) -> Answer | NoAnswer:
         """Say this as the user and return what the model answers within so many seconds."""
@@ -92,11 +93,16 @@ class ModelRuntime(Runtime):
 
         A model that is out is not asked again in this trial; the next one takes over.
         """
+        import asyncio
+
         models = list(self.agent.models)
         for _ in range(TURN_LIMIT):
             reply = await self._ask(talk, models)
             if not talk.hear(models[0], reply):
                 return reply
+            if talk.due:
+                talk.asked_at = None
+                await asyncio.sleep(talk.due)
         return None
 
     async def _ask(self, talk: Conversation, models: list[str]) -> ModelReply:

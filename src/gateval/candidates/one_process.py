@@ -7,22 +7,25 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from gateval.candidates.allowlist import instance_environment
-from gateval.candidates.base import ModelSession, TrialRequest
+from gateval.candidates.base import TrialRequest
 from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import write_stdin, write_words
 from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
+from gateval.candidates.door import ModelSession
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
-from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import Limits, NotStarted, Program
 from gateval.candidates.process.running import Running
 from gateval.candidates.talk import Talk
+from gateval.candidates.tool_door import door_environment, untouched_tools, with_tools
+from gateval.candidates.workplace import Workplace
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.trace import Trace
-from gateval.domain.trials.trial import Answer, Cause, NoAnswer
+from gateval.domain.trials.trial import Answer, NoAnswer
 
 if TYPE_CHECKING:
+    from gateval.candidates.beside.commands import Ground
     from gateval.candidates.command import CommandRuntime
 
 
@@ -32,9 +35,13 @@ _FLUSH = "It has to print each answer as one line and flush it."
 class OneProcess(Talk):
     """Started with the first turn, ended with the conversation."""
 
-    def __init__(self, runtime: CommandRuntime, request: TrialRequest) -> None:
+    def __init__(
+        self, runtime: CommandRuntime, request: TrialRequest, place: Workplace, ground: Ground
+    ) -> None:
         self._runtime = runtime
-        self._repetition = request.key.repetition
+        self._request = request
+        self._place = place
+        self._ground = ground
         self._held = contextlib.AsyncExitStack()
         self._running: Running | None = None
         self._session: ModelSession | None = None
@@ -55,7 +62,7 @@ class OneProcess(Talk):
             return no_start(error.reason, self._command, error.cause)
         session, began = self._session, clock.monotonic()
         if session:
-            session.begin(self._repetition)
+            session.begin(self._request.key.repetition, self._request.replay)
         since, late, printed = running.stdout.total, False, b""
         running.tell(line)
         try:
@@ -67,7 +74,7 @@ class OneProcess(Talk):
             recorded = session.end() if session else None
         spent = max(clock.monotonic() - began, 0.0)
         given = await self._read(printed, recorded, spent, late=seconds if late else None)
-        return out_of_reach(given, trouble, recorded)
+        return untouched_tools(out_of_reach(given, trouble, recorded), self._request, session)
 
     async def close(self) -> None:
         """End the program, and its way to models."""
@@ -83,24 +90,30 @@ class OneProcess(Talk):
 
     async def _start(self, asked: FixtureInput) -> Running:
         """Start the program. Raises `NotStarted` and `TemplateError`."""
-        runtime = self._runtime
-        agent, around, place = runtime.agent, runtime.context, runtime.place
-        if place is None:
-            raise NotStarted("The candidate was asked before it was ready.", Cause.GATE)
-        private = await self._held.enter_async_context(private_folders(around.scratch))
-        if around.door:
-            self._session = around.door.open(agent.side, agent.models, agent.uses)
+        runtime, ground = self._runtime, self._ground
+        spec, addresses, private = runtime.agent.runtime, ground.addresses, ground.private
+        self._session = runtime.context.open_door(runtime.agent)
+        if self._session:
             self._held.callback(self._session.close)
+        door = door_environment(self._session, private)
+        literals = {"PYTHONUNBUFFERED": "1", **addresses.literals(spec.env)}
         env = instance_environment(
-            around.environ,
-            literals={"PYTHONUNBUFFERED": "1", **agent.runtime.env},
-            door=self._session.environment() if self._session else {},
+            runtime.context.environ,
+            literals=with_tools(literals, door),
+            door=door,
             home=str(private.home),
             tmp=str(private.tmp),
             name=runtime.name,
         )
-        argv = write_words(agent.runtime.command, asked, str(private.home))
-        program = Program(argv, place.folder, env, reads=place.reads, listens=True)
+        program = Program(
+            write_words(spec.command, asked, str(private.home), addresses.fill),
+            self._place.folder,
+            env,
+            writes=(private.home,) if spec.around else (),
+            reads=self._place.reads,
+            ports=addresses.ports,
+            listens=True,
+        )
         self._running = runtime.programs.start(program, self._limits)
         return self._running
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from gateval.domain.trials.trial import Answer, NoAnswer
 from gateval.domain.trials.turns import Turns
 
 if TYPE_CHECKING:
-    from gateval.candidates.base import Runtime, TrialRequest
+    from gateval.candidates.base import TrialRequest
+    from gateval.ports.clock import Clock
 
 
 class Talk(ABC):
@@ -30,28 +32,29 @@ class Talk(ABC):
         """End what runs for this conversation alone."""
 
 
+Ask = Callable[["TrialRequest"], Awaitable[Answer | NoAnswer]]
+
+
 class EachAnew(Talk):
     """Each turn is a trial of its own to the candidate, which is told all messages again."""
 
-    def __init__(self, runtime: Runtime, request: TrialRequest) -> None:
-        self._runtime = runtime
+    def __init__(self, request: TrialRequest, ask: Ask) -> None:
         self._request = request
+        self._ask = ask
 
     async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
         """Ask with the history in `messages`."""
-        return await self._runtime.answer(
+        return await self._ask(
             replace(self._request, input=asked, turns=(), timeout_seconds=seconds)
         )
 
 
-async def converse(runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:
-    """Have the candidate answer the turns of `request`, which share its time.
+async def converse(talk: Talk, request: TrialRequest, clock: Clock) -> Answer | NoAnswer:
+    """Have the candidate answer the turns of `request`, which share its time; close `talk`.
 
     The first turn without an answer ends the conversation.
     """
-    clock, turns = runtime.context.clock, Turns()
-    began, before = clock.monotonic(), request.input.messages
-    talk = runtime.talk(request)
+    turns, began, before = Turns(), clock.monotonic(), request.input.messages
     try:
         for number, text in enumerate(request.turns, 1):
             asked = request.input.said(before, text)

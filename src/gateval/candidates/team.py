@@ -12,7 +12,6 @@ from gateval.candidates.hints import Hints
 from gateval.candidates.process.failures import from_the_export
 from gateval.candidates.process.once import Once
 from gateval.candidates.registry import RUNTIMES
-from gateval.candidates.talk import converse
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
@@ -103,9 +102,7 @@ class Candidates:
 
 
 async def _asked(runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:
-    if request.turns:
-        return await converse(runtime, request)
-    return await runtime.answer(request)
+    return await (runtime.converse(request) if request.turns else runtime.answer(request))
 
 
 async def _prepared(runtime: Runtime) -> NoAnswer | None:

@@ -19,8 +19,9 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
-from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
+from gateval.candidates.door import ModelDoor
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
@@ -70,6 +71,8 @@ def evaluate(
     clock = SystemClock()
     started, begin = clock.utc_now(), clock.monotonic()
     walls = walls_for(plan, settings, listen)
+    if walls and (shown := settings.shown_secrets(plan.policy.candidate_env)):
+        listen(RunWarned(message=shown))
     interrupted = False
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as log:

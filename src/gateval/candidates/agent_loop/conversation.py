@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from gateval.candidates.agent_loop.replay import Replay, ToolAnswer
 from gateval.candidates.base import TrialRequest
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.messages import InputMessage, text_of
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.text.strict_json import DEPTH_LIMIT
@@ -19,9 +17,9 @@ from gateval.domain.trials.model_call import (
     ModelRequest,
     StopReason,
     ToolCall,
-    ToolDefinition,
     Usage,
 )
+from gateval.domain.trials.tools import Replay, ToolAnswer, offered_tools
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 
 
@@ -29,13 +27,15 @@ class Conversation:
     """Grows turn by turn. Does no I/O.
 
     `asked_at` is when the call under way began (seconds of the clock), None between calls. `waited`
-    are the seconds in which providers were waited for that had refused or dropped a call.
+    are the seconds in which providers were waited for that had refused or dropped a call; `due` the
+    seconds that tools take which are to be waited for before the next request.
     """
 
     def __init__(self, agent: AgentDefinition, request: TrialRequest) -> None:
         self.asked_at: float | None = None
         self._draw = f"{request.key.side}:{request.key.repetition}"
         self.waited = 0.0
+        self.due = 0.0
         self._tools = offered_tools(agent.tools)
         self._replay = Replay(request.tool_replay, request.shadow_tools)
         self._builder = TraceBuilder()
@@ -87,8 +87,10 @@ class Conversation:
                 cost=cost,
                 refused=call.name not in offered,
             )
-        for call, arguments, raw in calls:
-            self._give(call, self._result(call.name, arguments, raw))
+        answers = [self._result(call.name, arguments, raw) for call, arguments, raw in calls]
+        for (call, _, _), answer in zip(calls, answers, strict=True):
+            self._give(call, answer)
+        self.due = max((answer.delay for answer in answers), default=0.0)
         return bool(calls)
 
     def note(self, text: str, cost: CallCost = NO_CALL) -> None:
@@ -131,18 +133,6 @@ def _message(said: InputMessage) -> Message:
         ),
         tool_call_id=said.tool_call_id,
     )
-
-
-def offered_tools(tools: tuple[AgentTool, ...]) -> tuple[ToolDefinition, ...]:
-    """Return the agent's enabled tools as a model is offered them, each name once."""
-    definitions: dict[str, ToolDefinition] = {}
-    for tool in tools:
-        if tool.enabled and tool.tool_name and tool.tool_name not in definitions:
-            definition = ToolDefinition(name=tool.tool_name, description=tool.description)
-            if tool.input_schema is not None:
-                definition = definition.model_copy(update={"input_schema": tool.input_schema})
-            definitions[tool.tool_name] = definition
-    return tuple(definitions.values())
 
 
 def _usable(call: ToolCall) -> tuple[JsonObject, str]:

@@ -5,6 +5,7 @@ The words of `command` and `stdin` are the templates that requests of servers ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -54,18 +55,20 @@ class CommandOptions(Spec):
     )
 
 
-def write_words(words: tuple[str, ...], asked: FixtureInput, home: str) -> tuple[str, ...]:
+def write_words(
+    words: tuple[str, ...], asked: FixtureInput, home: str, fill: Callable[[str], str] = str
+) -> tuple[str, ...]:
     """Return the program and its arguments for one trial.
 
-    `{home}` counts only where the manifest says it. Raises `TemplateError` when the fixture lacks
-    what a template names.
+    `{home}`, and what `fill` replaces, count only where the manifest says them. Raises
+    `TemplateError` when the fixture lacks what a template names.
     """
     if not any("{" in word for word in words):
         return words
     values, budget = template_values(asked), template.Budget()
     return tuple(
         "".join(
-            text.replace("{home}", home) if literal else text
+            fill(text.replace("{home}", home)) if literal else text
             for text, literal in template.render_text(word, values, budget)
         )
         for word in words

@@ -122,6 +122,7 @@ class Keeper(Starter):
             owned=[str(Path(home).parent), home, tmp],
             lent=[self._root(folder) for folder in program.writes],
             offline=program.offline,
+            ports=list(program.ports),
         )
 
     def _root(self, folder: Path) -> str:

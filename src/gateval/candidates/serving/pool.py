@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from uuid import uuid4
 
 from gateval.candidates.base import TrialRequest
+from gateval.candidates.beside.beside import Beside
+from gateval.candidates.beside.commands import Ground
+from gateval.candidates.beside.services import Lease
+from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import End, Ran
-from gateval.candidates.serving.asking import Asked, ask
-from gateval.candidates.serving.instance import Blueprint, Instance, start_instance
-from gateval.candidates.talk import Talk
-from gateval.domain.manifests.fixture import FixtureInput
+from gateval.candidates.serving.asking import Asked
+from gateval.candidates.serving.exchanging import Exchange, Turning
+from gateval.candidates.serving.instance import Instance, start_instance
+from gateval.candidates.serving.launch import Launch
+from gateval.candidates.serving.options import HttpOptions
+from gateval.candidates.talk import converse
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 LOSSES_LIMIT = 5
@@ -22,13 +27,15 @@ LOSSES_LIMIT = 5
 class Pool:
     """Starts instances when they are needed, `instances` at most at the same time.
 
-    `warn` is told what a person should know: the loss of an instance, and stray model calls.
+    `beside` is told what a person should know: the loss of an instance, and stray model calls.
     """
 
-    def __init__(self, blueprint: Blueprint, warn: Callable[[str], None]) -> None:
-        self._blueprint = blueprint
-        self._warn = warn
-        self._slots = asyncio.Semaphore(blueprint.options.instances)
+    def __init__(self, launch: Launch, options: HttpOptions, beside: Beside) -> None:
+        self._launch = launch
+        self._options = options
+        self._beside = beside
+        self._warn = beside.warn
+        self._slots = asyncio.Semaphore(1 if beside.one_by_one else options.instances)
         self._idle: list[Instance] = []
         self._all: set[Instance] = set()
         self._losses = 0
@@ -38,7 +45,8 @@ class Pool:
     async def warm_up(self) -> NoAnswer | None:
         """Start the first instance, or say why none can be started."""
         async with self._slots:
-            started = await self._start()
+            lease = await self._beside.services.lease()
+            started = lease if isinstance(lease, NoAnswer) else await self._start(lease)
             if isinstance(started, NoAnswer):
                 return started
             self._idle.append(started)
@@ -46,45 +54,38 @@ class Pool:
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Have one instance answer. It is not asked anything else meanwhile."""
-        held = Held(self, request)
-        try:
-            return await held.ask(request)
-        finally:
-            await held.close()
+        return await self._exchange(lambda exchange: exchange.ask(request))
 
-    def talk(self, request: TrialRequest) -> Talk:
-        """Return a conversation with one instance, which is not asked anything else meanwhile."""
-        return Held(self, request)
+    async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Have one instance answer all turns. It is not asked anything else meanwhile."""
+        mode, clock = self._launch.agent.runtime.conversation, self._launch.context.clock
+        return await self._exchange(
+            lambda exchange: converse(Turning(exchange, request, mode), request, clock)
+        )
 
-    async def take(self) -> Instance | NoAnswer:
-        """Wait for a free place, and return an instance for it or why there is none.
-
-        What was taken is given back; where none was, the place is free again.
-        """
-        await self._slots.acquire()
-        taken: Instance | NoAnswer | None = None
-        try:
-            taken = await self._living()
-        finally:
-            if not isinstance(taken, Instance):
-                self._slots.release()
-        return taken
-
-    async def give_back(self, instance: Instance, heard: Asked | None) -> Answer | NoAnswer | None:
-        """Take an instance back after what was `heard` last, None for a question cut off.
-
-        Returns the answer that counts, which says how an instance ended that is gone.
-        """
-        try:
-            fine = heard is not None and heard.whole and not heard.dead
-            if fine and not self._each_trial_its_own:
+    async def _exchange(
+        self, asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]]
+    ) -> Answer | NoAnswer:
+        async with self._slots:
+            lease = await self._beside.services.lease()
+            if isinstance(lease, NoAnswer):
+                return lease
+            instance = await self._living(lease)
+            if isinstance(instance, NoAnswer):
+                return instance
+            keep = False
+            try:
+                heard = await self._heard(instance, lease, asking)
+                keep = heard.whole and not heard.dead and not self._each_trial_its_own
+            finally:
+                if keep:
+                    self._idle.append(instance)
+                else:
+                    ran = await self._end(instance)
+            if keep:
                 self._losses = 0
-                self._idle.append(instance)
-                return heard.given if heard else None
-            ran = await self._end(instance)
-            return self._reckon(heard, ran, instance) if heard else None
-        finally:
-            self._slots.release()
+                return heard.given
+            return self._reckon(heard, ran, instance)
 
     async def close(self) -> None:
         """Stop all instances, and tell of model calls that came when no trial was under way."""
@@ -97,12 +98,34 @@ class Pool:
 
     @property
     def _each_trial_its_own(self) -> bool:
-        return self._blueprint.options.restart == "perTrial"
+        return self._options.restart == "perTrial"
 
-    async def _living(self) -> Instance | NoAnswer:
-        """Return an instance that lives, started if need be, or why there is none."""
+    async def _heard(
+        self,
+        instance: Instance,
+        lease: Lease,
+        asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]],
+    ) -> Asked:
+        """Ask the instance, between what runs before and after."""
+        exchange = Exchange(instance, self._options)
+        if self._launch.agent.runtime.around:
+            async with private_folders(self._launch.context.scratch) as private:
+                ground = Ground(lease.addresses, private, instance.port)
+                given = await self._beside.trial(lease, ground, lambda: asking(exchange))
+        else:
+            given = await self._beside.services.checked(lease, await asking(exchange))
+        heard = exchange.heard or Asked(given, whole=True, dead=instance.dead)
+        return heard._replace(given=given)
+
+    async def _living(self, lease: Lease) -> Instance | NoAnswer:
+        """Return an instance that lives beside these services, started if need be, or why there is
+        none.
+        """
         while self._idle:
             instance = self._idle.pop()
+            if instance.launch.addresses is not lease.addresses:
+                await self._end(instance)  # the services that it knows are gone
+                continue
             if not instance.dead:
                 return instance
             how = instance.how_it_ended(await self._end(instance))
@@ -113,14 +136,14 @@ class Pool:
                 f"not started again. {self._last_loss}"
             )
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        started = await self._start()
+        started = await self._start(lease)
         if isinstance(started, NoAnswer):
             self._losses += 1
             self._last_loss = started.reason
         return started
 
-    async def _start(self) -> Instance | NoAnswer:
-        started = await start_instance(self._blueprint)
+    async def _start(self, lease: Lease) -> Instance | NoAnswer:
+        started = await start_instance(replace(self._launch, addresses=lease.addresses))
         if isinstance(started, Instance):
             self._all.add(started)
         return started
@@ -151,47 +174,3 @@ class Pool:
         self._losses += 1
         self._last_loss = f"{what}."
         self._warn(f"{what}; it is replaced.")
-
-
-class Held(Talk):
-    """A place in the pool and its instance, taken when it is first asked."""
-
-    def __init__(self, pool: Pool, request: TrialRequest) -> None:
-        self._pool = pool
-        self._request = request
-        self._instance: Instance | None = None
-        self._heard: Asked | None = None
-        self._over = False
-        self._conversation = uuid4().hex
-
-    async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
-        """Ask what the user says now: the server remembers the rest, by `payload.conversation`."""
-        payload = {"conversation": self._conversation, **asked.payload}
-        now = asked.model_copy(update={"messages": (), "payload": payload})
-        return await self.ask(replace(self._request, input=now, turns=(), timeout_seconds=seconds))
-
-    async def ask(self, request: TrialRequest) -> Answer | NoAnswer:
-        """Ask once more. What is not in order gives the instance back, and its place."""
-        if self._over:
-            reason = "The server that this conversation was with has ended."
-            return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        if self._instance is None:
-            taken = await self._pool.take()
-            if isinstance(taken, NoAnswer):
-                return taken
-            self._instance = taken
-        self._heard = None
-        self._heard = heard = await ask(self._instance, request)
-        if heard.whole and not heard.dead:
-            return heard.given
-        return await self._release() or heard.given
-
-    async def close(self) -> None:
-        """Give back what is still held."""
-        if self._instance is not None:
-            await self._release()
-
-    async def _release(self) -> Answer | NoAnswer | None:
-        instance, self._instance, self._over = self._instance, None, True
-        assert instance is not None  # noqa: S101 - the callers hold one
-        return await self._pool.give_back(instance, self._heard)

@@ -96,6 +96,11 @@ class Trace(Value):
         """Whether its steps belong to several conversations, so that a view has to tell which."""
         return any(step.conversation > 1 for step in self.steps)
 
+    @property
+    def is_partly_seen(self) -> bool:
+        """Whether the gate saw calls of its own tools only, and no model that could ask others."""
+        return self.source == "gateway" and not self.model_calls and bool(self.tool_calls())
+
     def tool_calls(self) -> tuple[Step, ...]:
         """The tool-call steps, in order, refused ones too."""
         return tuple(step for step in self.steps if step.kind is StepKind.TOOL_CALL)
@@ -143,6 +148,12 @@ class TraceBuilder:
             )
         )
         return number
+
+    def amend(self, number: int, *, tool: str, arguments: JsonObject, refused: bool) -> None:
+        """Correct the tool call that is step `number`: it turned out to be another."""
+        step = self._steps[number - 1]
+        correct = {"tool": tool, "arguments": arguments, "text": "", "refused": refused}
+        self._steps[number - 1] = step.model_copy(update=correct)
 
     def steps(self) -> tuple[Step, ...]:
         """The steps so far."""

@@ -1,8 +1,8 @@
 """The gateway as a local server, for candidates that call models with an SDK of their own.
 
-Only POST on the endpoints of our formats is answered, and the list of the manifest's models;
-everything else is our own 404, because with a real key behind it any other path could read or
-delete an account's data.
+Only POST on the endpoints of our formats is answered, the list of the manifest's models, and the
+gate's own MCP server at the address of an instance; everything else is our own 404, because with a
+real key behind it any other path could read or delete an account's data.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Self
 
 from aiohttp import web
 
+from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
 from gateval.gateway.local.call import Reply, error_reply
@@ -25,7 +26,9 @@ from gateval.gateway.local.limits import CallLimits, RateLimiter, RunTotals
 from gateval.gateway.local.model_list import list_models
 from gateval.gateway.local.presented import presented_key, shape
 from gateval.gateway.local.routing import Place, find
-from gateval.gateway.local.session import Session
+from gateval.gateway.local.session import TOOLS_PATH, Session
+from gateval.gateway.tools.answering import answer_tools
+from gateval.wire import mcp
 from gateval.wire.base import Format
 from gateval.wire.registry import FORMATS, INPUT_FORMATS
 
@@ -41,6 +44,8 @@ REFUSALS_PER_SECOND = 200
 
 LONGEST_REFUSAL = 2.0
 """Seconds that a refusal takes at most."""
+
+UNKNOWN_KEY = "This key is unknown here, or its candidate has ended."
 
 _TOO_LARGE = f"A request may have {BODY_LIMIT} bytes."
 _FULL = "Too many calls of this candidate wait for their turn."
@@ -68,6 +73,7 @@ class GatewayServer:
         self._limits = limits or CallLimits()
         self._totals = RunTotals()
         self._sessions: dict[str, Session] = {}
+        self._tool_keys: dict[str, Session] = {}
         self._refusals = RateLimiter(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
         self._runner: web.ServerRunner | None = None
         self._address = ""
@@ -98,24 +104,35 @@ class GatewayServer:
         """The port that it listens on."""
         return int(self._address.rpartition(":")[2])
 
-    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> Session:
-        """Return a new session; `models` and `uses` are the Agent's lists."""
+    def open(
+        self,
+        side: Side,
+        models: tuple[str, ...],
+        uses: tuple[str, ...] = (),
+        tools: tuple[ToolDefinition, ...] = (),
+    ) -> Session:
+        """Return a new session; `models`, `uses` and `tools` are the Agent's lists."""
         session = Session(
             side,
             models,
             uses,
+            tools,
             address=self._address,
             limits=self._limits,
             totals=self._totals,
             on_close=self._forget,
         )
         self._sessions[session.key] = session
+        self._tool_keys[session.tool_key] = session
         return session
 
     def _forget(self, session: Session) -> None:
         self._sessions.pop(session.key, None)
+        self._tool_keys.pop(session.tool_key, None)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path.startswith(TOOLS_PATH):
+            return await self._handle_tools(request)
         place = find(request.method, request.path)
         wire = FORMATS[place.wire] if place and place.wire else shape(request)
         session = self._sessions.get(presented_key(request))
@@ -125,8 +142,7 @@ class GatewayServer:
                 session.trial.turned_away(message)
             return await self._refuse(error_reply(wire, 404, message))
         if session is None:
-            message = "This key is unknown here, or its candidate has ended."
-            return await self._refuse(error_reply(wire, 401, message))
+            return await self._refuse(error_reply(wire, 401, UNKNOWN_KEY))
         if not place.wire:
             return await self._list(session, place, wire)
         if session.trial is None:
@@ -149,6 +165,16 @@ class GatewayServer:
         async with session.turns.turn(0):
             named = (*session.models, *session.uses)
             return write_reply(list_models(named, place.model, wire))
+
+    async def _handle_tools(self, request: web.BaseRequest) -> web.StreamResponse:
+        session = self._tool_keys.get(request.path.removeprefix(TOOLS_PATH))
+        if session is None:
+            return await self._refuse(Reply(401, mcp.error(None, mcp.REFUSED, UNKNOWN_KEY)))
+        self.connections.claimed(request.protocol, session)
+        try:
+            return await answer_tools(request, session)
+        finally:
+            self.connections.rests(request.protocol)
 
     async def _refuse(self, reply: Reply) -> web.Response:
         """Return a refusal, the later the more of them there are."""

@@ -1,19 +1,22 @@
-"""The model calls of one trial: which are under way, how they went, and the trace of them."""
+"""The calls of one trial: which are under way, how they went, and the trace of them."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, Usage
+from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Cause
 from gateval.gateway.local.limits import CallLimits, RunTotals
 from gateval.gateway.local.recording.trace_recorder import TraceRecorder
 from gateval.gateway.local.stored_replies import StoredReplies
+from gateval.gateway.tools.trial import TrialTools
 from gateval.gateway.upstream.tries import Tries, Wait, together
 from gateval.ports.model_calls import (
     LATE,
@@ -60,17 +63,23 @@ class TrialCalls:
     """Made by `Session.begin`, and done with at `Session.end`.
 
     `stored` are the replies that a later request may continue; `draw` names the trial for scripted
-    models. `totals` are those of the run.
+    models. `totals` are those of the run. `replay` answers for tools.
     """
 
     def __init__(
-        self, limits: CallLimits, totals: RunTotals | None = None, *, draw: str = ""
+        self,
+        limits: CallLimits,
+        totals: RunTotals | None = None,
+        *,
+        draw: str = "",
+        replay: Replay | None = None,
     ) -> None:
         self.draw = draw
         self._totals = totals or RunTotals()
         self._run_is_over = ""
         self.stored = StoredReplies()
         self._recorder = TraceRecorder()
+        self.tools = TrialTools(replay, limits.calls, self._tool_answered)
         self._limits = limits
         self._running: dict[asyncio.Task[Any], CallTimer] = {}
         self._trouble: ModelTrouble | None = None
@@ -149,6 +158,12 @@ class TrialCalls:
         """Note our own sentence on a request that was no call of a model, or will not be one."""
         self._trouble = ModelTrouble(Cause.CANDIDATE, f"{REFUSED} {message}")
 
+    def _tool_answered(
+        self, name: str, arguments: JsonObject, text: str, known: Collection[str]
+    ) -> None:
+        streaming = bool(self._running)
+        self._recorder.tool(name, arguments, text, known, streaming=streaming)
+
     def refused(self, message: str) -> None:
         """Record that we refused a call: once for each reason, however often it is tried."""
         self.turned_away(message)
@@ -183,6 +198,7 @@ class TrialCalls:
     def end(self) -> Trace | None:
         """Cancel the calls under way, and return the trace: None if no model was called."""
         waited = round(self._waited(), 3)
+        self.tools.end()
         for task in self._running:
             task.cancel()
         trace = self._recorder.trace()

@@ -13,6 +13,7 @@ from gateval.domain.manifests.agent import (
     AgentSpec,
     ConversationMode,
 )
+from gateval.domain.manifests.checks.beside import beside_problems
 from gateval.domain.manifests.checks.files import file_problems, problem_in
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.place import Problem, nearest
@@ -101,8 +102,9 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
     ):
         message = "A process that goes on prints its answers: a line in each turn, and no file."
         yield problem_in(agent, "spec.runtime.response", message)
+    yield from beside_problems(agent, runtime)
     if runtime.type == MODEL_RUNTIME:
-        for key in ("command", "setup", "cwd", "env"):
+        for key in ("command", "setup", "cwd", "env", "before", "after", "services"):
             if getattr(runtime, key):
                 message = (
                     f"A runtime of type {MODEL_RUNTIME} starts no process. Add "

@@ -1,13 +1,16 @@
-"""The trace of a black-box agent, read off its model calls."""
+"""The trace of a black-box agent, read off its calls of models and of the gate's tools."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
+from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 from gateval.gateway.local.recording.conversations import Conversations
 from gateval.gateway.local.recording.fingerprints import Fingerprints, fingerprints_of
+from gateval.gateway.tools.served import ServedTools
 
 
 class TraceRecorder:
@@ -26,6 +29,7 @@ class TraceRecorder:
 
     def __init__(self) -> None:
         self._builder = TraceBuilder()
+        self._served = ServedTools(self._builder)
         self._conversations = Conversations()
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
@@ -63,6 +67,19 @@ class TraceRecorder:
         number = 1 if request is None else self._add_history(request, [])
         self._builder.add(StepKind.ERROR, message, cost=cost, conversation=number)
         self._empty = False
+
+    def tool(
+        self,
+        name: str,
+        arguments: JsonObject,
+        text: str,
+        known: Collection[str],
+        *,
+        streaming: bool,
+    ) -> None:
+        """Record that the gate answered a call of a tool with `text`; see `ServedTools.arrived`."""
+        self._empty = False
+        self._served.arrived(name, arguments, text, known, streaming=streaming)
 
     def trace(self) -> Trace | None:
         """Return the trace so far, or None when no call was made.
@@ -108,6 +125,8 @@ class TraceRecorder:
             self._add_calls(message.tool_calls if acted else (), number, NO_CALL)
         elif acted:
             call_id = message.tool_call_id or None
+            if self._served.is_told(call_id, message.text):
+                return
             tool = self._tools.get(call_id or "")
             add(StepKind.TOOL_RESULT, message.text, tool=tool, call_id=call_id)
 
@@ -122,7 +141,9 @@ class TraceRecorder:
         for call in calls:
             is_offered = offered is None or call.by_provider or call.name in offered
             self._tools[call.id] = call.name
-            self._builder.add(
+            if self._served.claims(call, said=offered is not None):
+                continue
+            step = self._builder.add(
                 StepKind.TOOL_CALL,
                 call.raw or "",
                 tool=call.name,
@@ -132,3 +153,5 @@ class TraceRecorder:
                 refused=not is_offered,
                 conversation=number,
             )
+            if offered is not None:
+                self._served.wished(step, call)

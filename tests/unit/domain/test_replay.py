@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from gateval.candidates.agent_loop.replay import SHADOW, Replay, ToolAnswer
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import ToolReplay
+from gateval.domain.trials.tools import SHADOW, Replay, ToolAnswer
 
 Call = tuple[str, JsonObject]
 

@@ -1,4 +1,4 @@
-"""Answers tool calls as the fixture says, and shadows all others. Pure, one per trial."""
+"""Tools that the gate answers for: as the fixture says, all others shadowed. One per trial."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
+from gateval.domain.trials.model_call import ToolDefinition
 
 SHADOW = '{"shadow": true}'
 """The result of a tool that nobody answers for: no tool of an agent is ever live here."""
 
 
 class ToolAnswer(NamedTuple):
-    """The tool's answer, as text; `is_error` says that it failed with that text."""
+    """The tool's answer, as text; `is_error` says that it failed with that text.
+
+    It comes after `delay` seconds. `status` is the HTTP status of a tool that is out of reach.
+    """
 
     text: str
     is_error: bool = False
+    delay: float = 0
+    status: int | None = None
 
 
 class Replay:
@@ -62,7 +69,21 @@ def _plain_numbers(value: JsonValue) -> JsonValue:
 
 
 def _answer(entry: ToolReplay) -> ToolAnswer:
-    if entry.error is not None:
-        return ToolAnswer(entry.error, is_error=True)
+    if entry.error is not None or entry.status is not None:
+        text = entry.error if entry.error is not None else f"The tool answers {entry.status}."
+        return ToolAnswer(text, is_error=True, delay=entry.delay, status=entry.status)
     result = entry.result
-    return ToolAnswer(result if isinstance(result, str) else canonical_json(result))
+    text = result if isinstance(result, str) else canonical_json(result)
+    return ToolAnswer(text, delay=entry.delay)
+
+
+def offered_tools(tools: tuple[AgentTool, ...]) -> tuple[ToolDefinition, ...]:
+    """Return the agent's enabled tools as a model is offered them, each name once."""
+    definitions: dict[str, ToolDefinition] = {}
+    for tool in tools:
+        if tool.enabled and tool.tool_name and tool.tool_name not in definitions:
+            definition = ToolDefinition(name=tool.tool_name, description=tool.description)
+            if tool.input_schema is not None:
+                definition = definition.model_copy(update={"input_schema": tool.input_schema})
+            definitions[tool.tool_name] = definition
+    return tuple(definitions.values())
