@@ -8,7 +8,6 @@ from pathlib import Path
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import ModelSession, Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.bounded import template
-from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import (
     CommandOptions,
@@ -24,6 +23,7 @@ from gateval.candidates.workplace import Workplace, prepare_workplace
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
+from gateval.formats.templates.parts import TemplateError
 
 
 class CommandRuntime(Runtime):

@@ -9,9 +9,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from gateval.candidates.bounded import template
-from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.response import Response
 from gateval.domain.base import Spec
+from gateval.formats.templates.parts import TemplateError
 
 BODY_PARTS_LIMIT = 500
 """Values in the body of a request."""

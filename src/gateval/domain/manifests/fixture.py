@@ -92,7 +92,8 @@ class Origin(Spec):
 class Fixture(Value):
     """An EvalFixture as read from one revision. `digest` covers its meaning, without places.
 
-    `places` maps `spec.KEY` to the place of that key.
+    `places` maps `spec.KEY` to the place of that key. `family` is the name of the manifest whose
+    file of cases it is from, empty for a fixture of its own; `place` is the line of the case.
     """
 
     kind: Literal["EvalFixture"] = "EvalFixture"
@@ -111,3 +112,4 @@ class Fixture(Value):
     places: dict[str, Place] = {}
     path: str
     digest: str
+    family: str = ""

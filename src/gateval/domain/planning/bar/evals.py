@@ -56,7 +56,8 @@ def lowered_parts(asked: Eval, tip: Snapshot, base: Snapshot, head: Snapshot) ->
     }
     unselected: list[Fixture] = []
     for name in sorted(used):
-        old, new = base.catalogue.fixture(name), head.catalogue.fixture(name)
+        old = base.catalogue.fixture_of(asked.name, name)
+        new = head.catalogue.fixture_of(asked.name, name)
         if old is None or old is new:
             continue
         if new is None:
@@ -77,7 +78,7 @@ def lowered_parts(asked: Eval, tip: Snapshot, base: Snapshot, head: Snapshot) ->
 def _selects(asked: Eval, fixture: Fixture) -> bool:
     selector = asked.fixture_selector
     by_label = selector is not None and selector.match_labels.items() <= fixture.labels.items()
-    return by_label or fixture.name in asked.fixtures
+    return by_label or not {fixture.name, fixture.family}.isdisjoint(asked.fixtures)
 
 
 def _script(asked: Eval, base: Snapshot, head: Snapshot) -> Iterator[Lowered]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, JsonValue
 
@@ -18,6 +18,7 @@ from gateval.domain.manifests.fixture import (
 from gateval.domain.manifests.severity import Severity, Weight
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
+from gateval.formats.native.cases.written import CasesFile
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.sentences import unknown_word
 from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at, validate
@@ -55,6 +56,11 @@ class FixtureBody(Spec):
         default="", description="What it is about, in a sentence; reports show it."
     )
     origin: Origin | None = None
+    cases: CasesFile | None = Field(
+        default=None,
+        description="Makes this the template of many fixtures, one for each case: every "
+        "`{{ case.x }}` below is filled in.",
+    )
     input: FixtureInput
     assertions: tuple[JsonObject, ...] = Field(
         min_length=1, description="What must hold; all of them, for the fixture to pass."
@@ -83,14 +89,28 @@ _CHECKED_LATER = ("targetAgent", "toolReplay", "shadowTools")
 """Keys that are checked together with the Eval and the Agent, so their places are kept."""
 
 
+class Meant(NamedTuple):
+    """A fixture, what it means by keys of `spec`, and its problems; if any, neither is there."""
+
+    fixture: Fixture | None
+    written: JsonObject | None
+    problems: tuple[Problem, ...]
+
+
 def read(source: Source) -> Read:
     """Return the fixture and its problems; assertions are checked even if the rest is wrong."""
+    found = read_meaning(source)
+    return Read(found.fixture, found.problems)
+
+
+def read_meaning(source: Source) -> Meant:
+    """Return the fixture with what its digest covers."""
     document, problems = validate(FixtureDocument, source.body, source.document)
     assertions, broken = _read_assertions(source)
     if document is None or broken:
-        return Read(None, (*problems, *broken))
+        return Meant(None, None, (*problems, *broken))
     spec = document.spec
-    written = canonical(spec) | {"assertions": [_meant(each) for each in assertions]}
+    written: JsonObject = canonical(spec) | {"assertions": [_meant(each) for each in assertions]}
     fixture = Fixture(
         name=document.metadata.name,
         labels=document.metadata.labels,
@@ -112,7 +132,7 @@ def read(source: Source) -> Read:
         path=source.path,
         digest=meaning(document.kind, document.metadata, written),
     )
-    return Read(fixture, problems)
+    return Meant(fixture, written, problems)
 
 
 def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:
