@@ -49,7 +49,7 @@ class Lowered(Value):
     """Something that head asks less than the base tip, or differently, in words.
 
     `moved` says that the target branch asks it since the branch was made: the change itself lowers
-    nothing there.
+    nothing there. `fixture` and `family` are set where it is about a case of a file.
     """
 
     place: Place
@@ -57,6 +57,8 @@ class Lowered(Value):
     before: str = ""
     after: str = ""
     moved: bool = False
+    fixture: str = ""
+    family: str = ""
 
     @property
     def edit(self) -> str:

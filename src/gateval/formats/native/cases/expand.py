@@ -140,8 +140,12 @@ def _told(template: Template, one: _One, problem: Problem) -> Problem:
     """Place a problem at the case if that filled in what is wrong, else in the manifest."""
     if problem.path == "metadata.name":
         return Problem(place=one.place, message=_name_wrong(one.name))
+    document = template.source.document
     for path in template.texts:
         written = write_path(path)
+        about_key = problem.path == written and problem.place == document.key_place(path)
+        if about_key and document.key_place(path) != document.place(path):
+            return problem
         if problem.path == written or problem.path.startswith((f"{written}.", f"{written}[")):
             return _at(template, one, path, problem.message)
     return problem
