@@ -71,8 +71,10 @@ CASES_WRONG = [
     ),
     (
         {"cases": '{"id": "a", "order": 1, "expected": "x"}\n{"id": "b", "order": 2}\n'},
-        "evals/cases.jsonl:2:1: spec.assertions[0].value: There is no `case.expected`; add it, or "
-        "write `| default('')`. It fills in the text at evals/refunds.yaml:8:31.",
+        (
+            "evals/cases.jsonl:2:1: spec.assertions[0].value: There is no `case.expected`; add it, or "
+            "write `| default('')`. It fills in the text at evals/refunds.yaml:8:31."
+        ),
     ),
     (
         {
@@ -95,8 +97,10 @@ CASES_WRONG = [
     ),
     (
         {"fixture": VARS},
-        'evals/eval.yaml:3:18: spec.vars: The fixture "refunds" at evals/refunds.yaml:3:18 names '
-        '`vars.end`, but the Eval "support-eval"',
+        (
+            'evals/eval.yaml:3:18: spec.vars: The fixture "refunds" at evals/refunds.yaml:3:18 names '
+            '`vars.end`, but the Eval "support-eval"'
+        ),
     ),
     (
         {"evaluation": EVAL + "  vars: {end: x}\n"},

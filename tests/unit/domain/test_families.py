@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 
@@ -13,9 +14,10 @@ from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.next_trials import next_trials
 from gateval.domain.results.results import Results
-from gateval.domain.statistics.broad import LEAST_DROP, LEAST_DROP_OF_MANY
+from gateval.domain.statistics.broad import LEAST_DROP, LEAST_DROP_OF_MANY, broad_step
 from gateval.domain.statistics.design import Step
 from gateval.domain.statistics.shares import BROAD, FIXTURES, eval_shares, joint_shares
+from gateval.domain.statistics.walk import Count
 from tests.helpers.reports import make_results
 
 CROWD = 240
@@ -82,6 +84,25 @@ def test_which_fixtures_are_tested_together(
     ] == expected
     apart = together_only(made, names)
     assert len(apart) == sum(size for size in sizes.values() if size > ALONE_AT_MOST)
+
+
+@pytest.mark.parametrize(("head", "least", "most"), [(0.9, 0.0, 0.05), (0.75, 0.95, 1.0)])
+def test_a_large_family_keeps_the_promise_and_finds_what_it_says(
+    head: float, least: float, most: float
+) -> None:
+    """300 runs of 201 cases that pass in 90 % on base, with the share of an Eval that is alone."""
+    random, (test,) = Random(15), joint_tests(made := fixtures(f=201), [f.name for f in made], 1)
+    share = eval_shares(FIXTURES, BROAD, 0, 201).joint
+    blocked = 0
+    for _ in range(300):
+        strata = [
+            tuple(Count(passes=random.random() < rate, trials=1) for rate in (0.9, head))
+            for _ in made
+        ]
+        pairs = [(one[0], one[1]) for one in strata]
+        said = broad_step(test.looks, 0, pairs, share, least_drop=test.least_drop)
+        blocked += said.step is Step.REGRESSED
+    assert least <= blocked / 300 <= most
 
 
 def test_what_is_added_does_not_make_a_family_large() -> None:

@@ -1,8 +1,9 @@
 """Which compared fixtures are tested together: all of an Eval, and the cases of each file.
 
 The cases of one file are a family. Up to `ALONE_AT_MOST` of them are tested alone, too; beyond
-that, the family is tested in one look at the planned trials, which has power enough: with 200 cases
-a drop of ten points is found in 19 of 20 runs, and a second look would cost thousands of trials.
+that, the family is tested in one look at the planned trials, which has power enough: 201 cases
+of rate .95 that fall by ten points are found in 19 of 20 runs, and a second look would cost
+thousands of trials.
 """
 
 from __future__ import annotations
