@@ -219,6 +219,22 @@ def test_no_candidate_gets_the_file(tmp_path: Path) -> None:
     assert all("agents/cases.jsonl" in hidden.paths for hidden in plan.hidden)
 
 
+def test_cases_that_the_target_branch_has_broken_are_a_doubt(tmp_path: Path) -> None:
+    """An Eval that names one case asks for it, though the file cannot be read any more."""
+    one_case = EVAL.replace("[refunds]", "[refunds-c1]")
+    repo = case_repo(tmp_path / "r", evaluation=one_case)
+    repo.branch("edit")
+    repo.write("agents/support.yaml", AGENT.replace("Be kind", "Be brief"))
+    repo.commit()
+    assert plan_of(repo, base="main").doubts == ()
+    repo.checkout("main")
+    repo.write("evals/cases.jsonl", "broken\n")
+    repo.commit()
+    assert len(problems(repo)) == 1, "nobody is told that the case does not exist"
+    repo.checkout("edit")
+    assert "is not JSON" in str(plan_of(repo, base="main").doubts[0])
+
+
 def test_a_broken_file_at_the_base_can_be_mended(tmp_path: Path) -> None:
     repo = case_repo(tmp_path / "r", cases="not json\n")
     change(repo, "evals/cases.jsonl", lines(3))

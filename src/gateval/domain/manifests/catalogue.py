@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -39,6 +39,11 @@ class Broken(NamedTuple):
     labels: Mapping[str, str] | None = None
     references: tuple[Reference, ...] = ()
 
+    def may_hold(self, names: Iterable[str]) -> bool:
+        """Whether one of these names may be that of a case of this fixture."""
+        own = f"{self.name}-"
+        return self.kind == "EvalFixture" and any(name.startswith(own) for name in names)
+
 
 @dataclass(frozen=True)
 class Catalogue:
@@ -57,8 +62,11 @@ class Catalogue:
     filled: Mapping[str, Mapping[str, Fixture]] = field(default_factory=dict)
 
     def is_broken(self, kind: str, name: str) -> bool:
-        """Whether a manifest of this kind and name is there, but cannot be used."""
-        return any((one.kind, one.name) == (kind, name) for one in self.broken)
+        """Whether a manifest of this kind and name is there, or may be, but cannot be used."""
+        cases = (name,) if kind == "EvalFixture" else ()
+        return any(
+            (one.kind, one.name) == (kind, name) or one.may_hold(cases) for one in self.broken
+        )
 
     def agent(self, name: str) -> Agent | None:
         """The Agent of this name."""
