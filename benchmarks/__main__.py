@@ -13,6 +13,7 @@ from benchmarks import (
     alternating,
     closure_export,
     gateway,
+    many_cases,
     plan_unchanged,
     run_http,
     validate_all,
@@ -26,6 +27,7 @@ from benchmarks.statistics import bars, lines
 BENCHMARKS = {
     plan_unchanged.NAME: plan_unchanged.measure,
     validate_all.NAME: validate_all.measure,
+    many_cases.NAME: many_cases.measure,
     closure_export.NAME: closure_export.measure,
     action_entry.NAME: action_entry.measure,
     run_http.NAME: run_http.measure,

@@ -18,6 +18,7 @@ class Scale:
     files: int = 10_000
     agents: int = 200
     fixtures: int = 2_000
+    cases: int = 10_000
     rounds: int = 9
     entry_rounds: int = 5
     runs: tuple[tuple[int, int], ...] = ((200, 20), (1_000, 100))
@@ -36,6 +37,7 @@ def tiny(cache: Path) -> Scale:
         files=60,
         agents=4,
         fixtures=8,
+        cases=20,
         rounds=1,
         entry_rounds=1,
         runs=((4, 2),),

@@ -24,6 +24,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("plan_unchanged", "plan / (git diff + pydantic)"),
         ("validate_all", "validate / pydantic"),
+        ("many_cases", "validate / pydantic"),
         ("closure_export", "40 files of 100"),
         ("alternating", "4 at 2: alternating / together"),
         ("action_entry", "nothing to evaluate / (git diff + pydantic)"),

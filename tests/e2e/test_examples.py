@@ -21,11 +21,17 @@ VALID = "test_the_manifests_are_valid"
 DOCS = "test_a_readme_speaks_of_files_that_exist"
 ALONE = "test_base_runs_alone"
 DESK = "test_the_desk_refuses"
+CASES = "test_each_case_of_a_file_runs"
 
 COVERED = {
     "README.md": DOCS,
     "demo.py": DEMO,
     "assertions/README.md": DOCS,
+    "cases/.gateval/scripted/desk.yaml": CASES,
+    "cases/README.md": DOCS,
+    "cases/eval.yaml": CASES,
+    "cases/refunds.csv": CASES,
+    "cases/refunds.yaml": CASES,
     "runtimes/README.md": DOCS,
     "frameworks/README.md": DOCS,
     "shop/README.md": DOCS,
@@ -134,6 +140,24 @@ def test_base_runs_alone(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     done = _gateval(repository, "run", "math-tutor-eval", "--rev", "main")
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_each_case_of_a_file_runs(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(EXAMPLES / "cases", own)
+    git(own, "init", "--quiet", "--initial-branch=main", "--template=")
+    commit(own, "Cases", minute=0)
+    done = _gateval(own, "validate")
+    assert "1 Agent, 1 Eval, 3 fixtures, 0 calibrations: valid." in done.stdout, done.stdout
+    done = _gateval(own, "run", "desk-eval")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3/3" in done.stdout, done.stdout
+    done = _gateval(own, "run", "desk-eval", "--fixture", "refunds-late")
+    assert "1/1" in done.stdout, done.stdout
+    (own / "refunds.csv").write_text("id,question,expected\na,hi,goodbye\n", "utf-8")
+    done = _gateval(own, "run", "desk-eval", "--fixture", "refunds")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "refunds-a" in done.stdout, done.stdout
 
 
 def test_this_repositorys_own_gate_finds_its_agent_and_passes(tmp_path: Path) -> None:

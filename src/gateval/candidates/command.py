@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.bounded import template
-from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import (
     CommandOptions,
@@ -29,6 +28,7 @@ from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
+from gateval.formats.templates.parts import TemplateError
 
 if TYPE_CHECKING:  # asyncio: `plan` does without it
     from gateval.candidates.beside.beside import Beside

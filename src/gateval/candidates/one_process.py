@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import write_stdin, write_words
 from gateval.candidates.contract.question import answer_from
@@ -23,6 +22,7 @@ from gateval.candidates.workplace import Workplace
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, NoAnswer
+from gateval.formats.templates.parts import TemplateError
 
 if TYPE_CHECKING:
     from gateval.candidates.beside.commands import Ground

@@ -52,9 +52,12 @@ def plain_message(message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical_json(value: JsonValue) -> str:
     """Return `value` as JSON with sorted keys and no white space: equal values, equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(value)
 
 
 def ascii_json(value: JsonValue) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import ClassVar, NamedTuple, TypeVar, cast
 
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
@@ -14,6 +14,8 @@ from gateval.formats.native.manifests import Parsed
 from gateval.formats.registries import Registries
 from gateval.formats.registry import SUFFIXES, Format, format_of
 from gateval.ports.repository import Repository
+
+Made = TypeVar("Made")
 
 _SCRIPTED = f"{SCRIPTED_FOLDER}/"
 
@@ -45,6 +47,7 @@ class ManifestCache:
         self._blobs: dict[str, bytes | None] = {}
         self._parsed: dict[tuple[str, str], Parsed] = {}
         self._shelves: dict[int, TreeFiles] = {}
+        self._made: dict[Hashable, object] = {}
 
     def tree_files(self, tree: Tree) -> TreeFiles:
         """Sort out a tree by names alone: one pass, remembered."""
@@ -115,6 +118,12 @@ class ManifestCache:
                 return None
             self._parsed[key] = found.read(path, data, self.registries)
         return self._parsed[key]
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what `make` gives, made once for each key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast("Made", self._made[key])
 
     def _fetch(self, oids: set[str]) -> None:
         missing = oids - self._blobs.keys()

@@ -81,6 +81,7 @@ def plan_named_evals(
     snapshot = read_revision(repository, registries, revision, under.config)
     known_evals = [evaluation.name for evaluation in snapshot.catalogue.evals]
     known_fixtures = [fixture.name for fixture in snapshot.catalogue.fixtures]
+    known_fixtures += {one.family for one in snapshot.catalogue.fixtures if one.family}
     _refuse_unknown("Eval", evals, known_evals)
     _refuse_unknown("fixture", fixtures, known_fixtures)
     plan = plan_revision(snapshot, evals, fixtures, rules)

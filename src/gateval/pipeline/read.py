@@ -23,6 +23,7 @@ from gateval.domain.repository.place import Problem, sort_problems
 from gateval.domain.repository.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
+from gateval.pipeline.case_files import named_case_files
 from gateval.pipeline.manifest_cache import ManifestCache
 from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.rules import RulesRead, read_edit, read_own
@@ -149,6 +150,8 @@ def _selects(
         if path in before and cache.is_manifest(path, before[path]):
             return True
     if _any_depends(head, changed):
+        return True
+    if not changed.isdisjoint(named_case_files(head.tree, cache)):
         return True
     gone = changed - head.tree.keys()
     if not gone:

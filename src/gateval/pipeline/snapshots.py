@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,24 +13,20 @@ from gateval.domain.manifests.checks.catalogue import check_catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.plan import Revision
-from gateval.domain.planning.change import scripted_names
 from gateval.domain.planning.files.check_files import with_check_files
 from gateval.domain.planning.files.check_problems import check_problems
 from gateval.domain.planning.files.checks import closure_problems
-from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
 from gateval.formats.native.manifests import Parsed
-from gateval.formats.native.scripted import read_scripted
 from gateval.formats.registry import SUFFIXES
+from gateval.pipeline.cases import Filled, fill_in
 from gateval.pipeline.manifest_cache import ManifestCache, TreeFiles
-
-SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+from gateval.pipeline.scripts import read_scripts
 
 
 def snapshot_of(
@@ -49,22 +44,32 @@ def snapshot_of(
         if (found := cache.parse(path, tree[path])) is not None
     }
     parsed = list(read.values())
+    if agents_only and any(one.templates for one in parsed):
+        return snapshot_of(revision, tree, cache)  # only whole fixtures tell the files of checks
     if not agents_only:  # what merely mentions us is no manifest, but as good as any file
-        recognised = [path for path, one in read.items() if one.manifests or one.problems]
+        recognised = [path for path, one in read.items() if not one.empty]
     links = _links(tree_files, cache)
     unread = tuple(_unread(tree_files, links, cache))
-    catalogue = _catalogue(parsed, unread)
+    catalogue, filled = _catalogue(parsed, unread), Filled()
+    if not agents_only:
+        filled = _fill_in(parsed, catalogue.evals, tree, cache)
+        catalogue = replace(
+            catalogue,
+            fixtures=(*catalogue.fixtures, *filled.fixtures),
+            broken=(*catalogue.broken, *filled.broken),
+            filled=filled.by_eval,
+        )
     prompts, prompt_problems = _prompts(catalogue.agents, tree, cache)
-    scripts, script_problems = _scripts(catalogue, tree, cache)
+    scripts, script_problems = read_scripts(catalogue, tree, cache)
     problems = [problem for one in parsed for problem in one.problems]
-    problems += [*prompt_problems, *script_problems, *unread]
+    problems += [*prompt_problems, *script_problems, *filled.problems, *unread]
     if not agents_only:
         problems += check_catalogue(catalogue, tree, cache.registries.providers)
     snapshot = Snapshot(
         revision=revision,
         tree=tree,
         catalogue=catalogue,
-        manifest_paths=frozenset(recognised),
+        manifest_paths=frozenset(recognised) | (filled.files & tree.keys()),
         prompts=prompts,
         links=links,
         scripts=scripts,
@@ -74,6 +79,16 @@ def snapshot_of(
         problems += check_problems(snapshot)
         problems += closure_problems(snapshot)
     return replace(snapshot, problems=sort_problems(problems))
+
+
+def _fill_in(
+    parsed: Sequence[Parsed], evals: Sequence[Eval], tree: Tree, cache: ManifestCache
+) -> Filled:
+    templates = [template for one in parsed for template in one.templates]
+    if not templates and not any(one.vars for one in evals):
+        return Filled()
+    all_read = not any(one.problems for one in parsed)
+    return fill_in(templates, evals, tree, cache, all_read=all_read)
 
 
 def _catalogue(parsed: Sequence[Parsed], unread: Sequence[Problem]) -> Catalogue:
@@ -155,34 +170,3 @@ def _prompts(
         if message:
             problems.append(Problem(place=place, path="spec.system.file", message=message))
     return texts, problems
-
-
-def _scripts(
-    catalogue: Catalogue, tree: Tree, cache: ManifestCache
-) -> tuple[Mapping[str, ScriptedModel], list[Problem]]:
-    """The scripted models that Agents and judges name."""
-    wanted: dict[str, tuple[Place, str]] = {}
-    for agent in catalogue.agents:
-        for name in scripted_names(agent):
-            is_first = f"{SCRIPTED_PROVIDER}/{name}" in agent.spec.models
-            where = "spec.models" if is_first else "spec.uses"
-            wanted.setdefault(name, (agent.places.get(where, agent.place), where))
-    for evaluation in catalogue.evals:
-        judge = script_name(evaluation.judge.model)
-        if judge is not None:
-            place = evaluation.places.get("spec.judge", evaluation.place)
-            wanted.setdefault(judge, (place, "spec.judge.model"))
-    scripts: dict[str, ScriptedModel] = {}
-    problems: list[Problem] = []
-    for name, (place, where) in wanted.items():
-        path = f"{SCRIPTED_FOLDER}/{name}.yaml"
-        entry = tree.get(path) if SCRIPT_NAME.fullmatch(name) else None
-        if entry is None or not entry.is_file:
-            message = f'The scripted model "{name}" needs the file {show_path(path)}.'
-            problems.append(Problem(place=place, path=where, message=message))
-            continue
-        script, wrong = read_scripted(path, cache.data(entry) or b"")
-        problems += wrong
-        if script is not None:
-            scripts[name] = script
-    return scripts, problems

@@ -74,6 +74,7 @@ def test_a_check_is_its_own_user_and_writes_nothing_but_its_home(world: World) -
     for one in found:
         assert set(one["env"]) <= {
             "GATEVAL_CANDIDATE", "HOME", "LANG", "LC_CTYPE", "PATH", "TMPDIR", "PWD", *SWITCHES,
+            "OPENAI_API_TYPE", "OPENAI_API_VERSION",
         }  # fmt: skip
     if found[0]["user"] != os.getuid():
         assert len({one["user"] for one in found}) == 3

@@ -89,7 +89,11 @@ SLIPS = [
     (b'a: "\\q"\n', "1:5", "This escape is not known."),
     (b"a: !x!y z\n", "1:4", "This tag is not known here. Remove it."),
     (b"%YAML 3.0\n---\na: 1\n", "1:1", "Only YAML 1.1 and 1.2 can be read."),
-    (b"a: {{ name }}\n", "1:5", "A key must be text, not a list or a mapping."),
+    (
+        b"a: {{ name }}\n",
+        "1:5",
+        'A key must be text, not a list or a mapping. A template needs quotes: "{{ … }}".',
+    ),
     ("# ä\na: ä [\nb: ü: ö\n".encode(), "3:5", "A key cannot stand here."),
 ]
 
@@ -114,7 +118,7 @@ def test_several_problems_are_told_at_once() -> None:
         'a.yaml:2:1: a: The key "a" stands here twice, first in line 1.',
         'a.yaml:4:3: b: Merge keys ("<<") are not supported. Write the keys out.',
         'a.yaml:5:1: A key must be text. Put it in quotes: "1".',
-        "a.yaml:6:3: A key must be text, not a list or a mapping.",
+        'a.yaml:6:3: A key must be text, not a list or a mapping. A template needs quotes: "{{ … }}".',
         'a.yaml:8:4: c: The tag "!Sub" is not known here. Remove it.',
     ]
     assert documents[0].problems == problems

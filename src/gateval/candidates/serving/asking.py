@@ -6,7 +6,6 @@ import asyncio
 from typing import Any, NamedTuple
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.question import Said, answer_from
 from gateval.candidates.process.capture import last_lines
@@ -17,6 +16,7 @@ from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.tool_door import untouched_tools
 from gateval.domain.text.quoting import quote
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
+from gateval.formats.templates.parts import TemplateError
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 ANSWER_LIMIT = 1024 * 1024

@@ -11,7 +11,6 @@ from urllib.parse import quote as percent_encode
 from pydantic import JsonValue
 
 from gateval.candidates.bounded import template
-from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.question import Said, question, template_values
 from gateval.candidates.contract.response import Response, read_response
@@ -19,6 +18,7 @@ from gateval.candidates.serving.options import Request
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.text.quoting import quote
+from gateval.formats.templates.parts import TemplateError
 from gateval.ports.local_http import LocalReply, LocalRequest
 from gateval.wire.json_text import write_json
 

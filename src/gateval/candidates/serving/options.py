@@ -9,10 +9,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from gateval.candidates.bounded import template
-from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.response import Response
 from gateval.domain.base import Spec
 from gateval.domain.manifests.services import Ready, plain_path
+from gateval.formats.templates.parts import TemplateError
 
 BODY_PARTS_LIMIT = 500
 """Values in the body of a request."""

@@ -14,6 +14,7 @@ from gateval.domain.results.comparison import (
     Repeated,
 )
 from gateval.domain.results.scoring import TOLERANCE, Meets
+from gateval.domain.statistics.design import Step
 from gateval.domain.text.figures import show_percent, show_score, show_threshold
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
@@ -59,12 +60,15 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
 
 
 def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[DecisionReason]:
-    """Yield the reason that an Eval's fixtures got worse together."""
-    if compared.broad is None or not compared.slipped:
-        return
-    before, now = show_percent(compared.broad.base), show_percent(compared.broad.head)
-    text = f"{compared.eval} got worse as a whole: {before} passed before, {now} now"
-    yield from _regression(text, compared.eval, "", policy)
+    """Yield the reasons that an Eval's fixtures, or the cases of one file, got worse together."""
+    for one in compared.together:
+        if one.step is Step.REGRESSED:
+            before, now = show_percent(one.base), show_percent(one.head)
+            what = f"{compared.eval} got worse as a whole"
+            if one.family:
+                what = f"The cases of {one.family} in {compared.eval} got worse together"
+            text = f"{what}: {before} passed before, {now} now"
+            yield from _regression(text, compared.eval, "", policy)
 
 
 def fixture_reasons(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -39,13 +39,19 @@ class Broken(NamedTuple):
     labels: Mapping[str, str] | None = None
     references: tuple[Reference, ...] = ()
 
+    def may_hold(self, names: Iterable[str]) -> bool:
+        """Whether one of these names may be that of a case of this fixture."""
+        own = f"{self.name}-"
+        return self.kind == "EvalFixture" and any(name.startswith(own) for name in names)
+
 
 @dataclass(frozen=True)
 class Catalogue:
     """The manifests of one revision. Of several with one name, the first is found by it.
 
     `broken` holds the manifests that are there but cannot be used: nobody is told that they do not
-    exist.
+    exist. `filled` holds, by the name of an Eval, the fixtures that its `vars` fill in; in
+    `fixtures` these are as another Eval has them, or not filled in.
     """
 
     agents: tuple[Agent, ...] = ()
@@ -53,10 +59,14 @@ class Catalogue:
     fixtures: tuple[Fixture, ...] = ()
     calibrations: tuple[Calibration, ...] = ()
     broken: tuple[Broken, ...] = ()
+    filled: Mapping[str, Mapping[str, Fixture]] = field(default_factory=dict)
 
     def is_broken(self, kind: str, name: str) -> bool:
-        """Whether a manifest of this kind and name is there, but cannot be used."""
-        return any((one.kind, one.name) == (kind, name) for one in self.broken)
+        """Whether a manifest of this kind and name is there, or may be, but cannot be used."""
+        cases = (name,) if kind == "EvalFixture" else ()
+        return any(
+            (one.kind, one.name) == (kind, name) or one.may_hold(cases) for one in self.broken
+        )
 
     def agent(self, name: str) -> Agent | None:
         """The Agent of this name."""
@@ -69,6 +79,14 @@ class Catalogue:
     def fixture(self, name: str) -> Fixture | None:
         """The EvalFixture of this name."""
         return self._fixtures.get(name)
+
+    def fixture_of(self, evaluation: str, name: str) -> Fixture | None:
+        """The EvalFixture of this name, filled in as the Eval of that name has it."""
+        return self.filled.get(evaluation, {}).get(name) or self.fixture(name)
+
+    def family(self, name: str) -> Sequence[Fixture]:
+        """The fixtures that the cases of this template give; none if it has no cases."""
+        return self._families.get(name, ())
 
     def calibration(self, name: str) -> Calibration | None:
         """The JudgeCalibration of this name."""
@@ -93,6 +111,14 @@ class Catalogue:
         return by_name(self.fixtures)
 
     @cached_property
+    def _families(self) -> Mapping[str, Sequence[Fixture]]:
+        found: dict[str, list[Fixture]] = {}
+        for fixture in self._fixtures.values():
+            if fixture.family:
+                found.setdefault(fixture.family, []).append(fixture)
+        return found
+
+    @cached_property
     def _calibrations(self) -> Mapping[str, Calibration]:
         return by_name(self.calibrations)
 
@@ -106,7 +132,10 @@ class Catalogue:
 
 
 def select_fixtures(evaluation: Eval, catalogue: Catalogue) -> tuple[Fixture, ...]:
-    """Return the fixtures that the Eval's selector or list names, each once, ordered by name."""
+    """Return the fixtures that the Eval's selector or list names, each once, ordered by name.
+
+    The name of a template with cases stands for all of them. Those with vars have the Eval's own.
+    """
     selector = evaluation.fixture_selector
     chosen = (
         {one.name: one for one in catalogue.labelled(selector.match_labels)} if selector else {}
@@ -114,6 +143,10 @@ def select_fixtures(evaluation: Eval, catalogue: Catalogue) -> tuple[Fixture, ..
     for name in evaluation.fixtures:
         if (fixture := catalogue.fixture(name)) is not None:
             chosen[name] = fixture
+        chosen |= {one.name: one for one in catalogue.family(name)}
+    filled = catalogue.filled.get(evaluation.name)
+    if filled:
+        chosen = {name: filled.get(name, fixture) for name, fixture in chosen.items()}
     return tuple(chosen[name] for name in sorted(chosen))
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gateval.domain.base import ModelName, Name, Spec, Value
+from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity, Weight
 from gateval.domain.repository.place import Place
@@ -99,6 +99,7 @@ class Eval(Value):
     target_agent: Name
     fixture_selector: FixtureSelector | None = None
     fixtures: tuple[Name, ...] = ()
+    vars: JsonObject = {}
     judge: JudgeSpec = JudgeSpec()
     scoring: ScoringSpec = ScoringSpec()
     execution: ExecutionSpec = ExecutionSpec()

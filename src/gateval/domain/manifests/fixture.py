@@ -159,7 +159,8 @@ class Fixture(Value):
     """An EvalFixture as read from one revision. `digest` covers its meaning, without places.
 
     `turns` are what the user says, one after the other; empty where there is `input` alone.
-    `places` maps `spec.KEY` to the place of that key.
+    `places` maps `spec.KEY` to the place of that key. `family` is the name of the manifest whose
+    file of cases it is from, empty for a fixture of its own; `place` is the line of the case.
     """
 
     kind: Literal["EvalFixture"] = "EvalFixture"
@@ -179,6 +180,7 @@ class Fixture(Value):
     places: dict[str, Place] = {}
     path: str
     digest: str
+    family: str = ""
 
     @property
     def folder(self) -> str:

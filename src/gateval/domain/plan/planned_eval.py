@@ -12,8 +12,9 @@ from gateval.domain.base import Name, Value
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
+from gateval.domain.plan.joint import Joint, joint_tests
 from gateval.domain.repository.place import Place, Problem
-from gateval.domain.statistics.looks import Look, broad_looks, looks
+from gateval.domain.statistics.looks import Look, looks
 from gateval.domain.trials.trial import Side
 
 CONFIRMING = 3
@@ -49,7 +50,7 @@ class Lowered(Value):
     """Something that head asks less than the base tip, or differently, in words.
 
     `moved` says that the target branch asks it since the branch was made: the change itself lowers
-    nothing there.
+    nothing there. `fixture` and `family` are set where it is about a case of a file.
     """
 
     place: Place
@@ -57,6 +58,8 @@ class Lowered(Value):
     before: str = ""
     after: str = ""
     moved: bool = False
+    fixture: str = ""
+    family: str = ""
 
     @property
     def edit(self) -> str:
@@ -121,9 +124,11 @@ class PlannedEval(Value):
     `compared` names the fixtures that are held against the baseline: those that stand at the
     merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
-    compared. `deterministic` says that the candidates are known to do the same each time, `strict`
-    that the policy asks for a threshold of 1 where none is written. `standing` is what an earlier
-    run found regressed. `left_out` are fixtures of it that nobody asked for.
+    compared. `family_share` is that of the cases of one file, `silence_share` that of a fixture
+    which is tested with its family only (`joint.py`). `deterministic` says that the candidates are
+    known to do the same each time, `strict` that the policy asks for a threshold of 1 where none is
+    written. `standing` is what an earlier run found regressed. `left_out` are fixtures of it that
+    nobody asked for.
     """
 
     name: Name
@@ -140,6 +145,8 @@ class PlannedEval(Value):
     added: tuple[Name, ...] = ()
     fixture_share: float = Field(default=0.0, ge=0, lt=1)
     broad_share: float = Field(default=0.0, ge=0, lt=1)
+    family_share: float = Field(default=0.0, ge=0, lt=1)
+    silence_share: float = Field(default=0.0, ge=0, lt=1)
     deterministic: bool = False
     strict: bool = False
     standing: tuple[Standing, ...] = ()
@@ -163,21 +170,26 @@ class PlannedEval(Value):
     @property
     def looks(self) -> tuple[Look, ...]:
         """The looks at a compared fixture; one alone where nothing is compared."""
-        if not self.compared or not self.fixture_share:
+        if not self.compared or not (self.fixture_share or self.silence_share):
             return (self.first_look,)
         return looks(self.execution.reps_per_fixture)
 
     @property
-    def broad_looks(self) -> tuple[Look, ...]:
-        """The looks at all compared fixtures together; none where that says nothing."""
-        if len(self.compared) < 2 or not self.broad_share or self.deterministic:
+    def joint_tests(self) -> tuple[Joint, ...]:
+        """The tests of several compared fixtures together; none where that says nothing."""
+        if not self.broad_share or self.deterministic:
             return ()
-        return broad_looks(self.execution.reps_per_fixture)
+        tests = joint_tests(self.fixtures, self.compared, self.execution.reps_per_fixture)
+        return tuple(
+            one._replace(share=self.family_share if one.family else self.broad_share)
+            for one in tests
+        )
 
     def most(self) -> dict[str, Look]:
         """The most trials of each side that can be asked for, by own fixture."""
         least = (self.first_look, Look(base=CONFIRMING, head=CONFIRMING))
-        alone, most = _largest(least), _largest((*least, *self.looks, *self.broad_looks))
+        joint = (look for test in self.joint_tests for look in test.looks)
+        alone, most = _largest(least), _largest((*least, *self.looks, *joint))
         compared = set(self.compared)
         return {f.name: most if f.name in compared else alone for f in self.own_fixtures}
 

@@ -111,7 +111,9 @@ def plan_revision(
         if evaluation.name in names:
             why = (Reason(where=asked, what="asked for"),)
             one = _planned(evaluation, head, Baseline.NONE, why)
-            chosen = tuple(f for f in one.fixtures if not fixtures or f.name in fixtures)
+            chosen = tuple(
+                f for f in one.fixtures if not fixtures or {f.name, f.family} & set(fixtures)
+            )
             if chosen:
                 planned.append(one.model_copy(update={"fixtures": chosen}))
     return Plan(

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Baseline, Reason, Removed
+from gateval.domain.planning.cases import reasons_for_cases, removed_cases
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place
@@ -45,13 +47,15 @@ def _fixture_reasons(evaluation: Eval, head: Catalogue, base: Catalogue) -> Iter
         return
     old = {fixture.name: fixture for fixture in select_fixtures(before, base)}
     new = {fixture.name: fixture for fixture in select_fixtures(evaluation, head)}
+    told: list[tuple[Fixture, str]] = []
     for name in sorted(new.keys() | old.keys()):
         if name not in new:
-            yield Reason(where=_line(old[name].place), what=f"fixture {name} removed")
+            told.append((old[name], "removed"))
         elif name not in old:
-            yield Reason(where=_line(new[name].place), what=f"fixture {name} added")
+            told.append((new[name], "added"))
         elif new[name].digest != old[name].digest:
-            yield Reason(where=_line(new[name].place), what=f"fixture {name} changed")
+            told.append((new[name], "changed"))
+    yield from reasons_for_cases(told)
 
 
 def _judge_reasons(evaluation: Eval, head: Snapshot, base: Snapshot) -> Iterator[Reason]:
@@ -84,11 +88,8 @@ def removed_since(head: Catalogue, base: Catalogue) -> tuple[Removed, ...]:
             )
             continue
         kept = {fixture.name for fixture in select_fixtures(after, head)}
-        gone += [
-            Removed(kind="fixture", name=fixture.name, eval=before.name, place=fixture.place)
-            for fixture in select_fixtures(before, base)
-            if fixture.name not in kept
-        ]
+        lacking = [one for one in select_fixtures(before, base) if one.name not in kept]
+        gone += removed_cases(lacking, before.name)
     return tuple(gone)
 
 

@@ -1,21 +1,30 @@
 """Which fixtures of a plan are held against the baseline, and how sure each verdict has to be.
 
 The budget for false alarms is split over the Evals, equally unless the policy gives weights, then
-over the fixtures of each. What the pull request adds gets nothing of it, and so dilutes nothing.
+over the fixtures of each and its tests of several together. What the pull request adds gets nothing
+of it, and so dilutes nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.policy_words import UnsetThresholdPolicy
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.plan.joint import joint_tests, together_only
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, split
+from gateval.domain.statistics.shares import (
+    BROAD,
+    FIXTURES,
+    EvalShares,
+    eval_shares,
+    joint_shares,
+    split,
+)
 
 
 def with_shares(
@@ -33,27 +42,52 @@ def with_shares(
     strict = policy.unset_threshold is UnsetThresholdPolicy.STRICT
     told = [_told(one, head, base, tip or base, strict=strict) for one in planned]
     compared = [one for one in told if one.compared]
-    looked_at = Counter(one.own_name for one in compared for _ in _own_compared(one))
     tests = {(one.own_name, _trials_of(one)): one.name for one in reversed(compared)}
     versions = Counter(own_name for own_name, _ in tests)
     weights = {name: policy.eval_weights.get(name, 1.0) for name in versions}
     if not weights:
         return told
     fixtures, broad = split(FIXTURES, weights), split(BROAD, weights)
-    alone = set(tests.values())
+    parts = {
+        name: eval_shares(
+            fixtures[name],
+            broad[name],
+            *_looked_at(one for one in compared if one.own_name == name),
+        )
+        for name in versions
+    }
+    with_test = set(tests.values())
     return [
         one.model_copy(
-            update={
-                "fixture_share": fixture_share(fixtures[one.own_name], looked_at[one.own_name]),
-                "broad_share": broad[one.own_name] / versions[one.own_name]
-                if one.name in alone
-                else 0.0,
-            }
+            update=_shares(
+                one, parts[one.own_name], versions[one.own_name] if one.name in with_test else 0
+            )
         )
         if one.compared
         else one
         for one in told
     ]
+
+
+def _shares(planned: PlannedEval, parts: EvalShares, versions: int) -> dict[str, float]:
+    """Return the shares of one Eval; `versions` of it share the joint tests (0: none)."""
+    found = {"fixture_share": parts.fixture, "silence_share": parts.silence}
+    if versions:
+        reps = planned.execution.reps_per_fixture
+        others = len(joint_tests(planned.fixtures, planned.compared, reps)) - 1
+        whole, each = joint_shares(parts.joint / versions, max(0, others))
+        found |= {"broad_share": whole, "family_share": each}
+    return found
+
+
+def _looked_at(evals: Iterable[PlannedEval]) -> tuple[int, int]:
+    """Return how many compared fixtures run under their names, alone and with their family only."""
+    alone = together = 0
+    for one in evals:
+        apart, own = together_only(one.fixtures, one.compared), _own_compared(one)
+        together += len(own & apart)
+        alone += len(own - apart)
+    return alone, together
 
 
 def _trials_of(planned: PlannedEval) -> frozenset[tuple[str, str]]:

@@ -25,9 +25,10 @@ class Snapshot:
     """One revision as far as it was read.
 
     `manifest_paths` are the files that were recognised as manifests (their meaning counts, not
-    their bytes). `prompts` maps the paths of system prompt files to their text, `links` those of
-    symbolic links to their targets as stored. `sizes` are those of contents
-    that may have moved, in bytes by object id. `problems` is what is wrong with the manifests.
+    their bytes), and the files of cases that they name. `prompts` maps the paths of system prompt
+    files to their text, `links` those of symbolic links to their targets as stored. `sizes` are
+    those of contents that may have moved, in bytes by object id. `problems` is what is
+    wrong with the manifests.
     """
 
     revision: Revision
@@ -63,8 +64,8 @@ class Snapshot:
         return all_own_roots(self.catalogue.fixtures, self.tree)
 
     def is_hidden(self, path: str) -> bool:
-        """Whether no candidate gets this file: a manifest, the gate config, one in `.gateval/`, or
-        one of a check's own.
+        """Whether no candidate gets this file: a manifest, its cases, the gate config, one in
+        `.gateval/`, or one of a check's own.
 
         They say what is asked, not how it is answered: a program that reads them could be changed
         without anybody noticing, or read its own assertions. What `watch` or `include` names is

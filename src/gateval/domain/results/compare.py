@@ -16,11 +16,10 @@ from gateval.domain.results.comparison import (
 )
 from gateval.domain.results.course import Course
 from gateval.domain.results.grouping import Grouped, group_trials, outcomes, too_many_lost
-from gateval.domain.results.progress import Progress, progress
+from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
-from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import Step
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.status import deterministic, status
@@ -79,7 +78,7 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
     head = first if reps == planned_reps else score_eval(planned, Side.HEAD, trials, reps)
     base = score_eval(planned, Side.BASE, trials) if Side.BASE in planned.sides else None
     broad = far.broad[planned.name]
-    unsettled = _is_unsettled(planned, broad, first)
+    unsettled = _is_unsettled(broad, first)
     scores = zip(head.fixtures, base.fixtures if base else [None] * len(head.fixtures), strict=True)
     fixtures = tuple(
         _compare_fixture(planned, found, *both, unsettled=unsettled)
@@ -92,7 +91,8 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
         head=head,
         base=base,
         fixtures=fixtures,
-        broad=broad,
+        broad=next((said for test, said in broad if said and not test.family), None),
+        families=tuple(said for test, said in broad if said and test.family),
         head_first=first,
     )
 
@@ -113,11 +113,11 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
     ]
 
 
-def _is_unsettled(planned: PlannedEval, broad: Broad | None, head: EvalScore) -> bool:
-    """Whether trials are missing that would show whether all fixtures together are worse."""
-    ended = broad is not None and broad.step is not Step.GO_ON
+def _is_unsettled(broad: Together, head: EvalScore) -> bool:
+    """Whether trials are missing that would show whether fixtures together are worse."""
+    ended = all(said is not None and said.step is not Step.GO_ON for _, said in broad)
     perfect = all(fixture.all_passed for fixture in head.fixtures)
-    return bool(planned.broad_looks) and not ended and not perfect
+    return not ended and not perfect
 
 
 def _compare_fixture(

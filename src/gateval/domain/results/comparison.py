@@ -85,7 +85,8 @@ class EvalComparison(Value):
     """One Eval, head against base; `fixtures` in the plan's order.
 
     `head` is the score that decides. `head_first` is made of the planned repetitions, as `base`
-    is. `broad` is what all fixtures together say, None where that was not looked at.
+    is. `broad` is what all fixtures together say, None where that was not looked at;
+    `families` what the cases of each file say.
     """
 
     eval: str
@@ -95,6 +96,7 @@ class EvalComparison(Value):
     base: EvalScore | None = None
     fixtures: tuple[FixtureComparison, ...]
     broad: Broad | None = None
+    families: tuple[Broad, ...] = ()
     head_first: EvalScore
 
     @property
@@ -114,7 +116,12 @@ class EvalComparison(Value):
     @property
     def slipped(self) -> bool:
         """Whether its fixtures together are worse than before."""
-        return self.broad is not None and self.broad.step is Step.REGRESSED
+        return any(one.step is Step.REGRESSED for one in self.together)
+
+    @property
+    def together(self) -> tuple[Broad, ...]:
+        """What tests of several fixtures say, that of all first."""
+        return (*((self.broad,) if self.broad else ()), *self.families)
 
 
 class Comparison(Value):

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
 from gateval.domain.results.grouping import outcomes
-from gateval.domain.results.silence import is_silent, silence
-from gateval.domain.statistics.design import Design, Step, design
+from gateval.domain.results.silence import SILENCE_SHARE, is_silent, silence
+from gateval.domain.statistics.design import Design, Step, counted_only, design
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import Count, Outcomes, Walk, counted, walk
 from gateval.domain.trials.trial import Side, Trial
@@ -44,24 +45,44 @@ class Course(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What holds for all fixtures of an Eval; `design` is None where nothing is compared."""
+    """What holds for all fixtures of an Eval; `design` is None where none is tested alone.
+
+    `together` are those that are tested with their family only; `quiet` is the design whose silence
+    is looked for in these, `counted` the one that says when they end.
+    """
 
     planned: PlannedEval
     first: Look
     compared: frozenset[str]
     added: frozenset[str]
     design: Design | None
+    together: frozenset[str] = frozenset()
+    quiet: Design | None = None
+    counted: Design | None = None
+
+    def design_of(self, fixture: str) -> Design | None:
+        """Return the design of a compared fixture, None for others."""
+        if fixture not in self.compared:
+            return None
+        return self.counted if fixture in self.together else self.design
 
 
 def rules_of(planned: PlannedEval) -> Rules:
     """Return the rules by which an Eval's fixtures are looked at."""
     measured = Side.BASE in planned.sides and planned.compared
+    together = together_only(planned.fixtures, planned.compared) if measured else frozenset()
+    silent = planned.silence_share / SILENCE_SHARE
     return Rules(
         planned=planned,
         first=planned.first_look,
         compared=frozenset(planned.compared),
         added=frozenset(planned.added if planned.threshold is None else ()),
-        design=design(planned.looks, planned.fixture_share) if measured else None,
+        design=design(planned.looks, planned.fixture_share)
+        if measured and planned.fixture_share
+        else None,
+        together=together,
+        quiet=design(planned.looks, silent) if together and silent else None,
+        counted=counted_only(planned.first_look) if together else None,
     )
 
 
@@ -69,8 +90,8 @@ def course_of(
     rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course:
     """Return where a fixture stands after these trials of both sides, each by repetition."""
-    first, rule = rules.first, rules.design
-    if rule is None or fixture.name not in rules.compared:
+    first, rule = rules.first, rules.design_of(fixture.name)
+    if rule is None:
         return _alone(rules, fixture, base, head)
     old, new = outcomes(base), outcomes(head)
     if len(old) < first.base or len(new) < first.head:
@@ -79,7 +100,8 @@ def course_of(
         known = _deterministic(first, base, head)
         if known is not None:
             return known._replace(design=rule)
-    taken, quiet = walk(rule, old, new), silence(rule, base, head)
+    quiet_rule = rules.quiet if fixture.name in rules.together else rule
+    taken, quiet = walk(rule, old, new), silence(quiet_rule, base, head)
     if quiet is None or taken.step is Step.REGRESSED:
         return Course(taken.look, taken, rule, fell_silent=quiet is not None)
     wanted = quiet.wanted if quiet.proven else larger(taken.look, quiet.wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.base import Value
+from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison
@@ -54,6 +55,8 @@ def unseen_drop(plan: Plan, comparison: Comparison) -> float | None:
 
 def found_drop(planned: PlannedEval) -> float:
     """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none."""
+    if not planned.fixture_share:
+        return 1.0
     rule = design(planned.looks, planned.fixture_share)
     return smallest_drop(rule, STEADY_RATE) or 1.0
 
@@ -61,7 +64,8 @@ def found_drop(planned: PlannedEval) -> float:
 def _expected(planned: PlannedEval) -> float:
     reps = planned.execution.reps_per_fixture
     own = {fixture.name for fixture in planned.own_fixtures}
-    compared = own.intersection(planned.compared)
+    together = together_only(planned.fixtures, planned.compared)
+    compared = own.intersection(planned.compared) - together
     alone = (len(own) - len(compared)) * reps * len(planned.sides)
     if not compared or planned.deterministic:
         return alone + len(compared) * reps * len(planned.sides)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.broad_slippage import broad_slippage
@@ -16,6 +17,9 @@ from gateval.domain.statistics.design import Step
 from gateval.domain.statistics.looks import Look
 from gateval.domain.trials.trial import Side
 
+Together: TypeAlias = tuple[tuple[Joint, Broad | None], ...]
+"""Each test of several fixtures of an Eval, with what it says so far."""
+
 
 class Progress(NamedTuple):
     """Where every fixture and Eval of a plan stands.
@@ -26,7 +30,7 @@ class Progress(NamedTuple):
 
     courses: Mapping[tuple[str, str], Course]
     wanted: Mapping[tuple[str, str], Look]
-    broad: Mapping[str, Broad | None]
+    broad: Mapping[str, Together]
 
 
 def progress(plan: Plan, trials: Grouped) -> Progress:
@@ -49,7 +53,7 @@ def progress(plan: Plan, trials: Grouped) -> Progress:
 
 def _broad(
     planned: PlannedEval, trials: Grouped, courses: Mapping[tuple[str, str], Course]
-) -> Broad | None:
+) -> Together:
     owners = planned.owners()
     found = any(courses[owners[name], name].regressed for name in planned.compared)
     return broad_slippage(planned, trials, found=found)
@@ -58,7 +62,7 @@ def _broad(
 def _add_wishes(
     planned: PlannedEval,
     trials: Grouped,
-    broad: Broad | None,
+    broad: Together,
     wanted: dict[tuple[str, str], Look],
 ) -> None:
     """Add what an Eval wants of all its fixtures, those that another one measures among them."""
@@ -66,7 +70,8 @@ def _add_wishes(
     least = Look(base=1, head=threshold_repetitions(planned, trials))
     for name, owner in owners.items():
         wanted[owner, name] = larger(wanted[owner, name], least)
-    if broad is not None and broad.step is Step.GO_ON:
-        for name in planned.compared:
-            at = owners[name], name
-            wanted[at] = larger(wanted[at], planned.broad_looks[1])
+    for test, said in broad:
+        if said is not None and said.step is Step.GO_ON:
+            for name in test.fixtures:
+                at = owners[name], name
+                wanted[at] = larger(wanted[at], test.looks[1])

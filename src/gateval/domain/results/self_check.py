@@ -9,8 +9,9 @@ from gateval.domain.base import Value
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison, FixtureChange
+from gateval.domain.results.course import rules_of
 from gateval.domain.results.results import Results
-from gateval.domain.statistics.design import design
+from gateval.domain.statistics.design import counted_only
 from gateval.domain.statistics.power import power
 from gateval.domain.statistics.simulation import Rates, Rule, simulated
 
@@ -112,9 +113,9 @@ def _rates(plan: Plan, runs: Sequence[Results]) -> list[FixtureRate]:
 
 def _power(plan: Plan, rates: Sequence[FixtureRate], drop: float) -> float:
     chances = []
+    rules = {planned.name: rules_of(planned) for planned in plan.evals}
     for one in rates:
-        planned = plan.eval(one.eval)
-        rule = design(planned.looks, planned.fixture_share)
+        rule = rules[one.eval].design_of(one.fixture) or counted_only(rules[one.eval].first)
         chances.append(power(rule, one.rate, max(0.0, one.rate - drop)))
     return sum(chances) / len(chances)
 

@@ -22,17 +22,24 @@ GO_ON = 0.10
 LEAST_DROP = 0.05
 """The mean rate of the fixtures must have fallen by this much: a floor for very large Evals."""
 
+LEAST_DROP_OF_MANY = 0.01
+"""The same where fixtures are tested together only: nothing else sees 200 broken ones of 10,000."""
+
 CONFIRMING_TRIALS = 5
 CONFIRMING = 0.05
 
 
 class Broad(Value):
-    """The result of one look at an Eval: the step, its p-value, and both mean rates."""
+    """The result of one look at an Eval: the step, its p-value, and both mean rates.
+
+    `family` is the one that it is about; empty for all fixtures of the Eval.
+    """
 
     step: Step
     p_value: float
     base: float
     head: float
+    family: str = ""
 
 
 def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:
@@ -50,12 +57,14 @@ def broad_step(
     share: float,
     *,
     found: bool = False,
+    least_drop: float = LEAST_DROP,
 ) -> Broad:
     """Return what follows at look number `look`, from 0, for an Eval whose share is `share`.
 
     `REGRESSED` is an alarm. `GO_ON` asks for the next look's trials on every fixture that takes
     part; they never reopen a fixture whose own rule has ended. Nothing is bought where a fixture of
-    the Eval has regressed (`found`): it blocks anyway. New fixtures have no stratum.
+    the Eval has regressed (`found`): it blocks anyway. New fixtures have no stratum. The mean rate
+    must have fallen by `least_drop`.
     """
     compared = [(base, head) for base, head in strata if base.trials and head.trials]
     if not compared:
@@ -64,7 +73,7 @@ def broad_step(
     base = fsum(base.rate for base, _ in compared) / len(compared)
     head = fsum(head.rate for _, head in compared) / len(compared)
     step = Step.STOP
-    if base - head >= LEAST_DROP:
+    if base - head >= least_drop:
         if p_value <= share / len(looks):
             step = Step.REGRESSED
         elif p_value <= GO_ON and look + 1 < len(looks) and not found:

@@ -18,7 +18,7 @@ from gateval.domain.base import Value
 from gateval.domain.statistics.bernstein import coefficients, largest, never_above
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.paths import Limits, arrivals, regressed_by_passes
-from gateval.domain.statistics.regions import attainable, going_on_region, regressed_region
+from gateval.domain.statistics.regions import NEVER, attainable, going_on_region, regressed_region
 
 ESCALATION = 0.25
 """The largest p-value at which a fixture goes on to the next look."""
@@ -94,6 +94,14 @@ def design(looks: tuple[Look, ...], share: float, escalation: float = ESCALATION
         cut=cut,
         regressed=regressed_region(looks, cut),
         going_on=going_on,
+    )
+
+
+def counted_only(look: Look) -> Design:
+    """Return the design of a fixture that is not tested by itself: one look without effect."""
+    never = ((NEVER,) * (look.base + 1),)
+    return Design(
+        looks=(look,), share=0.0, escalation=0.0, cut=0.0, regressed=never, going_on=never
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import fsum
+from typing import NamedTuple
 
 FIXTURES = 0.03
 """P(any unchanged fixture of a run is called regressed) is at most this."""
@@ -22,6 +23,46 @@ def split(budget: float, weights: Mapping[str, float]) -> dict[str, float]:
     if any(not 0 < weight < float("inf") for weight in weights.values()):
         raise ValueError("A weight must be a finite number above 0.")
     return {name: budget * (weight / total) for name, weight in weights.items()}
+
+
+SILENCE_PART = 0.1
+"""The part of an Eval's budget for fixtures that goes to those tested with their family only.
+
+Of these nothing is tested alone but whether they fall silent.
+"""
+
+
+class EvalShares(NamedTuple):
+    """The shares of one Eval: of a fixture tested alone, of the silence of one that is tested with
+    its family only, and of all tests of several fixtures.
+    """
+
+    fixture: float
+    silence: float
+    joint: float
+
+
+def eval_shares(fixtures: float, broad: float, alone: int, together: int) -> EvalShares:
+    """Return how an Eval splits its parts of both budgets; what nobody needs goes to joint tests.
+
+    `alone` and `together` count the fixtures tested alone, and with their family only. All tests
+    together spend at most `fixtures + broad` (Bonferroni).
+    """
+    silence = fixtures * SILENCE_PART if together else 0.0
+    rest = fixtures - silence
+    return EvalShares(
+        fixture=fixture_share(rest, alone) if alone else 0.0,
+        silence=silence / together if together else 0.0,
+        joint=broad if alone else broad + rest,
+    )
+
+
+def joint_shares(joint: float, families: int) -> tuple[float, float]:
+    """Return the shares of the test of all fixtures, and of each of the tests of a family.
+
+    All together keep half, so that many small families do not silence that test.
+    """
+    return (joint / 2, joint / 2 / families) if families else (joint, 0.0)
 
 
 def fixture_share(eval_share: float, fixtures: int) -> float:

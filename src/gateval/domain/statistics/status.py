@@ -50,8 +50,11 @@ def status(design: Design, walk: Walk) -> Status:
 
 
 def unreliable(design: Design, base: Count) -> bool:
-    """Tell whether base passes too seldom for a drop to be seen; never from under 10 trials."""
-    if base.trials < ENOUGH_BASE_TRIALS:
+    """Tell whether base passes too seldom for a drop to be seen.
+
+    Never from under 10 trials, nor for a fixture that is not tested by itself.
+    """
+    if base.trials < ENOUGH_BASE_TRIALS or not design.share:
         return False
     return base.rate < RELIABLE_RATE or smallest_drop(design, likely_rate(base)) is None
 

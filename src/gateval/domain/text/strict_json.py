@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Iterator
 from typing import NoReturn
 
 from pydantic import JsonValue
 
 DEPTH_LIMIT = 100
 """Levels of nesting; deeper ones are refused, so that readers may recurse."""
+
+_TOO_LONG = "a number has too many digits"
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class NotStrictJson(ValueError):
@@ -29,12 +34,7 @@ def read_json(text: str, *, depth: int = DEPTH_LIMIT) -> JsonValue:
     `depth` levels.
     """
     try:
-        value: JsonValue = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-        )
+        value: JsonValue = _DECODER.decode(text)
     except NotStrictJson:
         raise
     except json.JSONDecodeError as error:
@@ -43,9 +43,47 @@ def read_json(text: str, *, depth: int = DEPTH_LIMIT) -> JsonValue:
     except RecursionError:
         raise NotStrictJson(_too_deep(depth)) from None
     except ValueError:  # an integer with more digits than Python converts
-        raise NotStrictJson("a number has too many digits") from None
+        raise NotStrictJson(_TOO_LONG) from None
     _check(value, depth)
     return value
+
+
+def read_json_list(text: str) -> Iterator[tuple[int, JsonValue]]:
+    """Yield each value of the one list that `text` holds, with the offset at which it begins.
+
+    Raises `NotStrictJson` as `read_json` does, and `json.JSONDecodeError` for what is no list.
+    """
+    at = _expect(text, 0, "[")
+    more = text[at : at + 1] != "]"
+    while more:
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except (NotStrictJson, json.JSONDecodeError):
+            raise
+        except RecursionError:
+            raise NotStrictJson(_too_deep(DEPTH_LIMIT)) from None
+        except ValueError:
+            raise NotStrictJson(_TOO_LONG) from None
+        _check(value, DEPTH_LIMIT)
+        yield at, value
+        at = _skipped(text, end)
+        more = text[at : at + 1] != "]"
+        at = _expect(text, at, ",") if more else at
+    if _skipped(text, at + 1) != len(text):
+        raise json.JSONDecodeError("there is more after the list", text, at + 1)
+
+
+def _expect(text: str, at: int, char: str) -> int:
+    """Return where the next value begins after `char`."""
+    at = _skipped(text, at)
+    if text[at : at + 1] != char:
+        raise json.JSONDecodeError(f"expected `{char}`", text, at)
+    return _skipped(text, at + 1)
+
+
+def _skipped(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def is_strict(value: JsonValue) -> bool:
@@ -112,3 +150,8 @@ def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[Jso
 def _check_text(text: str) -> None:
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         raise NotStrictJson("a text holds half of a surrogate pair")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+)

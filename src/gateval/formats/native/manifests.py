@@ -9,16 +9,19 @@ exports carry it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.manifests.catalogue import Broken, Reference
+from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem, nearest, sort_problems
 from gateval.domain.text.quoting import quote
-from gateval.formats.native.kinds.evaluation import EVAL
+from gateval.formats.native.broken import broken_manifest
+from gateval.formats.native.cases.template import TemplateRead, is_template, read_template
+from gateval.formats.native.cases.written import Template
+from gateval.formats.native.kinds.fixture import FIXTURE
 from gateval.formats.native.kinds.registry import KINDS
 from gateval.formats.native.markers import looks_like_manifest
 from gateval.formats.native.versions import has_group, is_like_ours
@@ -28,12 +31,13 @@ from gateval.formats.native.written import (
     PAI_VERSION,
     Manifest,
     ManifestKind,
+    Read,
     Source,
 )
 from gateval.formats.problems.sentences import expected_sentence, missing_key, unknown_word
 from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at
 from gateval.formats.registries import Registries
-from gateval.formats.yaml.document import Document, DocumentPath, write_path
+from gateval.formats.yaml.document import Document
 from gateval.formats.yaml.reader import read_documents
 
 _PAI_GROUP = PAI_VERSION.partition("/")[0]
@@ -42,12 +46,19 @@ _PAI_GROUP = PAI_VERSION.partition("/")[0]
 class Parsed(NamedTuple):
     """The content of a file: its manifests, and all its problems in order of place.
 
-    `broken` holds what is there but cannot be used, as far as it says what it is.
+    `broken` holds what is there but cannot be used, as far as it says what it is; `templates` are
+    fixtures that have to be filled in.
     """
 
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...]
     broken: tuple[Broken, ...] = ()
+    templates: tuple[Template, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether it holds nothing of ours, well or badly written."""
+        return not (self.manifests or self.templates or self.problems)
 
 
 def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
@@ -61,6 +72,8 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
     manifests: list[Manifest] = []
     problems: list[Problem] = []
     broken: list[Broken] = []
+    templates: list[Template] = []
+    may_be_template = b"{{" in data or b"cases" in data
     foreign: set[Problem] = set()
     for document in documents:
         if len(problems) > PROBLEM_LIMIT:
@@ -73,57 +86,27 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
             problems.append(kind)
             broken.append(Broken(kind))
         else:
-            manifest, found = kind.read(Source(path, document, registries))
+            source = Source(path, document, registries, may_be_template)
+            manifest, found = _read(kind, source)
             problems += found
-            if manifest is not None and not document.problems:
-                manifests.append(manifest)
+            if manifest is None or document.problems:
+                broken.append(broken_manifest(kind.name, document, (*document.problems, *found)))
+            elif isinstance(manifest, Template):
+                templates.append(manifest)
             else:
-                broken.append(_broken(kind.name, document, (*document.problems, *found)))
+                manifests.append(manifest)
     ours = [problem for problem in yaml_problems if problem not in foreign]
     if (manifests or problems or ours) and not _is_utf8(path):
         return Parsed((), (_rename(path),), (Broken(_rename(path)),))
     named = {problem for document in documents for problem in document.problems}
     broken += [Broken(problem) for problem in ours if problem not in named]
-    return Parsed(tuple(manifests), _tidy(ours, problems), tuple(broken))
+    return Parsed(tuple(manifests), _tidy(ours, problems), tuple(broken), tuple(templates))
 
 
-def _broken(kind: str, document: Document, problems: Sequence[Problem]) -> Broken:
-    """What a manifest that cannot be used says of itself; nothing if its YAML is ambiguous."""
-    name = document.data_at(("metadata", "name"))
-    agent = document.data_at(("spec", "targetAgent"))
-    metadata = document.data_at(("metadata",))
-    labels = metadata.get("labels", {}) if isinstance(metadata, dict) else None
-    if document.problems:
-        agent, labels = None, None
-    return Broken(
-        problem=problems[0],
-        kind=kind,
-        name=name if isinstance(name, str) else "",
-        agent=agent if isinstance(agent, str) else "",
-        labels={key: str(value) for key, value in labels.items()}
-        if isinstance(labels, dict)
-        else None,
-        references=_references(document, problems)
-        if kind == EVAL.name and not document.problems
-        else (),
-    )
-
-
-def _references(document: Document, problems: Sequence[Problem]) -> tuple[Reference, ...]:
-    """Return the names in a broken Eval, so that all its problems are told in one go."""
-    fixtures = document.data_at(("spec", "fixtures"))
-    named: list[tuple[str, DocumentPath]] = [
-        ("Agent", ("spec", "targetAgent")),
-        ("JudgeCalibration", ("spec", "judge", "calibration")),
-    ]
-    if isinstance(fixtures, list):
-        named += [("EvalFixture", ("spec", "fixtures", index)) for index in range(len(fixtures))]
-    told = {problem.place for problem in problems}
-    return tuple(
-        Reference(kind, name, write_path(path), document.key_place(path))
-        for kind, path in named
-        if isinstance(name := document.data_at(path), str) and document.place(path) not in told
-    )
+def _read(kind: ManifestKind, source: Source) -> Read | TemplateRead:
+    if kind is FIXTURE and is_template(source):
+        return read_template(source)
+    return kind.read(source)
 
 
 def _kind_of(document: Document) -> ManifestKind | Problem | None:

@@ -56,11 +56,15 @@ class Written(Spec):
 
 @dataclass(frozen=True)
 class Source:
-    """One document to read: the tracked path, the document, and what may stand in it."""
+    """One document to read: the tracked path, the document, and what may stand in it.
+
+    `may_be_template` says that the file has texts to fill in, or cases to fill them with.
+    """
 
     path: str
     document: Document
     registries: Registries
+    may_be_template: bool = False
 
     @property
     def body(self) -> JsonValue:

@@ -154,7 +154,8 @@ class TreeBuilder:
                 event.start_mark, f"A key must be text. Put it in quotes: {quote(event.value)}."
             )
             return event.value
-        self._fault(event.start_mark, "A key must be text, not a list or a mapping.")
+        said = 'A key must be text, not a list or a mapping. A template needs quotes: "{{ … }}".'
+        self._fault(event.start_mark, said)
         return f"?{len(self._faults)}"
 
     def _scalar(self, event: ScalarEvent) -> JsonValue:

@@ -8,8 +8,8 @@ import pytest
 from pydantic import JsonValue
 
 from gateval.candidates.bounded.template import Budget, check, render
-from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.domain.base import JsonObject
+from gateval.formats.templates.parts import TemplateError
 
 VALUES: JsonObject = {
     "prompt": "hi {{ there }}",

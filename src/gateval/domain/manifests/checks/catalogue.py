@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TypeVar
 
 from gateval.domain.manifests.agent import Agent
@@ -78,15 +78,26 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             for agent in catalogue.agents
             if (unknown := unknown_keys(agent))
         ),
-        *(
-            Problem(
-                place=fixture.place,
-                message=f'No Eval selects the fixture "{fixture.name}", so it never runs.',
-            )
-            for fixture in catalogue.fixtures
-            if fixture.name not in selected
-        ),
+        *_unselected(catalogue, selected),
     )
+
+
+def _unselected(catalogue: Catalogue, selected: Container[str]) -> Iterator[Problem]:
+    """Yield the fixtures that never run; the cases of one file in one sentence."""
+    told: set[str] = set()
+    for fixture in catalogue.fixtures:
+        if fixture.name in selected or fixture.family in told:
+            continue
+        cases = [one for one in catalogue.family(fixture.family) if one.name not in selected]
+        if len(cases) < 2:
+            message = f'No Eval selects the fixture "{fixture.name}", so it never runs.'
+        else:
+            told.add(fixture.family)
+            message = (
+                f'No Eval selects {len(cases):,} cases of the fixture "{fixture.family}", so they '
+                "never run."
+            )
+        yield Problem(place=fixture.place, message=message)
 
 
 def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:

@@ -40,7 +40,8 @@ def _missing(kind: str, name: str, catalogue: Catalogue) -> str:
     if kind == "Agent":
         there, known = catalogue.agent(name) is not None, catalogue.agents
     elif kind == "EvalFixture":
-        there, known, called = catalogue.fixture(name) is not None, catalogue.fixtures, "fixture"
+        there = catalogue.fixture(name) is not None or bool(catalogue.family(name))
+        known, called = catalogue.fixtures, "fixture"
     else:
         there, known = catalogue.calibration(name) is not None, catalogue.calibrations
     if there or catalogue.is_broken(kind, name):

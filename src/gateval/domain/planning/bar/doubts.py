@@ -60,7 +60,7 @@ def _may_use(asked: Eval, one: Broken) -> bool:
         return asked.judge.calibration is not None and one.name in {"", asked.judge.calibration}
     if one.kind != "EvalFixture":
         return False
-    if one.name in {"", *asked.fixtures}:
+    if one.name in {"", *asked.fixtures} or one.may_hold(asked.fixtures):
         return True
     selector = asked.fixture_selector
     return selector is not None and (
@@ -119,7 +119,8 @@ def _part_lowered(one: Broken, head: Catalogue, base: Catalogue) -> bool:
         return old is not None and (new is None or new.digest != old.digest)
     before, after = base.fixture(one.name), head.fixture(one.name)
     if before is None:
-        return False
+        cases = ((old, head.fixture(old.name)) for old in base.family(one.name))
+        return any(new is None or any(lowered_in_fixture(old, new)) for old, new in cases)
     return after is None or any(lowered_in_fixture(before, after))
 
 

@@ -56,11 +56,12 @@ def lowered_parts(asked: Eval, tip: Snapshot, base: Snapshot, head: Snapshot) ->
     }
     unselected: list[Fixture] = []
     for name in sorted(used):
-        old, new = base.catalogue.fixture(name), head.catalogue.fixture(name)
+        old = base.catalogue.fixture_of(asked.name, name)
+        new = head.catalogue.fixture_of(asked.name, name)
         if old is None or old is new:
             continue
         if new is None:
-            yield Lowered(place=old.place, what=f"{old.severity} fixture {name} removed")
+            yield _removed(old)
         elif _selects(asked, old) and not _selects(asked, new):
             unselected.append(old)
         elif not same_test(old, new):
@@ -77,7 +78,7 @@ def lowered_parts(asked: Eval, tip: Snapshot, base: Snapshot, head: Snapshot) ->
 def _selects(asked: Eval, fixture: Fixture) -> bool:
     selector = asked.fixture_selector
     by_label = selector is not None and selector.match_labels.items() <= fixture.labels.items()
-    return by_label or fixture.name in asked.fixtures
+    return by_label or not {fixture.name, fixture.family}.isdisjoint(asked.fixtures)
 
 
 def _script(asked: Eval, base: Snapshot, head: Snapshot) -> Iterator[Lowered]:
@@ -193,10 +194,19 @@ def _fixtures(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> Itera
             if not same_test(old, new):
                 yield from lowered_in_fixture(old, new)
         elif head.catalogue.fixture(old.name) is None:
-            yield Lowered(place=old.place, what=f"{old.severity} fixture {old.name} removed")
+            yield _removed(old)
         else:
             unselected.append(old)
     yield from _no_longer(unselected, after.places.get("spec.fixtureSelector", after.place))
+
+
+def _removed(old: Fixture) -> Lowered:
+    return Lowered(
+        place=old.place,
+        what=f"{old.severity} fixture {old.name} removed",
+        fixture=old.name if old.family else "",
+        family=old.family,
+    )
 
 
 def _no_longer(unselected: Sequence[Fixture], place: Place) -> Iterator[Lowered]:

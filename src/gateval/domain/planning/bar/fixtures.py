@@ -24,6 +24,12 @@ def same_test(before: Fixture, after: Fixture) -> bool:
 
 def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
     """Yield what `after` asks less than `before`, or differently."""
+    about = {"fixture": before.name, "family": before.family} if before.family else {}
+    for one in _lowered(before, after):
+        yield one.model_copy(update=about) if about else one
+
+
+def _lowered(before: Fixture, after: Fixture) -> Iterator[Lowered]:
     name = before.name
     if DEFAULT_WEIGHTS[after.severity] < DEFAULT_WEIGHTS[before.severity]:
         yield Lowered(

@@ -19,6 +19,7 @@ from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
 from gateval.domain.planning.bar.evals import asks_less, lowered, lowered_parts, same_judge
 from gateval.domain.planning.bar.fixtures import same_test
 from gateval.domain.planning.bar.names import free_name
+from gateval.domain.planning.cases import lowered_cases
 from gateval.domain.planning.selection import baseline_of, script_name
 from gateval.domain.planning.snapshot import Snapshot
 
@@ -74,7 +75,7 @@ def plan_bar(
             scripts |= _scripts(asked, renamed, tip)
     touches = bool(changes or planned or touched)
     doubts = tip_doubts(head, base, tip, changes, touched, touches=touches)
-    return BarPlan(tuple(evals), tuple(scripts.values()), tuple(lost), doubts)
+    return BarPlan(tuple(evals), tuple(scripts.values()), lowered_cases(lost), doubts)
 
 
 def _concerns(asked: Eval, sides: _Sides) -> bool:
@@ -149,7 +150,7 @@ def _bar_eval(
         fixtures=fixtures,
         bar=Bar(
             eval=asked.name,
-            lowered=said,
+            lowered=lowered_cases(said),
             reused=tuple(fixture.name for fixture in reused),
         ),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gateval.domain.base import digest
+from gateval.domain.base import canonical_json, digest
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
@@ -70,22 +70,41 @@ def with_check_files(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:
     """Return the catalogue with the files of all own checks, which are part of their fixtures."""
     if not has_own_checks(catalogue.fixtures):
         return catalogue
-    fixtures = (_with_files(one, snapshot) for one in catalogue.fixtures)
-    return replace(catalogue, fixtures=tuple(fixtures))
+    files = _Files(snapshot)
+    filled = {
+        evaluation: {name: _with_files(one, files) for name, one in named.items()}
+        for evaluation, named in catalogue.filled.items()
+    }
+    fixtures = tuple(_with_files(one, files) for one in catalogue.fixtures)
+    return replace(catalogue, fixtures=fixtures, filled=filled)
 
 
-def _with_files(fixture: Fixture, snapshot: Snapshot) -> Fixture:
+class _Files:
+    """The files of own checks; many cases of one file have the same."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[tuple[str, str], CheckFiles] = {}
+
+    def of(self, spec: AssertionSpec, folder: str) -> CheckFiles:
+        key = (folder, canonical_json(spec.meaning))
+        if key not in self._known:
+            self._known[key] = _files(spec, folder, self._snapshot)
+        return self._known[key]
+
+
+def _with_files(fixture: Fixture, files: _Files) -> Fixture:
     if not has_own_checks([fixture]):
         return fixture
-    assertions = tuple(_filled(one, fixture.folder, snapshot) for one in fixture.assertions)
+    assertions = tuple(_filled(one, fixture.folder, files) for one in fixture.assertions)
     filled = fixture.model_copy(update={"assertions": assertions})
     digests = [one.own.digest for one in own_checks(filled) if one.own]
     return filled.model_copy(update={"digest": digest([fixture.digest, *digests])})
 
 
-def _filled(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> AssertionSpec:
-    parts = tuple(_filled(part, folder, snapshot) for part in spec.parts)
-    own = _files(spec, folder, snapshot) if spec.type in OWN_CHECKS else None
+def _filled(spec: AssertionSpec, folder: str, files: _Files) -> AssertionSpec:
+    parts = tuple(_filled(part, folder, files) for part in spec.parts)
+    own = files.of(spec, folder) if spec.type in OWN_CHECKS else None
     return spec.model_copy(update={"parts": parts, "own": own})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from gateval.domain.base import Name, Spec
 from gateval.domain.manifests.evaluation import (
@@ -18,6 +18,9 @@ from gateval.formats.native.cron import check_cron
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.validation import validate
 
+VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=100)]
+"""A name as it can stand behind `vars.`."""
+
 
 class EvalBody(Spec):
     """`spec` of an Eval."""
@@ -27,7 +30,13 @@ class EvalBody(Spec):
         default=None, description="Takes in every fixture with these labels, now and later."
     )
     fixtures: tuple[Name, ...] = Field(
-        default=(), description="Fixtures by name, in addition to those that the selector finds."
+        default=(),
+        description="Fixtures by name, in addition to those that the selector finds. The name of "
+        "one with cases stands for all of these.",
+    )
+    vars: dict[VarName, JsonValue] = Field(
+        default={},
+        description="What fills in `{{ vars.NAME }}` in the fixtures of this Eval.",
     )
     judge: JudgeSpec = JudgeSpec()
     scoring: ScoringSpec = ScoringSpec()
@@ -61,6 +70,7 @@ def read(source: Source) -> Read:
         target_agent=spec.target_agent,
         fixture_selector=spec.fixture_selector,
         fixtures=spec.fixtures,
+        vars=spec.vars,
         judge=spec.judge,
         scoring=spec.scoring,
         execution=spec.execution,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
@@ -19,6 +19,7 @@ from gateval.domain.manifests.fixture import (
 from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, text_of
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Problem
+from gateval.formats.native.cases.written import CasesFile
 from gateval.formats.native.kinds.assertion import read_assertions
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.sentences import missing_key
@@ -60,6 +61,11 @@ class FixtureBody(Spec):
         default="", description="What it is about, in a sentence; reports show it."
     )
     origin: Origin | None = None
+    cases: CasesFile | None = Field(
+        default=None,
+        description="Makes this the template of many fixtures, one for each case: every "
+        "`{{ case.x }}` below is filled in.",
+    )
     input: FixtureInput | None = Field(
         default=None, description="What comes in; with `turns`, what was there before the first."
     )
@@ -93,17 +99,31 @@ _CHECKED_LATER = ("targetAgent", "toolReplay", "shadowTools")
 """Keys that are checked together with the Eval and the Agent, so their places are kept."""
 
 
+class Meant(NamedTuple):
+    """A fixture, what it means by keys of `spec`, and its problems; if any, neither is there."""
+
+    fixture: Fixture | None
+    written: JsonObject | None
+    problems: tuple[Problem, ...]
+
+
 def read(source: Source) -> Read:
     """Return the fixture and its problems; assertions are checked even if the rest is wrong."""
+    found = read_meaning(source)
+    return Read(found.fixture, found.problems)
+
+
+def read_meaning(source: Source) -> Meant:
+    """Return the fixture with what its digest covers."""
     document, problems = validate(FixtureDocument, source.body, source.document)
     assertions, broken = _read_assertions(source)
     if document is None or broken:
-        return Read(None, (*problems, *broken))
+        return Meant(None, None, (*problems, *broken))
     spec = document.spec
     if missing := _missing(spec, source.document):
-        return Read(None, (*problems, *missing))
+        return Meant(None, None, (*problems, *missing))
     turns = tuple(text_of(turn.user) for turn in spec.turns)
-    written = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
+    written: JsonObject = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
     if turns:
         written["turns"] = list(turns)
     fixture = Fixture(
@@ -128,7 +148,7 @@ def read(source: Source) -> Read:
         path=source.path,
         digest=meaning(document.kind, document.metadata, written),
     )
-    return Read(fixture, problems)
+    return Meant(fixture, written, problems)
 
 
 def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:

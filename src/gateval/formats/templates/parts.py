@@ -1,37 +1,69 @@
-"""The parts of a template: read by Jinja2's parser; a part that is not on the list is refused."""
+"""The parts of a template: read by Jinja2's parser; a part that is not on the list is refused.
+
+Jinja2 is asked once for each template. What is left of it are texts and paths with filters, which
+cost a microsecond each time they are filled in.
+"""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+
+from pydantic import JsonValue
 
 from gateval.domain.repository.place import nearest
 
 if TYPE_CHECKING:
     from jinja2 import nodes
 
-SOURCE_LIMIT = 4_000
-"""Characters of one template."""
-
 PARTS_LIMIT = 200
 """Parts (names, steps, filters, texts) of one template."""
 
 FILTERS = ("default", "tojson", "trim")
 
-_KNOWN = "`prompt`, `messages`, `input.type` and `input.payload`"
+Path: TypeAlias = tuple[str | int, ...]
 
 
 class TemplateError(ValueError):
     """A template cannot be used. The text is a clause, without a full stop."""
 
 
+class Names(NamedTuple):
+    """What templates of one kind may name.
+
+    `whole` are paths that can be named as they are, `inside` those that can be looked into, too.
+    `known` says so in words; `holder` is what lacks a name that is not there. `limit` is the
+    characters of one template.
+    """
+
+    whole: tuple[Path, ...]
+    inside: tuple[Path, ...]
+    known: str
+    holder: str
+    limit: int
+
+
+class Expression(NamedTuple):
+    """A value in a template: a path or, without one, a constant; `filters` each with its own."""
+
+    path: Path
+    constant: JsonValue
+    filters: tuple[tuple[str, JsonValue], ...]
+
+
+Part: TypeAlias = str | Expression
+
+
 @functools.lru_cache(maxsize=256)
-def parsed(source: str) -> tuple[nodes.Expr, ...]:
-    """Return the texts and expressions of a template, all of them known to be harmless."""
+def parsed(source: str, names: Names) -> tuple[Part, ...]:
+    """Return the texts and expressions of a template, all of them known to be harmless.
+
+    Raises `TemplateError`.
+    """
     from jinja2 import Environment, TemplateSyntaxError, nodes
 
-    if len(source) > SOURCE_LIMIT:
-        raise TemplateError(f"a template may have {SOURCE_LIMIT:,} characters")
+    if len(source) > names.limit:
+        raise TemplateError(f"a template may have {names.limit:,} characters")
     try:
         made = Environment(keep_trailing_newline=True, autoescape=False)  # noqa: S701 - only parses
         tree = made.parse(source)
@@ -47,11 +79,29 @@ def parsed(source: str) -> tuple[nodes.Expr, ...]:
             word = type(node).__name__.lower()
             raise TemplateError(f"a template holds only `{{{{ … }}}}`, no statement (`{word}`)")
         parts += node.nodes
-    _check_parts(parts)
-    return tuple(parts)
+    _check_parts(parts, names)
+    return tuple(_part(node) for node in parts)
 
 
-def _check_parts(parts: list[nodes.Expr]) -> None:
+def _part(node: nodes.Expr) -> Part:
+    from jinja2 import nodes
+
+    if isinstance(node, nodes.TemplateData):
+        return node.data
+    filters: list[tuple[str, JsonValue]] = []
+    while isinstance(node, nodes.Filter):
+        given = [one.value for one in node.args if isinstance(one, nodes.Const)]
+        filters.append((node.name, cast("JsonValue", given[0] if given else None)))
+        node = cast("nodes.Expr", node.node)
+    constant = isinstance(node, nodes.Const | nodes.TemplateData)
+    return Expression(
+        path=() if constant else _path_of(node, ""),
+        constant=node.as_const() if constant else None,
+        filters=tuple(reversed(filters)),
+    )
+
+
+def _check_parts(parts: list[nodes.Expr], names: Names) -> None:
     """Refuse every part that is not on the list, without recursion."""
     from jinja2 import nodes
 
@@ -62,14 +112,14 @@ def _check_parts(parts: list[nodes.Expr]) -> None:
         if isinstance(node, nodes.Filter):
             todo.append(_filtered(node))
         elif isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
-            path = path_of(node)
+            path = _path_of(node, names.known)
             seen += len(path)
-            _check_path(path)
+            _check_path(path, names)
         elif not isinstance(node, nodes.TemplateData | nodes.Const):
             word = type(node).__name__.lower()
             raise TemplateError(
-                f"`{word}` is not possible in a template; it may name {_KNOWN} and use the filters "
-                f"{', '.join(FILTERS)}"
+                f"`{word}` is not possible in a template; it may name {names.known} and use the "
+                f"filters {', '.join(FILTERS)}"
             )
         if seen > PARTS_LIMIT:
             raise TemplateError(f"a template may have {PARTS_LIMIT} parts")
@@ -94,7 +144,7 @@ def _filtered(node: nodes.Filter) -> nodes.Expr:
     return node.node
 
 
-def path_of(node: nodes.Expr) -> list[str | int]:
+def _path_of(node: nodes.Expr, known: str) -> Path:
     """Return the steps of `input.payload.items[0]`, its name first."""
     from jinja2 import nodes
 
@@ -108,22 +158,14 @@ def path_of(node: nodes.Expr) -> list[str | int]:
             raise TemplateError("between brackets only a number, or a text in quotes, can stand")
         node = node.node
     if not isinstance(node, nodes.Name):
-        raise TemplateError(f"only {_KNOWN} can be looked into")
-    return [node.name, *reversed(steps)]
+        raise TemplateError(f"only {known} can be looked into")
+    return (node.name, *reversed(steps))
 
 
-def _check_path(path: list[str | int]) -> None:
+def _check_path(path: Path, names: Names) -> None:
     shown = ".".join(str(step) for step in path)[:80]
-    fine = path in (["prompt"], ["input"], ["input", "type"]) or path[:2] == ["input", "payload"]
-    fine = fine or path[0] == "messages"
+    fine = path in names.whole or any(path[: len(one)] == one for one in names.inside)
     if not fine:
-        raise TemplateError(f"a template does not know `{shown}`; it knows {_KNOWN}")
+        raise TemplateError(f"a template does not know `{shown}`; it knows {names.known}")
     if any(isinstance(step, str) and step.startswith("__") for step in path):
         raise TemplateError(f"`{shown}`: a name cannot begin with two underscores")
-
-
-def is_text(node: nodes.Expr) -> bool:
-    """Whether it stands there literally."""
-    from jinja2 import nodes
-
-    return isinstance(node, nodes.TemplateData)
