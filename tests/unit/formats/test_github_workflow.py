@@ -27,7 +27,7 @@ def test_a_job_that_calls_the_gates_workflow_is_one_by_the_files_name() -> None:
 def test_the_samples_are_understood() -> None:
     (job,) = gate_jobs(PATH, (ROOT / "examples/workflows/gate.yml").read_bytes())
     assert (job.check, job.step, job.events) == ("evals", "all", frozenset({"pull_request"}))
-    assert job.variables == {"ANTHROPIC_API_KEY"}
+    assert job.variables == {"ANTHROPIC_API_KEY", "GATEVAL_LAYERS"}
     wanted = {"contents": "write", "pull-requests": "write", "checks": "write"}
     assert job.permissions == wanted
     (run,) = gate_jobs(PATH, (ROOT / "examples/workflows/untrusted-run.yml").read_bytes())
