@@ -104,11 +104,16 @@ $(VENV)/lowest.stamp: requirements/lowest.lock requirements/build.txt pyproject.
 # one copy for all clones on a machine.
 frameworks: $(VENV)/frameworks.stamp ## Set up what examples/frameworks need
 
-$(VENV)/frameworks.stamp: requirements/frameworks.txt $(VENV)/dev.stamp
+VERCEL := examples/frameworks/vercel-ai
+$(VENV)/frameworks.stamp: requirements/frameworks.txt $(VERCEL)/package-lock.json $(VENV)/dev.stamp
 	@echo "Setting up $(VENV)/frameworks from requirements/frameworks.txt ..."
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/frameworks
 	@$(BIN)/uv pip install --quiet --python $(VENV)/frameworks/bin/python \
 	  --require-hashes -r requirements/frameworks.txt
+	@mkdir $(VENV)/frameworks/vercel-ai
+	@cp $(VERCEL)/package.json $(VERCEL)/package-lock.json $(VENV)/frameworks/vercel-ai
+	@cd $(VENV)/frameworks/vercel-ai && PATH="$(CURDIR)/$(VENV)/frameworks/bin:$$PATH" \
+	  npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
 clean: ## Remove the virtual environments and all caches

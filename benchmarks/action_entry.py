@@ -41,7 +41,7 @@ from tests.helpers.runner import Job, read_entries
 NAME = "action_entry"
 RATIO_BAR = 2.5 * PLAN_BAR
 LABEL_BAR = 3 * PLAN_BAR
-"""A label's run makes the plan as well, so that manifests are validated each time."""
+"""A label's run asks GitHub three times as often, and writes records to git."""
 REQUESTS_BAR = 6
 COMMENTS = 100
 _RUNS = count(1)

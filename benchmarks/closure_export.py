@@ -16,8 +16,8 @@ from benchmarks.repository import HEAD, large_files, repository
 from benchmarks.scale import Scale
 from gateval.adapters.git import open_repository
 from gateval.domain.manifests.agent import RuntimeSpec
-from gateval.domain.plan.file_rules import file_rules
 from gateval.domain.plan.plan import AgentDefinition, Plan
+from gateval.domain.repository.file_rules import file_rules
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.trial import Side
 from gateval.pipeline.exports import ClosureExports

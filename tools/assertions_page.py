@@ -10,7 +10,7 @@ from typing import Any
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.registry import ASSERTIONS
-from gateval.formats.native.kinds.fixture import AssertionCommon
+from gateval.formats.native.kinds.assertion import AssertionCommon
 
 SAMPLES = Path(__file__).parent.parent / "examples" / "assertions"
 
@@ -83,7 +83,9 @@ def _values(field: dict[str, Any], schema: dict[str, Any]) -> str:
     if "enum" in field or "const" in field:
         return ", ".join(f"`{one}`" for one in field.get("enum", [field.get("const")]))
     if field.get("type") == "array":
-        return "a list of texts"
+        return (
+            "a list of texts" if field["items"].get("type") == "string" else "a list of assertions"
+        )
     words = {"string": "a text", "boolean": "`true`, `false`", "object": "a mapping"}
     return words.get(field.get("type", ""), _number(field) if "type" in field else "any JSON")
 

@@ -9,7 +9,8 @@ from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.candidates.isolation.wishes import Wishes, read_wishes
 from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.domain.text.secret_names import secret_values
+from gateval.domain.text.secret_forms import SHORTEST_SECRET
+from gateval.domain.text.secret_names import secret_values, too_short
 from gateval.errors import UsageError
 from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
 
@@ -73,6 +74,16 @@ class Settings:
         """Return the same settings, for a run that may add to the kept layers only if allowed."""
         layers = replace(self.layers, writes=self.layers.writes and allowed)
         return replace(self, layers=layers)
+
+    def shown_secrets(self, passed: Iterable[str]) -> str:
+        """Return a sentence on secrets in `passed` that no text is cleaned of; empty for none."""
+        short = too_short(self.environ, passed)
+        if not short:
+            return ""
+        return (
+            f"What {', '.join(short)} holds is a secret of fewer than {SHORTEST_SECRET} "
+            "characters, and is not taken out of what is shown and stored. Make it longer."
+        )
 
     @property
     def runner_folder(self) -> str:

@@ -197,6 +197,27 @@ def test_a_watch_without_the_program_is_refused(repo: Repo) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("beside", "key"),
+    [
+        ("before: [sh, ops/reset.sh]", "before"),
+        ("services: [{name: db, command: [sh, ops/reset.sh]}]", "services[0].command"),
+    ],
+)
+def test_a_watch_without_what_runs_beside_is_refused(repo: Repo, beside: str, key: str) -> None:
+    manifest = agent(f"command: [python3, agent.py]\n    {beside}").replace(
+        "spec:\n", "spec:\n  watch: [agent.py]\n"
+    )
+    repo.write("bots/desk/agent.yaml", manifest)
+    repo.write("bots/desk/agent.py", "print(1)\n")
+    repo.write("bots/desk/ops/reset.sh", "true\n")
+    repo.commit()
+    done = gateval(repo, "validate")
+    assert done.returncode == 2, done.stdout
+    told = f'"ops/reset.sh" of runtime.{key} is bots/desk/ops/reset.sh, which `watch` leaves out'
+    assert told in done.stdout
+
+
 def test_what_is_included_and_not_there_is_an_error(repo: Repo) -> None:
     repo.write("bots/desk/agent.yaml", agent("command: [python3, agent.py]", "/libs/**"))
     repo.write("bots/desk/agent.py", "print(1)\n")

@@ -63,6 +63,7 @@ SAMPLES = {
     "assertions": "unit/assertions/test_samples.py",
     "runtimes": "integration/candidates/test_samples.py",
     "frameworks": "integration/candidates/test_frameworks.py",
+    "beside": "integration/candidates/test_samples.py",
 }
 """Folders of samples, each a file or a folder, and the test that must name every one of them."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -74,12 +76,83 @@ def test_a_model_that_the_manifest_does_not_name_is_not_asked(tmp_path: Path) ->
     assert {call["model"] for call in calls} == {"cheap"}
 
 
+def test_a_refusal_stands_under_not_measured_with_the_gateways_sentence(tmp_path: Path) -> None:
+    """And not with what the programs of both sides print about it."""
+    shop = shop_with(tmp_path, 'body["model"] = "dear"; print("Traceback", file=sys.stderr)')
+    asks_both = ASKS.replace("MORE", 'body["model"] = "dear"; print("Traceback", file=sys.stderr)')
+    shop.checkout("main")
+    shop.write("agent.py", asks_both)
+    shop.commit()
+    shop.branch("both")
+    shop.write("agent.py", asks_both + "# changed")
+    shop.commit()
+    code, said, calls = check(shop)
+    assert code == 3, said
+    unmeasured = said.partition("Not measured")[2]
+    assert (
+        "The gateway refused a call. The Agent names openai/cheap, and not openai/dear; add it to `spec.uses` of its manifest. "
+        "The candidate ended with exit code 1."
+    ) in unmeasured
+    assert "Traceback" not in said
+    assert "gets its" not in said, "no hint at files that it may have missed"
+    assert '{"error"' not in said
+    assert calls == []
+
+
 def test_a_model_that_it_uses_is_asked_and_stands_in_for_nobody(tmp_path: Path) -> None:
     more = PROGRAM.replace("  runtime", "  uses: [openai/dear]\n  runtime")
     shop = shop_with(tmp_path, 'body["model"] = "dear"', manifest=more)
     code, said, calls = check(shop)
     assert code == 0, said
     assert {call["model"] for call in calls} == {"cheap", "dear"}
+
+
+SEARCHES = """\
+import json, os, sys, urllib.request
+def ask(path, **body):
+    request = urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + path, json.dumps(body).encode(),
+        {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+    return json.load(urllib.request.urlopen(request))
+prompt = json.load(sys.stdin)["prompt"]
+pages = ["Hello and goodbye", "Taxes and fees"]
+vectors = [one["embedding"] for one in ask("/embeddings", model="near", input=[prompt, *pages])["data"]]
+best = max((1, 2), key=lambda at: sum(a * b for a, b in zip(vectors[0], vectors[at])))
+said = [{"role": "user", "content": pages[best - 1]}]
+print(ask("/chat/completions", model="desk", messages=said)["choices"][0]["message"]["content"])
+"""
+
+
+def test_a_program_that_searches_by_embeddings_is_measured_without_any_key(tmp_path: Path) -> None:
+    manifest = PROGRAM.replace("[openai/cheap]", "[scripted/desk]")
+    uses = manifest.replace("  runtime", "  uses: [scripted/near]\n  runtime")
+    shop = Repo(tmp_path / "shop")
+    shop.write("agent.yaml", uses)
+    shop.write("agent.py", SEARCHES)
+    shop.write(".gateval/scripted/near.yaml", "rules: [{reply: x}]\ndimensions: 64\n")
+    shop.write(".gateval/scripted/desk.yaml", "rules: [{when: {user: goodbye}, reply: Hello}]\n")
+    shop.write("evals/fixtures.yaml", FIXTURE)
+    shop.write("evals/support-eval.yaml", EVAL)
+    shop.commit("Begin")
+    shop.branch("change")
+    shop.write("agent.py", f"{SEARCHES}# changed\n")
+    shop.commit()
+    code, said, calls = check(shop)
+    assert code == 0, said
+    assert calls == []
+    trials = json.loads((tmp_path / "out" / "results.v1.json").read_text())["trials"]
+    assert {tuple(trial["trace"]["models"]) for trial in trials} == {
+        ("scripted/near", "scripted/desk")
+    }
+    assert all(trial["trace"]["model_calls"] == 2 for trial in trials)
+    assert all(trial["usage"]["input_tokens"] > 5 for trial in trials), "embeddings count"
+
+    shutil.rmtree(tmp_path / "out")
+    shop.write("agent.yaml", manifest)
+    shop.commit()
+    code, said, _ = check(shop)
+    assert code == 1, said
+    assert "The Agent names scripted/desk, and not openai/near; add it to `spec.uses`" in said
 
 
 def test_a_program_that_names_no_model_may_ask_any_and_that_is_told_once(tmp_path: Path) -> None:

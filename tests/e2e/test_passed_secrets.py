@@ -9,12 +9,14 @@ from tests.helpers.shop import AGENT, FIXTURES, build_shop
 
 PROGRAM = """\
 import os
-print("Hello", *(os.environ[name] for name in ("SHOP_TOKEN", "SHOP_DB", "SHOP_URL")))
+print("Hello", *(os.environ[name] for name in ("SHOP_TOKEN", "SHOP_DB", "SHOP_URL", "SHOP_CREDENTIALS", "SHOP_PASSWORD")))
 """
 PASSED = {
     "SHOP_TOKEN": "tok-4711-0815-sesame",
     "SHOP_DB": "postgres://shop:open-sesame-0815@db.example/shop",
     "SHOP_URL": "https://shop.example/api",
+    "SHOP_CREDENTIALS": "hunter-2",
+    "SHOP_PASSWORD": "hunter7",
 }
 
 
@@ -33,7 +35,11 @@ def test_a_secret_that_a_candidate_may_see_is_stored_and_shown_nowhere(tmp_path:
     assert done.returncode == 1, done.stderr
     written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
     shown = {**written, "output": done.stdout + done.stderr}
-    for secret in (PASSED["SHOP_TOKEN"], PASSED["SHOP_DB"], "open-sesame-0815"):
+    for secret in (PASSED["SHOP_TOKEN"], PASSED["SHOP_DB"], "open-sesame-0815", "hunter-2"):
         assert [name for name, text in shown.items() if secret in text] == []
     for file in ("results.v1.json", "trials.jsonl"):
-        assert f"Hello [secret removed] [secret removed] {PASSED['SHOP_URL']}" in written[file]
+        said = (
+            f"Hello [secret removed] [secret removed] {PASSED['SHOP_URL']} [secret removed] hunter7"
+        )
+        assert said in written[file]
+    assert "What SHOP_PASSWORD holds is a secret of fewer than 8 characters" in done.stderr

@@ -71,6 +71,8 @@ def test_a_command_line_as_one_text_is_shown_as_a_list(empty: Repo) -> None:
         ("[python, there.py]", ""),
         ("[/usr/bin/agent.sh]", ""),
         ("[echo, x]", ""),
+        ("[echo, x], before: [sh, reset.sh]", "agents/reset.sh"),
+        ("[echo, x], services: [{name: db, command: [sh, db.sh]}]", "agents/db.sh"),
     ],
 )
 def test_a_program_that_is_no_file_is_told(empty: Repo, command: str, told: str) -> None:

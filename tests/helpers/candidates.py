@@ -16,7 +16,8 @@ from pydantic import JsonValue
 
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.allowlist import MARKER, candidate_environment
-from gateval.candidates.base import ModelDoor, ProcessTimeouts, RuntimeContext, TrialRequest
+from gateval.candidates.base import ProcessTimeouts, RuntimeContext, TrialRequest
+from gateval.candidates.door import ModelDoor
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import JsonObject
@@ -26,6 +27,8 @@ from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import Place
+from gateval.domain.trials.model_call import ToolDefinition
+from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side, TrialKey
 from gateval.errors import RepositoryError
@@ -70,8 +73,15 @@ class Door:
     ended: int = 0
     closed: int = 0
     stray: int = 0
+    tools_asked: bool = False
 
-    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> Door:
+    def open(
+        self,
+        side: Side,
+        models: tuple[str, ...],
+        uses: tuple[str, ...] = (),
+        tools: tuple[ToolDefinition, ...] = (),
+    ) -> Door:
         self.opened.append((side, models))
         return self
 
@@ -82,7 +92,7 @@ class Door:
         assert limit > 0
         return None
 
-    def begin(self, repetition: int = 1) -> None:
+    def begin(self, repetition: int = 1, replay: Replay | None = None) -> None:
         self.begun += 1
 
     def end(self) -> Trace | None:

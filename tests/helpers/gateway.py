@@ -55,6 +55,12 @@ def serve(
                 "OPENAI_API_KEY": CANARY,
                 "ANTHROPIC_BASE_URL": provider.url,
                 "ANTHROPIC_API_KEY": CANARY,
+                "GEMINI_BASE_URL": f"{provider.url}/v1beta/openai",
+                "GEMINI_API_KEY": CANARY,
+                "AZURE_OPENAI_ENDPOINT": provider.url,
+                "AZURE_OPENAI_API_KEY": CANARY,
+                "OPENROUTER_BASE_URL": f"{provider.url}/api/v1",
+                "OPENROUTER_API_KEY": CANARY,
             }
             async with (
                 Gateway(read_upstreams(environ), scripts or {}, policy=policy) as gateway,

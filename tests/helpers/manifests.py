@@ -73,7 +73,7 @@ class NoOptions(Spec):
     """Nothing beyond the common keys."""
 
 
-class Ready(Spec):
+class UpWhen(Spec):
     """When the service is up."""
 
     path: str
@@ -83,7 +83,7 @@ class Ready(Spec):
 class ServiceOptions(Spec):
     """A runtime with keys of its own."""
 
-    ready: Ready | None = None
+    ready: UpWhen | None = None
     instances: int = Field(default=1, ge=1)
 
 

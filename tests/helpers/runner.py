@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.forked import run_forked
 from tests.helpers.measured import MEASURED
 from tests.helpers.repo import Repo
 
@@ -140,11 +141,14 @@ class Job:
     def end(self, process: subprocess.Popen[str], *, timeout: float = 150) -> Ended:
         """Wait for its end and collect what it left."""
         log, errors = process.communicate(timeout=timeout)
+        return self._ended(process.returncode, log, errors)
+
+    def _ended(self, code: int, log: str, errors: str) -> Ended:
         files = self.folder / "file_commands"
         summary = files / "summary"
         assert "Traceback" not in log + errors, errors
         return Ended(
-            process.returncode,
+            code,
             log,
             errors,
             read_entries(files / "output"),
@@ -155,10 +159,15 @@ class Job:
 
     def run_action(self, *, inputs: Mapping[str, str] = {}, **extra: str) -> Ended:
         """Run the action's own entry to its end."""
-        return self.end(self.start(inputs=inputs, **extra))
+        return self._run("action", inputs=inputs, **extra)
+
+    def _run(self, *arguments: str, inputs: Mapping[str, str], **extra: str) -> Ended:
+        env = self.environ(inputs, extra)
+        ran = run_forked(arguments, self.workspace, env, seconds=150)
+        return self._ended(ran.returncode, ran.stdout, ran.stderr)
 
     def run_post(self, *, inputs: Mapping[str, str] = {}) -> Ended:
         """Run the entry after the job, with the state that the first one kept."""
         state = read_entries(self.folder / "file_commands" / "state")
         kept = {f"STATE_{name}": value for name, value in state.items()}
-        return self.end(self.start("post", inputs=inputs, **kept))
+        return self._run("action", "post", inputs=inputs, **kept)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from gateval.assertions.assess import assess
+from gateval.assertions.registry import COMBINATORS
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
 from gateval.domain.repository.place import Place
@@ -53,16 +54,19 @@ def said(output: str) -> Answer:
 
 def fixture(*assertions: dict[str, JsonValue]) -> Fixture:
     """A fixture with these assertions, each as in YAML."""
-    specs = [
-        AssertionSpec(
-            type=str(each["type"]),
-            options={key: value for key, value in each.items() if key != "type"},
-            place=PLACE,
-        )
-        for each in assertions
-    ]
-    return Fixture(
-        name="sample", input=PROMPT, assertions=tuple(specs), place=PLACE, path="x", digest="0"
+    specs = tuple(map(_spec, assertions))
+    return Fixture(name="sample", input=PROMPT, assertions=specs, place=PLACE, path="x", digest="0")
+
+
+def _spec(written: Any) -> AssertionSpec:
+    combines = written["type"] in COMBINATORS
+    inner = written.get("assertions", []) if combines else []
+    left_out = {"type", "assertions"} if combines else {"type"}
+    return AssertionSpec(
+        type=str(written["type"]),
+        options={key: value for key, value in written.items() if key not in left_out},
+        parts=tuple(map(_spec, inner)),
+        place=PLACE,
     )
 
 

@@ -463,6 +463,7 @@ def _openai(text: str, tools: list[Any], usage: tuple[int, int] | None) -> dict[
         "object": "chat.completion",
         "created": 1,
         "model": "served-model",
+        "system_fingerprint": None,
         "choices": [
             {"index": 0, "message": message, "finish_reason": "tool_calls" if tools else "stop"}
         ],

@@ -6,7 +6,7 @@ The SDK speaks the Responses API, streamed or not, to whatever OPENAI_BASE_URL n
 import json
 import sys
 
-from agents import Agent, Runner, function_tool, set_tracing_disabled
+from agents import Agent, Runner, function_tool
 
 ORDERS = {7: "in transit", 8: "delivered"}
 
@@ -18,7 +18,6 @@ def order_status(order: int) -> str:
 
 
 def main() -> None:
-    set_tracing_disabled(disabled=True)  # the SDK would send traces of its own to OpenAI
     prompt = json.load(sys.stdin)["prompt"]
     agent = Agent(
         name="orders",

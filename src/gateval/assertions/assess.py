@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from gateval.assertions.base import Assertion, JudgedAssertion
+from gateval.assertions.combinators.base import Combinator
 from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.own.base import Bench, OwnCheck
 from gateval.assertions.registry import ASSERTIONS
+from gateval.candidates.checks import OwnChecks
+from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.model_call import Usage
@@ -26,47 +31,61 @@ a long text, without Python's lock, so that other trials go on meanwhile."""
 _Assessed = tuple[Assessment, Usage | None]
 
 
+class _World(NamedTuple):
+    """What all assertions of a trial are assessed with."""
+
+    judge: Judge | None
+    judge_spec: JudgeSpec
+    bench: Bench
+    known: Mapping[str, type[Assertion]]
+
+
 async def assess(
     fixture: Fixture,
     answer: Answer,
     judge: Judge | None,
     judge_spec: JudgeSpec,
     *,
+    checks: OwnChecks | None = None,
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
 ) -> tuple[tuple[Assessment, ...], Usage]:
     """Return one assessment per assertion, in the fixture's order, and the judge's tokens.
 
+    `checks` runs the fixture's own checks; without it they are errors.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer)
-    found = await asyncio.gather(
-        *(
-            _assess_one(spec, known.get(spec.type), evidence, judge, judge_spec)
-            for spec in fixture.assertions
-        )
-    )
+    world = _World(judge, judge_spec, Bench(fixture, checks), known)
+    found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(
-        assessment.model_copy(update={"index": index})
-        for index, (assessment, _) in enumerate(found)
+        _in_turn(_placed(one, (index,)), spec)
+        for index, (spec, (one, _)) in enumerate(zip(fixture.assertions, found, strict=True))
     )
     spent = [usage for _, usage in found if usage is not None]
     return assessments, add_usage(spent)
 
 
-async def _assess_one(
-    spec: AssertionSpec,
-    kind: type[Assertion] | None,
-    evidence: Evidence,
-    judge: Judge | None,
-    judge_spec: JudgeSpec,
-) -> _Assessed:
+async def _assess_all(
+    specs: Sequence[AssertionSpec], evidence: Evidence, world: _World
+) -> list[_Assessed]:
+    return await asyncio.gather(*(_assess_one(spec, evidence, world) for spec in specs))
+
+
+async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) -> _Assessed:
     try:
-        assertion = _assertion(spec, kind)
+        assertion = _assertion(spec, world.known.get(spec.type))
+        if spec.turn is not None:
+            evidence = evidence.of_turn(spec.turn)
         found: Assessment
         usage: Usage | None = None
-        if isinstance(assertion, JudgedAssertion) and judge is not None:
-            found, usage = await assertion.assess_with(evidence, judge, judge_spec)
+        if isinstance(assertion, Combinator):
+            return await _combined(assertion, spec, evidence, world)
+        if isinstance(assertion, JudgedAssertion) and world.judge is not None:
+            whole = evidence.for_a_judge
+            found, usage = await assertion.assess_with(whole, world.judge, world.judge_spec)
+        elif isinstance(assertion, OwnCheck):
+            found = await assertion.assess_by(evidence, spec.own, world.bench)
         elif len(evidence.answer.output) > _LONG:
             found = await asyncio.to_thread(assertion.assess, evidence)
         else:
@@ -82,13 +101,41 @@ async def _assess_one(
         return _error(spec, Cause.GATE, f"`{spec.type}` broke with {what}; please report it"), None
 
 
+async def _combined(
+    assertion: Combinator, spec: AssertionSpec, evidence: Evidence, world: _World
+) -> _Assessed:
+    """Assess the parts; what the judge took for them counts even if they cannot be combined."""
+    found = await _assess_all(spec.parts, assertion.view(evidence), world)
+    spent = [usage for _, usage in found if usage is not None]
+    usage = add_usage(spent) if spent else None
+    parts = [part.model_copy(update={"index": at}) for at, (part, _) in enumerate(found)]
+    try:
+        return assertion.combine(parts, evidence), usage
+    except NotMeasured as error:
+        return _error(spec, error.cause, error.message), usage
+
+
+def _placed(one: Assessment, where: tuple[int, ...]) -> Assessment:
+    """Return an assessment that says where its assertion stands, and so do its parts."""
+    parts = tuple(_placed(part, (*where, part.index)) for part in one.parts)
+    return one.model_copy(update={"index": where[0], "at": where[1:], "parts": parts})
+
+
+def _in_turn(one: Assessment, spec: AssertionSpec) -> Assessment:
+    """Return an assessment whose reason names the turn that it is about."""
+    if spec.turn is None:
+        return one
+    reason = f"In turn {spec.turn}: {one.reason[:1].lower()}{one.reason[1:]}"
+    return one.model_copy(update={"reason": reason})
+
+
 def _assertion(spec: AssertionSpec, kind: type[Assertion] | None) -> Assertion:
     """Read the options as strictly as when the manifest was read: a plan comes from outside."""
     if kind is None:
         raise NotMeasured(Cause.GATE, f"there is no assertion type `{shorten(spec.type, 60)}`")
     try:
         return kind.model_validate_json(
-            json.dumps(spec.options), strict=True, by_alias=True, by_name=False
+            json.dumps(_written(spec)), strict=True, by_alias=True, by_name=False
         )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -96,6 +143,14 @@ def _assertion(spec: AssertionSpec, kind: type[Assertion] | None) -> Assertion:
         raise NotMeasured(
             Cause.GATE, f"`{spec.type}` has options it cannot use: {at}: {first['msg']}"
         ) from None
+
+
+def _written(spec: AssertionSpec) -> JsonObject:
+    """Return the options as they were written, those of the parts included."""
+    if not spec.parts:
+        return spec.options
+    parts: JsonValue = [{"type": part.type, **_written(part)} for part in spec.parts]
+    return {**spec.options, "assertions": parts}
 
 
 def _error(spec: AssertionSpec, cause: Cause, message: str) -> Assessment:

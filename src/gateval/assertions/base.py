@@ -49,6 +49,14 @@ class Assertion(Spec, ABC):
             steps=tuple(sorted(set(steps))),
         )
 
+    def absent(self, *, expected: str, saw: str, steps: Sequence[int] = ()) -> Assessment:
+        """Return failed, because what this assertion looks at is not there: see `result`.
+
+        Its opposite fails then too: where there is nothing to look at, nothing is shown.
+        """
+        found = self.result(met=False, expected=expected, saw=saw, steps=steps)
+        return found.model_copy(update={"absent": True})
+
 
 class JudgedAssertion(Assertion, ABC):
     """An assertion that asks the judge."""

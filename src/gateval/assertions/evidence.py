@@ -65,11 +65,17 @@ class ToolCalls:
 
 
 class Evidence(Value):
-    """The evidence of a trial. `transcript` has the step numbers that assessments refer to."""
+    """The evidence of a trial. `transcript` has the step numbers that assessments refer to.
+
+    `about` says in a sentence which part of it a judge is asked about, empty for all of it; `whole`
+    is what it is a part of.
+    """
 
     input: FixtureInput
     answer: Answer
     transcript: Trace
+    about: str = ""
+    whole: Evidence | None = None
 
     @classmethod
     def of(cls, fixture_input: FixtureInput, answer: Answer) -> Evidence:
@@ -78,9 +84,28 @@ class Evidence(Value):
         return cls(input=fixture_input, answer=answer, transcript=transcript)
 
     @property
+    def for_a_judge(self) -> Evidence:
+        """The evidence of the whole conversation, and a sentence on the turn it is about."""
+        return self.whole.model_copy(update={"about": self.about}) if self.whole else self
+
+    def of_turn(self, number: int) -> Evidence:
+        """The evidence of one turn (from 1): its answer, its steps with the numbers they have.
+
+        Raises `NotMeasured` where the conversation has no such turn.
+        """
+        if number > len(self.answer.turns):
+            raise NotMeasured(Cause.GATE, f"the conversation had no turn {number}")
+        turn = self.answer.turns[number - 1]
+        steps = self.transcript.steps[turn.first - 1 : turn.last]
+        trace = Trace(steps=steps, source=turn.source, usage=turn.usage, waited=turn.waited)
+        answer = Answer(output=turn.output, trace=trace, usage=turn.usage, seconds=turn.seconds)
+        about = f"This is about turn {number} alone, the steps {turn.first} to {turn.last}."
+        return Evidence(input=self.input, answer=answer, transcript=trace, about=about, whole=self)
+
+    @property
     def tool_calls(self) -> ToolCalls:
         """The tool calls. Raises `NotMeasured` without a complete trace: not seen is not absent."""
-        trace = self.answer.trace
+        trace = self.answer.recorded
         if trace is None:
             raise NotMeasured(
                 Cause.GATE,
@@ -98,17 +123,40 @@ class Evidence(Value):
     @property
     def tokens(self) -> tuple[int | None, bool]:
         """The tokens of all model calls, None if unknown, and whether the gate counted them."""
-        trace, reported = self.answer.trace, self.answer.usage.total
+        trace, reported = self.answer.recorded, self.answer.usage.total
         counted = trace.usage.total if trace else None
         if trace and trace.is_seen and counted is not None:
             return counted, True
         return (counted if reported is None else reported), False
 
     def is_claimed(self, basis: Basis) -> bool:
-        """Whether there is only the candidate's word for what an assertion looks at."""
+        """Whether there is only the candidate's word for what an assertion looks at.
+
+        Calls that reached the gate's tools do not tell of those that went elsewhere.
+        """
         if basis is Basis.TRACE:
-            return self.answer.trace is not None and not self.answer.trace.is_seen
+            trace = self.answer.recorded
+            return trace is not None and (not trace.is_seen or trace.is_partly_seen)
         return basis is Basis.USAGE and not self.tokens[1]
+
+    def refuse_empty_claim(self) -> None:
+        """Raise `NotMeasured` for a claimed trace without a step, which proves no absence."""
+        if self.is_claimed(Basis.TRACE) and not (self.answer.trace and self.answer.trace.steps):
+            raise NotMeasured(
+                Cause.GATE,
+                "the candidate claims a trace without a single step, which proves nothing; let it "
+                "call models through the gateway or print the steps it took",
+            )
+
+    @property
+    def with_refused_calls(self) -> Evidence:
+        """The same, with each refused tool call as one that was made."""
+        trace = self.answer.trace
+        if trace is None:
+            return self
+        steps = tuple(step.model_copy(update={"refused": False}) for step in trace.steps)
+        seen = self.answer.model_copy(update={"trace": trace.model_copy(update={"steps": steps})})
+        return self.model_copy(update={"answer": seen})
 
     @property
     def final(self) -> tuple[int, ...]:

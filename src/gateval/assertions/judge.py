@@ -61,7 +61,7 @@ class JudgeAssertion(JudgedAssertion):
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         result = await judge.judge(
-            rubric=self.rubric,
+            rubric=f"{self.rubric}\n\n{evidence.about}" if evidence.about else self.rubric,
             spec=spec,
             fixture_input=evidence.input,
             transcript=evidence.transcript,

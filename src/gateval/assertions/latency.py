@@ -26,7 +26,7 @@ class Latency(Assertion):
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the trial as a whole."""
-        seconds, trace = evidence.answer.seconds, evidence.answer.trace
+        seconds, trace = evidence.answer.seconds, evidence.answer.recorded
         waited = trace.waited if trace else 0.0
         own = max(seconds - waited, 0.0)
         within = own <= self.max_seconds

@@ -15,18 +15,28 @@ if TYPE_CHECKING:
     from gateval.assertions.base import Assertion
 
 _ENTRIES: Final = {
-    "toolCalled": "tool_called.ToolCalled",
-    "toolNotCalled": "tool_not_called.ToolNotCalled",
-    "toolSequence": "tool_sequence.ToolSequence",
-    "toolArguments": "tool_arguments.ToolArguments",
-    "contains": "contains.Contains",
-    "notContains": "not_contains.NotContains",
-    "regex": "regex.Regex",
-    "equals": "equals.Equals",
-    "jsonSchema": "json_schema.JsonSchema",
+    "toolCalled": "tools.tool_called.ToolCalled",
+    "toolNotCalled": "tools.tool_not_called.ToolNotCalled",
+    "toolSequence": "tools.tool_sequence.ToolSequence",
+    "toolArguments": "tools.tool_arguments.ToolArguments",
+    "contains": "text.contains.Contains",
+    "notContains": "text.not_contains.NotContains",
+    "startsWith": "text.starts_with.StartsWith",
+    "endsWith": "text.ends_with.EndsWith",
+    "regex": "text.regex.Regex",
+    "equals": "text.equals.Equals",
+    "numeric": "text.numeric.Numeric",
+    "similar": "text.similar.Similar",
+    "isJson": "text.is_json.IsJson",
+    "jsonSchema": "text.json_schema.JsonSchema",
     "cost": "cost.Cost",
     "latency": "latency.Latency",
     "judge": "judge.JudgeAssertion",
+    "script": "own.script.Script",
+    "python": "own.python.Python",
+    "all": "combinators.all_of.All",
+    "any": "combinators.any_of.Any",
+    "not": "combinators.none_of.Not",
 }
 
 ELSEWHERE: Final[Mapping[str, str]] = {
@@ -34,7 +44,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "not-icontains": "`notContains` with `ignoreCase: true`",
     "not-contains": "`notContains`",
     "contains-all": "one `contains` for each text",
-    "contains-any": "a `regex` such as `one|other`",
+    "contains-any": "`any` with one `contains` for each text, or a `regex` such as `one|other`",
     "llm-rubric": "`judge`",
     "llm-judge": "`judge`",
     "llm": "`judge`",
@@ -45,13 +55,28 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "context-faithfulness": "`judge`",
     "model-graded-closedqa": "`judge`",
     "rubric": "`judge`",
-    "is-json": "`jsonSchema` with `schema: {}`",
+    "is-json": "`isJson`",
+    "starts-with": "`startsWith`",
+    "ends-with": "`endsWith`",
+    "levenshtein": "`similar` with `metric: levenshtein`",
+    "rouge-n": "`similar` with `metric: rouge-l`",
+    "rouge-l": "`similar` with `metric: rouge-l`",
+    "bleu": "`similar` with `metric: bleu`",
     "contains-json": "`jsonSchema`",
     "json-schema": "`jsonSchema`",
     "matches": "`regex`",
     "exact-match": "`equals`",
     "exactmatch": "`equals`",
     "equal": "`equals`",
+    "javascript": "`script` with `command: [node, FILE]`",
+    "py": "`python`",
+    "webhook": "`script`, which may ask another program",
+    "command": "`script`",
+    "exec": "`script`",
+    "and": "`all`",
+    "or": "`any`",
+    "none": "`not`",
+    "assert-set": "`all`, or `any`",
     "tool-call": "`toolCalled`, or `toolArguments` for what it was called with",
     "tool-used": "`toolCalled`",
     "tool-trajectory": "`toolSequence`",
@@ -64,6 +89,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 
 JUDGED: Final = frozenset({"judge"})
 """The types with `needs_judge`, known without importing any; a test compares the two."""
+
+COMBINATORS: Final = frozenset({"all", "any", "not"})
+"""The types that are made of others, known in the same way."""
 
 
 class _Registry(Mapping[str, "type[Assertion]"]):
@@ -85,6 +113,6 @@ ASSERTIONS: Mapping[str, type[Assertion]] = _Registry()
 
 @functools.cache
 def _load(entry: str) -> type[Assertion]:
-    module, _, name = entry.partition(".")
+    module, _, name = entry.rpartition(".")
     loaded: type[Assertion] = getattr(import_module(f"gateval.assertions.{module}"), name)
     return loaded

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
+from gateval.candidates.quiet import SWITCHES
 from gateval.domain.manifests.variable_names import refusal
 from gateval.gateway.upstream.providers import PREFIXES
 
@@ -33,6 +34,14 @@ HARMLESS = frozenset(
 )
 """Passed to every candidate, and everything that begins with `LC_`."""
 
+SDK_DEFAULTS = {
+    # Azure's client wants a version, and the gateway takes any. With Azure's variables beside
+    # OpenAI's own, `openai.chat` without a client of one's own asks which of the two is meant.
+    "OPENAI_API_VERSION": "2024-10-21",
+    "OPENAI_API_TYPE": "openai",
+}
+"""What official clients need to know beside the addresses and keys of the gateway."""
+
 
 def candidate_environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, str]:
     """Return what candidates may see of the gate's environment.
@@ -54,13 +63,16 @@ def instance_environment(
 ) -> dict[str, str]:
     """Return the whole environment of one process; what comes later wins.
 
-    `environ` is what `candidate_environment` let through, `literals` are `runtime.env`, `door` the
-    addresses of the model door, `home` and `tmp` private folders, `name` the instance's name.
+    First come the switches of `quiet`, so that a manifest can turn a trace on again. `environ` is
+    what `candidate_environment` let through, `literals` are `runtime.env`, `door` the addresses of
+    the model door, `home` and `tmp` private folders, `name` the instance's name.
     """
     passed = {key: value for key, value in environ.items() if refusal(key, PREFIXES) is None}
     return {
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
+        **SWITCHES,
+        **SDK_DEFAULTS,
         **passed,
         **literals,
         **door,

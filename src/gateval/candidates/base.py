@@ -8,19 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from gateval.candidates.door import ModelDoor, ModelSession
 from gateval.candidates.process.once import Once
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import Spec
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.trials.trace import Trace
-from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey
+from gateval.domain.trials.tools import Replay, offered_tools
+from gateval.domain.trials.trial import Answer, NoAnswer, TrialKey
 from gateval.events import Listener
 from gateval.ports.clock import Clock
 from gateval.ports.layers import KeptLayers
 from gateval.ports.local_http import LocalHttp
-from gateval.ports.model_calls import ModelCalls, ModelTrouble
+from gateval.ports.model_calls import ModelCalls
 
 if TYPE_CHECKING:  # only a run needs these, and start-up time is a promise
     from gateval.domain.plan.absent import Surroundings
@@ -33,8 +34,9 @@ OptionsModel = type[Spec]
 class TrialRequest:
     """One question to a candidate.
 
-    Of these only `input` may ever reach the candidate: the key names the fixture, and the replays
-    tell what its tools will answer.
+    With `turns` the user says one after the other, and `input` holds what was there before.
+    Of these only `input` and `turns` may ever reach the candidate: the key names the fixture, and
+    the replays tell what its tools will answer.
     """
 
     key: TrialKey
@@ -42,6 +44,12 @@ class TrialRequest:
     tool_replay: tuple[ToolReplay, ...]
     shadow_tools: tuple[str, ...]
     timeout_seconds: float
+    turns: tuple[str, ...] = ()
+
+    @property
+    def replay(self) -> Replay:
+        """What answers for tools in this trial, as no call was made yet."""
+        return Replay(self.tool_replay, self.shadow_tools)
 
 
 class Exports(Protocol):
@@ -65,50 +73,14 @@ class Exports(Protocol):
         """The files that are in this folder, and the tracked files that are not."""
 
 
-class ModelSession(Protocol):
-    """The way of one instance of a candidate to its models, trial after trial.
-
-    Calls are admitted between `begin` and `end` only. All others are *stray*: refused and counted.
-    """
-
-    def environment(self) -> dict[str, str]:
-        """Base addresses and a throw-away key, under the names that the official SDKs read."""
-
-    def begin(self, repetition: int = 1) -> None:
-        """A trial begins: calls are admitted from now on, and go into a fresh trace."""
-
-    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
-        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`.
-
-        `late` says that the time was over.
-        """
-
-    def end(self) -> Trace | None:
-        """The trial is over, and its calls with it. The trace, or None when there were no calls."""
-
-    @property
-    def stray(self) -> int:
-        """How many calls were refused because no trial was under way, since it was opened."""
-
-    def close(self) -> None:
-        """The instance is gone: a trial under way ends, and the key is refused from now on."""
-
-
-class ModelDoor(Protocol):
-    """The door through which candidates call models."""
-
-    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> ModelSession:
-        """Open it for one instance, which may ask `models` and `uses`; any, if both are empty.
-
-        `side` says whose scripted models answer.
-        """
-
-
 @dataclass(frozen=True)
 class ProcessTimeouts:
-    """How long to wait, in seconds: for a set-up to end, and between asking to end and killing."""
+    """How long to wait, in seconds: for a set-up to end, for what runs before or after a trial, and
+    between asking to end and killing.
+    """
 
     setup_seconds: float = 600
+    beside_seconds: float = 60
     grace_seconds: float = 2
 
 
@@ -135,6 +107,12 @@ class RuntimeContext:
     timeouts: ProcessTimeouts = ProcessTimeouts()
     setups: Once[NoAnswer | None] = field(default_factory=Once)
     kept: KeptLayers | None = None
+
+    def open_door(self, agent: AgentDefinition) -> ModelSession | None:
+        """Open the door to models and tools for one instance of the Agent, if there is a door."""
+        if self.door is None:
+            return None
+        return self.door.open(agent.side, agent.models, agent.uses, offered_tools(agent.tools))
 
 
 class Runtime(ABC):
@@ -172,6 +150,12 @@ class Runtime(ABC):
         Never raises for anything that the candidate does, and leaves nothing of it behind, also
         when the awaiting task is cancelled.
         """
+
+    async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Ask the turns of `request` one after the other, each with all messages before it."""
+        from gateval.candidates.talk import EachAnew, converse  # `plan` does without it
+
+        return await converse(EachAnew(request, self.answer), request, self.context.clock)
 
     @abstractmethod
     async def close(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval.candidates.allowlist import instance_environment
-from gateval.candidates.base import ModelSession, Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.bounded import template
 from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
@@ -15,15 +17,22 @@ from gateval.candidates.contract.invocation import (
     write_stdin,
     write_words,
 )
-from gateval.candidates.contract.question import Said
+from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
+from gateval.candidates.door import ModelSession
 from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
+from gateval.candidates.tool_door import door_environment, untouched_tools, with_tools
 from gateval.candidates.workplace import Workplace, prepare_workplace
+from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
+
+if TYPE_CHECKING:  # asyncio: `plan` does without it
+    from gateval.candidates.beside.beside import Beside
+    from gateval.candidates.beside.commands import Ground
 
 
 class CommandRuntime(Runtime):
@@ -37,9 +46,10 @@ class CommandRuntime(Runtime):
         from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
 
         super().__init__(agent, context)
-        self._programs = Programs(context.clock, context.starter)
-        self._options = CommandOptions.model_validate(agent.runtime.options)
+        self.programs = Programs(context.clock, context.starter)
+        self.options_given = CommandOptions.model_validate(agent.runtime.options)
         self._place: Workplace | None = None
+        self._beside: Beside | None = None
 
     @staticmethod
     def check_word(word: str) -> None:
@@ -51,26 +61,65 @@ class CommandRuntime(Runtime):
         if not self.agent.runtime.command:
             reason = "The Agent says `runtime.type: command`, but not which runtime.command to run."
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
+        place = await prepare_workplace(self.agent, self.context, self.programs, self.name)
         if isinstance(place, NoAnswer):
             return place
-        self._place = place
-        return None
+        from gateval.candidates.beside.beside import Beside
+        from gateval.candidates.serving.launch import Launch
+
+        launch = Launch.of(self.agent, self.context, self.programs, place, self.name)
+        self._place, self._beside = place, Beside(launch)
+        lease = await self._beside.services.lease()
+        return lease if isinstance(lease, NoAnswer) else None
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run the command once and read what it printed."""
+        return await self._trial(lambda place, ground: self._asked(request, place, ground))
+
+    async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Run it for each turn, or have one process go on if the Agent says so."""
+        from gateval.candidates.one_process import OneProcess
+        from gateval.candidates.talk import EachAnew, converse
+
+        def talk(place: Workplace, ground: Ground) -> Awaitable[Answer | NoAnswer]:
+            if self.agent.runtime.conversation is ConversationMode.PROCESS:
+                going_on = OneProcess(self, request, place, ground)
+                return converse(going_on, request, self.context.clock)
+            anew = EachAnew(request, lambda one: self._asked(one, place, ground))
+            return converse(anew, request, self.context.clock)
+
+        return await self._trial(talk)
+
+    async def _trial(
+        self, ask: Callable[[Workplace, Ground], Awaitable[Answer | NoAnswer]]
+    ) -> Answer | NoAnswer:
+        """Have `ask` ask the program, in a HOME of the trial and beside its services."""
+        from gateval.candidates.beside.commands import Ground
+        from gateval.candidates.process.private import private_folders
+
+        beside, place = self._beside, self._place
+        if beside is None or place is None:
+            return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
+        async with beside.turn, private_folders(self.context.scratch) as private:
+            lease = await beside.services.lease()
+            if isinstance(lease, NoAnswer):
+                return lease
+            ground = Ground(lease.addresses, private)
+            return await beside.trial(lease, ground, lambda: ask(place, ground))
+
+    async def _asked(
+        self, request: TrialRequest, place: Workplace, ground: Ground
+    ) -> Answer | NoAnswer:
         limits = Limits(
             seconds=request.timeout_seconds,
             grace_seconds=self.context.timeouts.grace_seconds,
         )
-        door = self.context.door
-        agent = self.agent
-        session = door.open(agent.side, agent.models, agent.uses) if door else None
+        session = self.context.open_door(self.agent)
         trouble = recorded = None
         if session:
-            session.begin(request.key.repetition)
+            session.begin(request.key.repetition, request.replay)
         try:
-            ran = await self._run(request, session, limits)
+            ran = await self._run(request, session, limits, place, ground)
             late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
             trouble = session.trouble(limits.seconds, late=late) if session else None
             recorded = session.end() if session else None
@@ -78,42 +127,46 @@ class CommandRuntime(Runtime):
             if session:
                 session.close()
         given = ran if isinstance(ran, NoAnswer) else self._read(ran, recorded, limits)
-        return out_of_reach(given, trouble, recorded)
+        return untouched_tools(out_of_reach(given, trouble, recorded), request, session)
 
     async def _run(
-        self, request: TrialRequest, session: ModelSession | None, limits: Limits
+        self,
+        request: TrialRequest,
+        session: ModelSession | None,
+        limits: Limits,
+        place: Workplace,
+        ground: Ground,
     ) -> Ran | NoAnswer:
         """Run the program once; what it gave back is in `stdout`, also where a file held it."""
-        from gateval.candidates.process.private import private_folders
-
-        if self._place is None:
-            return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
-        written, place = self.agent.runtime.command, self._place
-        async with private_folders(self.context.scratch) as private:
-            home = str(private.home)
-            env = instance_environment(
-                self.context.environ,
-                literals=self.agent.runtime.env,
-                door=session.environment() if session else {},
-                home=home,
-                tmp=str(private.tmp),
-                name=self.name,
+        runtime, addresses, private = self.agent.runtime, ground.addresses, ground.private
+        home, door = str(private.home), door_environment(session, private)
+        env = instance_environment(
+            self.context.environ,
+            literals=with_tools(addresses.literals(runtime.env), door),
+            door=door,
+            home=home,
+            tmp=str(private.tmp),
+            name=self.name,
+        )
+        try:
+            argv = write_words(runtime.command, request.input, home, addresses.fill)
+            asked = write_stdin(self.options_given.stdin, request.input)
+            several = runtime.around or request.input.messages  # programs in one HOME
+            writes = (private.home,) if several else ()
+            program = Program(
+                argv, place.folder, env, asked, writes, place.reads, ports=addresses.ports
             )
-            try:
-                argv = write_words(written, request.input, home)
-                asked = write_stdin(self._options.stdin, request.input)
-                program = Program(argv, place.folder, env, asked, reads=place.reads)
-                ran = await self._programs.run(program, limits)
-            except TemplateError as error:
-                reason = f"The program cannot be asked: {error}."
-                return no_start(reason, command_line(written))
-            except NotStarted as error:
-                return no_start(error.reason, command_line(written), error.cause)
-            return self._with_file(ran, private.home, limits)
+            ran = await self.programs.run(program, limits)
+        except TemplateError as error:
+            reason = f"The program cannot be asked: {error}."
+            return no_start(reason, command_line(runtime.command))
+        except NotStarted as error:
+            return no_start(error.reason, command_line(runtime.command), error.cause)
+        return self._with_file(ran, private.home, limits)
 
     def _with_file(self, ran: Ran, home: Path, limits: Limits) -> Ran | NoAnswer:
         """Return what ran with the content of the answer's file in place of what it printed."""
-        name = self._options.response.file
+        name = self.options_given.response.file
         if name is None or ran.end is not End.EXITED or ran.code != 0:
             return ran
         try:
@@ -125,8 +178,8 @@ class CommandRuntime(Runtime):
         failed = failure("The candidate", ran, self.agent.runtime.command, limits)
         if failed is None:
             try:
-                said = read_response(self._options.response, ran.stdout)
-                return _answer(said, recorded, ran.seconds)
+                said = read_response(self.options_given.response, ran.stdout)
+                return answer_from(said, recorded, ran.seconds)
             except ClaimError as error:
                 failed = self._unusable(error, ran)
         late = ran.end is End.TIMED_OUT
@@ -137,13 +190,9 @@ class CommandRuntime(Runtime):
         return told(reason, ran, command_line(self.agent.runtime.command))
 
     async def close(self) -> None:
-        """Kill what still runs."""
-        await self._programs.close()
-
-
-def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:
-    """Return the answer; the gateway's trace wins over the candidate's claims."""
-    trace, usage = said.trace, said.usage
-    if recorded is not None:
-        trace, usage = recorded, recorded.usage
-    return Answer(output=said.output, trace=trace, usage=usage, seconds=seconds)
+        """End services, and kill what still runs."""
+        try:
+            if self._beside is not None:
+                await self._beside.close()
+        finally:
+            await self.programs.close()

@@ -10,6 +10,7 @@ from gateval.domain.setup.programs.advice import set_up_advice
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
 from gateval.events import CandidateWarned
+from gateval.ports.model_calls import REFUSED
 
 
 class Hints:
@@ -22,7 +23,8 @@ class Hints:
     def explained(self, silence: NoAnswer, agent: AgentDefinition) -> NoAnswer:
         """Return why there is no answer, with the file that the candidate seems to have missed."""
         at_fault = silence.cause is Cause.CANDIDATE and agent.runtime.type != MODEL_RUNTIME
-        if not at_fault or is_explained(silence.reason):
+        told = is_explained(silence.reason) or silence.reason.startswith(REFUSED)
+        if not at_fault or told:
             return silence
         try:
             around = self._context.exports.around(agent)

@@ -9,9 +9,10 @@ from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.workplace import prepare_workplace
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
-from gateval.events import CandidatePreparing, CandidateWarned
+from gateval.events import CandidatePreparing
 
 if TYPE_CHECKING:
+    from gateval.candidates.beside.beside import Beside
     from gateval.candidates.serving.pool import Pool
 
 
@@ -28,10 +29,12 @@ class HttpRuntime(Runtime):
         super().__init__(agent, context)
         self._programs = Programs(context.clock, context.starter)
         self._pool: Pool | None = None
+        self._beside: Beside | None = None
 
     async def prepare(self) -> NoAnswer | None:
         """Export the revision, set it up, and start the first instance."""
-        from gateval.candidates.serving.instance import Blueprint
+        from gateval.candidates.beside.beside import Beside
+        from gateval.candidates.serving.launch import Launch
         from gateval.candidates.serving.pool import Pool
 
         place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
@@ -39,8 +42,11 @@ class HttpRuntime(Runtime):
             return place
         options = HttpOptions.model_validate(self.agent.runtime.options)
         self._tell_start()
-        blueprint = Blueprint(self.agent, options, self.context, self._programs, place, self.name)
-        self._pool = Pool(blueprint, self._warn)
+        launch = Launch.of(
+            self.agent, self.context, self._programs, place, self.name, options.ready
+        )
+        self._beside = Beside(launch)
+        self._pool = Pool(launch, options, self._beside)
         return await self._pool.warm_up()
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
@@ -49,18 +55,22 @@ class HttpRuntime(Runtime):
             return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
         return await self._pool.answer(request)
 
+    async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Ask one instance all turns; it gets the messages again unless it remembers them."""
+        if self._pool is None:
+            return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
+        return await self._pool.converse(request)
+
     async def close(self) -> None:
         """Stop all instances, and kill what still runs."""
         try:
             if self._pool is not None:
                 await self._pool.close()
+            if self._beside is not None:
+                await self._beside.close()
         finally:
             await self._programs.close()
 
     def _tell_start(self) -> None:
         agent = self.agent
         self.context.on_event(CandidatePreparing(agent=agent.name, side=agent.side, what="start"))
-
-    def _warn(self, message: str) -> None:
-        agent = self.agent
-        self.context.on_event(CandidateWarned(agent=agent.name, side=agent.side, message=message))

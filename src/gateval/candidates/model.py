@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from gateval.candidates.agent_loop.conversation import Conversation
 from gateval.candidates.base import Runtime, TrialRequest
+from gateval.candidates.talk import Talk, converse
 from gateval.domain.base import Spec
+from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.model_call import ModelReply
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, waited_sentence
@@ -32,14 +34,24 @@ class ModelRuntime(Runtime):
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Converse until the model answers without calling a tool."""
+        talk = Conversation(self.agent, request)
+        return await self.say(talk, request.input.prompt, request.timeout_seconds)
+
+    async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Go on with the model's own messages and tool results."""
+        talk = _GoingOn(self, Conversation(self.agent, request))
+        return await converse(talk, request, self.context.clock)
+
+    async def say(self, talk: Conversation, text: str, seconds: float) -> Answer | NoAnswer:
+        """Say this as the user and return what the model answers within so many seconds."""
         import asyncio  # `plan` imports the registry, and start-up time is a promise
 
         clock = self.context.clock
-        talk = Conversation(self.agent, request)
+        talk.hear_user(text)
         began = clock.monotonic()
         reason, cause, late = "", Cause.CANDIDATE, False
         try:
-            async with asyncio.timeout(request.timeout_seconds) as limit:
+            async with asyncio.timeout(seconds) as limit:
                 reply = await self._converse(talk)
             if reply is None:
                 reason = f"The agent did not finish in {TURN_LIMIT} turns."
@@ -52,11 +64,11 @@ class ModelRuntime(Runtime):
         except TimeoutError as gone:
             if not limit.expired():
                 raise
-            reason, late = f"The agent was not done within {request.timeout_seconds:g} s.", True
+            reason, late = f"The agent was not done within {seconds:g} s.", True
             notes = getattr(gone.__cause__, "__notes__", ())  # how its latest try went
             if talk.waited:
                 reason, cause = f"{waited_sentence(talk.waited)} {reason}", Cause.PROVIDER
-            if notes or self._waited_long(talk, request):
+            if notes or self._waited_long(talk, seconds):
                 reason, cause = " ".join((LATE, *notes, reason)), Cause.PROVIDER
         return NoAnswer(
             cause=cause,
@@ -66,12 +78,12 @@ class ModelRuntime(Runtime):
             seconds=max(clock.monotonic() - began, 0.0),
         )
 
-    def _waited_long(self, talk: Conversation, request: TrialRequest) -> bool:
+    def _waited_long(self, talk: Conversation, seconds: float) -> bool:
         """Whether one call took more than half of the time: the model was late, not the agent."""
         if talk.asked_at is None:
             return False
         waited = self.context.clock.monotonic() - talk.asked_at
-        return waited > request.timeout_seconds / 2
+        return waited > seconds / 2
 
     async def close(self) -> None:
         """Nothing of it runs between trials."""
@@ -81,11 +93,16 @@ class ModelRuntime(Runtime):
 
         A model that is out is not asked again in this trial; the next one takes over.
         """
+        import asyncio
+
         models = list(self.agent.models)
         for _ in range(TURN_LIMIT):
             reply = await self._ask(talk, models)
             if not talk.hear(models[0], reply):
                 return reply
+            if talk.due:
+                talk.asked_at = None
+                await asyncio.sleep(talk.due)
         return None
 
     async def _ask(self, talk: Conversation, models: list[str]) -> ModelReply:
@@ -101,6 +118,16 @@ class ModelRuntime(Runtime):
                 if error.fault is not ModelCallFault.OUTAGE or len(models) == 1:
                     raise
                 models.pop(0)
+
+
+class _GoingOn(Talk):
+    def __init__(self, runtime: ModelRuntime, conversation: Conversation) -> None:
+        self._runtime = runtime
+        self._conversation = conversation
+
+    async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
+        """Say what is new: the conversation knows the rest."""
+        return await self._runtime.say(self._conversation, asked.prompt, seconds)
 
 
 def _answer(reply: ModelReply, talk: Conversation, seconds: float) -> Answer:

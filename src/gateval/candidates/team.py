@@ -55,7 +55,7 @@ class Candidates:
                 return runtime
             key = self._key(agent)
             failed = await self._ready.get(key, lambda: _prepared(runtime))
-            answer = failed or await runtime.answer(request)
+            answer = failed or await _asked(runtime, request)
         except Exception as error:  # noqa: BLE001 - one broken runtime must not end the run
             answer = _gate_fault(agent.runtime.type, error)
         if isinstance(answer, NoAnswer):
@@ -99,6 +99,10 @@ class Candidates:
                 return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
             self._started[key] = self._types[wanted](agent, self._context)
         return self._started[key]
+
+
+async def _asked(runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:
+    return await (runtime.converse(request) if request.turns else runtime.answer(request))
 
 
 async def _prepared(runtime: Runtime) -> NoAnswer | None:

@@ -65,6 +65,7 @@ class ReasonCode(StrEnum):
     CANDIDATE_ERROR = "candidate-error"
     PROVIDER_ERROR = "provider-error"
     JUDGE_ERROR = "judge-error"
+    CHECK_ERROR = "check-error"
     GATE_ERROR = "gate-error"
     BASELINE_ERROR = "baseline-error"
     UNCALIBRATED_JUDGE = "uncalibrated-judge"

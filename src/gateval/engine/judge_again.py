@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 from gateval.assertions.assess import assess
+from gateval.candidates.checks import Checks, OwnChecks
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -21,12 +22,16 @@ SHOWN = 3
 
 
 async def judge_again(
-    plan: Plan, trials: dict[TrialKey, Trial], judge: Judge, log: TrialLog
+    plan: Plan,
+    trials: dict[TrialKey, Trial],
+    judge: Judge,
+    log: TrialLog,
+    checks: Checks | None = None,
 ) -> None:
     """Judge outputs of flipped fixtures again; store the trials with what was said."""
     grouped = group_trials(trials.values())
     jobs = [
-        _again(planned, fixture, trial, judge)
+        _again(planned, fixture, trial, judge, checks.of(planned) if checks else None)
         for planned in plan.evals
         for fixture in planned.own_fixtures
         if has_real_judge(planned, fixture)
@@ -53,7 +58,9 @@ def _is_whole(trial: Trial) -> bool:
     return trial.output is not None and not trial.output_truncated and not cut
 
 
-async def _again(planned: PlannedEval, fixture: Fixture, trial: Trial, judge: Judge) -> Trial:
+async def _again(
+    planned: PlannedEval, fixture: Fixture, trial: Trial, judge: Judge, checks: OwnChecks | None
+) -> Trial:
     numbers = [number for number, spec in enumerate(fixture.assertions) if spec.needs_judge]
     judged = fixture.model_copy(
         update={"assertions": tuple(fixture.assertions[number] for number in numbers)}
@@ -61,7 +68,7 @@ async def _again(planned: PlannedEval, fixture: Fixture, trial: Trial, judge: Ju
     answer = Answer(
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
     )
-    found, usage = await assess(judged, answer, judge, planned.judge)
+    found, usage = await assess(judged, answer, judge, planned.judge, checks=checks)
     said = {
         numbers[one.index]: one.status for one in found if one.status is not AssessmentStatus.ERROR
     }

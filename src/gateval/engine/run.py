@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from gateval.assertions.assess import assess
 from gateval.candidates.base import TrialRequest
+from gateval.candidates.checks import Checks
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentDefinition, Plan
@@ -39,10 +40,11 @@ from gateval.ports.trial_log import TrialLog
 
 @dataclass(frozen=True)
 class RunContext:
-    """What trials are run with: the candidates, the judge, where trials go, who listens.
+    """What trials are run with: candidates, judge, own checks, where trials go, who listens.
 
     `redact` takes secrets out of a finished trial, before anybody sees it. `at_once` is how many
-    trials may run side by side over all Evals; None for no such limit.
+    trials may run side by side over all Evals; None for no such limit. Without `checks`, people's
+    own checks are errors.
     """
 
     candidates: Candidates
@@ -51,6 +53,7 @@ class RunContext:
     tell: Callable[[Event], None]
     redact: Callable[[Trial], Trial] = lambda trial: trial
     at_once: int | None = None
+    checks: Checks | None = None
 
 
 TRIES = 4
@@ -85,7 +88,7 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
                 if phase.rests is not None:
                     await context.candidates.rest(phase.rests)
             first = Side.HEAD if first is Side.BASE else Side.BASE
-        await judge_again(plan, trials, context.judge, context.log)
+        await judge_again(plan, trials, context.judge, context.log, context.checks)
     finally:
         context.tell(RunFinished(finished=len(trials), planned=planned))
     return tuple(trials.values())
@@ -149,6 +152,7 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
     request = TrialRequest(
         key=key,
         input=fixture.input,
+        turns=fixture.turns,
         tool_replay=fixture.tool_replay,
         shadow_tools=fixture.shadow_tools,
         timeout_seconds=task.planned.execution.timeout_seconds,
@@ -157,5 +161,7 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
     if isinstance(answer, NoAnswer):
         return conclude_no_answer(key, answer)
     judge = task.planned.judge
-    assessments, judge_usage = await assess(fixture, answer, context.judge, judge)
+    checks = context.checks.of(task.planned) if context.checks else None
+    found = await assess(fixture, answer, context.judge, judge, checks=checks)
+    assessments, judge_usage = found
     return conclude_answer(key, fixture, answer, assessments, judge_usage)

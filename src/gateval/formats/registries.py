@@ -14,11 +14,12 @@ class Registries:
 
     `assertions` maps a type to a model that checks the assertion as written, without the keys all
     assertions share (`type`, `weight`, `severity`, `axis`). `elsewhere` maps what other tools call
-    an assertion to what to write here. `runtimes` does the same for a runtime
-    without `type`, `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that
-    need a judge, `providers` the model providers that can be asked, `scripted` among them,
-    `required` for a runtime the shared keys that it cannot do without, `word_checks` what looks at
-    each word of its `command` and raises `ValueError`.
+    an assertion to what to write here. `runtimes` does the same for a runtime without `type`,
+    `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that need a judge,
+    `combinators` those that are made of others, which stand under their key `assertions`.
+    `providers` are the model providers that can be asked, `scripted` among them, `required` for a
+    runtime the shared keys that it cannot do without, `word_checks` what looks at each word of its
+    `command` and raises `ValueError`.
 
     The models see JSON in strict mode and only camelCase aliases, never field names; they may hold
     any validators. A `ValueError` raised in one becomes a problem with that text.
@@ -28,6 +29,7 @@ class Registries:
     runtimes: Mapping[str, type[BaseModel]]
     judged: frozenset[str]
     providers: frozenset[str]
+    combinators: frozenset[str] = frozenset()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     word_checks: Mapping[str, Callable[[str], None]] = field(default_factory=dict)

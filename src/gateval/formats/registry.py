@@ -6,22 +6,24 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gateval.formats.native.manifests import Parsed, read_manifests
-from gateval.formats.native.markers import looks_like_manifest, may_hold_agent
+from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_hold_check
 from gateval.formats.registries import Registries
 
 
 class Format(NamedTuple):
-    """How manifests of one format are found and read. All three functions are pure.
+    """How manifests of one format are found and read. All its functions are pure.
 
     `suffixes`: how the names of its files end. `recognises`: whether a file with such a name,
-    given by tracked path and content, is of this format; cheap. `may_hold_agent`: whether a
-    recognised file can hold an Agent; false must be certain. `read`: everything in it.
+    given by tracked path and content, is of this format; cheap. `may_hold_agent`,
+    `may_hold_check`: whether a recognised file can hold an Agent, or an assertion that runs a
+    program of the repository; false must be certain. `read`: everything in it.
     """
 
     name: str
     suffixes: tuple[str, ...]
     recognises: Callable[[str, bytes], bool]
     may_hold_agent: Callable[[bytes], bool]
+    may_hold_check: Callable[[bytes], bool]
     read: Callable[[str, bytes, Registries], Parsed]
 
 
@@ -30,6 +32,7 @@ NATIVE = Format(
     suffixes=(".yaml", ".yml"),
     recognises=lambda _path, data: looks_like_manifest(data),
     may_hold_agent=may_hold_agent,
+    may_hold_check=may_hold_check,
     read=read_manifests,
 )
 

@@ -40,8 +40,8 @@ class Gateway:
     """Fulfils `ports.model_calls.ModelCalls`. Use it as an async context; calls may overlap.
 
     The gate's own calls, the judge's above all, have a pool of connections of their own, which no
-    candidate can fill: those send by `for_candidates`. `scrubber` knows all keys. `ca_file` holds
-    authorities to trust besides the machine's, in PEM. `wall_clock` gives Unix time, for
+    candidate can fill: `own`. Those send by `for_candidates`. `scrubber` knows all keys. `ca_file`
+    holds authorities to trust besides the machine's, in PEM. `wall_clock` gives Unix time, for
     `Retry-After` as a date.
     """
 
@@ -63,7 +63,7 @@ class Gateway:
         policy = policy or RetryPolicy()
         persist = {name: Retrier(policy) for name in upstreams}
         self._clients = [HttpClient(timeouts or Timeouts(), ca_file) for _ in range(2)]
-        self._own, self.for_candidates = (
+        self.own, self.for_candidates = (
             Sender(self.scrubber, persist, client, wall_clock=wall_clock)
             for client in self._clients
         )
@@ -92,7 +92,7 @@ class Gateway:
         if known is not None:
             raise ModelCallError(known.fault, known.message, status=known.status)
         try:
-            return await self.ask(model, request, side=side, sender=self._own)
+            return await self.ask(model, request, side=side, sender=self.own)
         except ModelCallError as error:
             if error.status == _NO_SUCH_MODEL:
                 self._unknown[model] = error
@@ -125,6 +125,17 @@ class Gateway:
             raise ModelCallError(ModelCallFault.UNCONFIGURED, missing[0])
         return self._upstreams[model.partition("/")[0]]
 
+    def script(self, name: str, side: Side) -> ScriptedModel:
+        """Return a scripted model. Raises `ModelCallError` if there is none by that name."""
+        script = self._scripts.get(side, {}).get(name)
+        if script is None:
+            message = (
+                f"No Agent of this run names {SCRIPTED_PROVIDER}/{name} on {side}. Add it to "
+                "spec.models of the Agent that asks for it."
+            )
+            raise ModelCallError(ModelCallFault.UNCONFIGURED, message)
+        return script
+
     async def _ask(
         self, model: str, request: ModelRequest, side: Side, sender: Sender, tries: Tries
     ) -> ModelReply:
@@ -145,13 +156,7 @@ class Gateway:
         return reply if reply.model else reply.model_copy(update={"model": model_id})
 
     async def _ask_script(self, name: str, request: ModelRequest, side: Side) -> ModelReply:
-        script = self._scripts.get(side, {}).get(name)
-        if script is None:
-            message = (
-                f"No Agent of this run names {SCRIPTED_PROVIDER}/{name} on {side}. Add it to "
-                "spec.models of the Agent that asks for it."
-            )
-            raise ModelCallError(ModelCallFault.UNCONFIGURED, message)
+        script = self.script(name, side)
         found = answer(script, name, request)
         if found is None:
             last = request.messages[-1] if request.messages else None

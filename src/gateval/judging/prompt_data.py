@@ -29,20 +29,24 @@ def exhibit(fixture_input: FixtureInput, transcript: Trace, limit: int) -> str:
 
     `limit` bounds the characters of all texts and arguments together, as shown; the frame around
     them (about 60 characters a step) and the marks of cuts are not counted. `characters_cut` in a
-    step counts what was left out of it.
+    step counts what was left out of it. `conversation` stands in steps where there were several.
     """
     payload: JsonValue = fixture_input.payload
+    messages: JsonValue = [message.as_json() for message in fixture_input.messages]
     bodies = [_body(step) for step in transcript.steps]
-    sizes = [len(neutral_json(body)) for body in (payload, *bodies)]
+    sizes = [len(neutral_json(body)) for body in (payload, messages, *bodies)]
     cap = max(fair_share(sizes, limit), _LEAST)
     shown_input: JsonObject = {"type": fixture_input.type, **_fitted("payload", payload, cap)}
+    if messages:
+        shown_input |= _fitted("messages", messages, cap)
     final = final_step(transcript)
     head = [
         f'"input":{neutral_json(shown_input)},',
         f'"final_message_step":{neutral_json(final.number if final else None)},',
     ]
+    parallel = transcript.is_parallel
     lines = [
-        neutral_json(_shown(step, body, cap))
+        neutral_json(_shown(step, body, cap, parallel=parallel))
         for step, body in zip(transcript.steps, bodies, strict=True)
     ]
     return "\n".join(["{", *head, '"steps":[', ",\n".join(lines), "]", "}"])
@@ -64,8 +68,10 @@ def _body(step: Step) -> JsonValue:
     return step.text if step.arguments is None else step.arguments
 
 
-def _shown(step: Step, body: JsonValue, cap: int) -> JsonObject:
+def _shown(step: Step, body: JsonValue, cap: int, *, parallel: bool) -> JsonObject:
     shown: JsonObject = {"step": step.number, "kind": step.kind}
+    if parallel:
+        shown["conversation"] = step.conversation
     if step.tool is not None:
         shown["tool"] = step.tool[:_TOOL_NAME_LIMIT]
     if step.refused:

@@ -13,10 +13,12 @@ from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 
 from gateval.domain.manifests.agent import MODEL_RUNTIME, LayerSpec
+from gateval.domain.manifests.fixture import CheckFiles
+from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.plan.absent import Surroundings
-from gateval.domain.plan.file_rules import Contents, FileRules
 from gateval.domain.plan.layer import LayerInputs, layer_inputs
 from gateval.domain.plan.plan import AgentDefinition, Plan, Revision
+from gateval.domain.repository.file_rules import Contents, FileRules
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.tree import folders_of
 from gateval.domain.trials.trial import Side
@@ -25,7 +27,7 @@ from gateval.ports.repository import Repository
 
 
 class ClosureExports:
-    """Gives the folder that holds the files of an Agent on its side."""
+    """Gives the folders that hold the files of an Agent on its side, and of an own check."""
 
     def __init__(self, repository: Repository, plan: Plan, scratch: Path) -> None:
         self._repository = repository
@@ -33,6 +35,7 @@ class ClosureExports:
         self._scratch = scratch
         self._hidden = _hidden(plan)
         self._contents: dict[tuple[Side, FileRules], Contents] = {}
+        self._checks: dict[Hashable, Contents] = {}
         self._around: dict[tuple[Side, FileRules], Surroundings] = {}
         self._locks: dict[Hashable, asyncio.Lock] = {}
         self._done: dict[Hashable, Path] = {}
@@ -44,12 +47,25 @@ class ClosureExports:
         """
         contents = self._contents_of(agent)
         key = (_key(agent, contents), tuple(sorted(links.items())))
+        return await self._export(key, _revision(self._plan, agent.side), contents, links)
+
+    async def check_folder(self, files: CheckFiles, revision: Revision) -> Path:
+        """Return the export of an own check. Raises `RepositoryError`."""
+        wanted = (revision.tree, files.rules, files.hidden)
+        if wanted not in self._checks:
+            tree = self._repository.tree(revision)
+            self._checks[wanted] = files.rules.contents(tree, frozenset(files.hidden))
+        contents = self._checks[wanted]
+        return await self._export(("check", revision.tree, contents), revision, contents, {})
+
+    async def _export(
+        self, key: Hashable, revision: Revision, contents: Contents, links: Mapping[str, Path]
+    ) -> Path:
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key not in self._done:
                 folder = self._scratch / f"files-{secrets.token_hex(8)}"
                 folder.mkdir(mode=0o755)
                 folder.chmod(0o755)
-                revision = _revision(self._plan, agent.side)
                 paths, folders = contents.paths, contents.folders
                 await asyncio.to_thread(self._repository.export, revision, folder, paths, folders)
                 for path, target in links.items():
@@ -97,6 +113,11 @@ def disk_needed(repository: Repository, plan: Plan) -> int:
         contents = agent.files.contents(tree, hidden[agent.side])
         files = [tree[path].oid for path in contents.paths if tree[path].is_file]
         found.setdefault(_key(agent, contents), files)
+    for revision, own in _checks(plan):
+        tree = repository.tree(revision)
+        contents = own.rules.contents(tree, frozenset(own.hidden))
+        files = [tree[path].oid for path in contents.paths if tree[path].is_file]
+        found.setdefault(("check", revision.tree, contents), files)
     sizes = repository.sizes({oid for files in found.values() for oid in files})
     return sum(sizes[oid] for files in found.values() for oid in files)
 
@@ -122,6 +143,15 @@ def _key(agent: AgentDefinition, contents: Contents) -> Hashable:
 
 def _started(plan: Plan) -> Iterator[AgentDefinition]:
     return (agent for agent in plan.agents if agent.runtime.type != MODEL_RUNTIME)
+
+
+def _checks(plan: Plan) -> Iterator[tuple[Revision, CheckFiles]]:
+    for planned in plan.evals:
+        revision = plan.base_tip if planned.bar else plan.head
+        for fixture in planned.own_fixtures:
+            for spec in own_checks(fixture):
+                if spec.own is not None and revision is not None:
+                    yield revision, spec.own
 
 
 def _hidden(plan: Plan) -> Mapping[Side, frozenset[str]]:

@@ -65,10 +65,14 @@ class ManifestCache:
         """Whether a file that may be a manifest by its name is one by its content."""
         return self._format(path, entry) is not None
 
-    def may_hold_agent(self, path: str, entry: Entry) -> bool:
-        """Whether a manifest can hold an Agent, judged without parsing; false is certain."""
+    def may_matter(self, path: str, entry: Entry) -> bool:
+        """Whether other files may matter to a manifest: it can hold an Agent, or a check of one's
+        own. Judged without parsing; false is certain.
+        """
         found, data = self._format(path, entry), self.data(entry)
-        return found is not None and data is not None and found.may_hold_agent(data)
+        if found is None or data is None:
+            return False
+        return found.may_hold_agent(data) or found.may_hold_check(data)
 
     def _format(self, path: str, entry: Entry) -> Format | None:
         data = self.data(entry)

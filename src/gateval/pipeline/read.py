@@ -13,6 +13,7 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import closure_of
+from gateval.domain.planning.files.check_files import depends_on
 from gateval.domain.planning.files.departures import moved_contents
 from gateval.domain.planning.planner import Rules
 from gateval.domain.planning.snapshot import Snapshot
@@ -147,14 +148,22 @@ def _selects(
             return True
         if path in before and cache.is_manifest(path, before[path]):
             return True
-    if any(_depends(agent, head, changed) for agent in head.catalogue.agents):
+    if _any_depends(head, changed):
         return True
     gone = changed - head.tree.keys()
     if not gone:
         return False
     cache.load(tree)
     theirs = snapshot_of(base, tree, cache, agents_only=True)
-    return any(_depends(agent, theirs, gone) for agent in theirs.catalogue.agents)
+    return _any_depends(theirs, gone)
+
+
+def _any_depends(snapshot: Snapshot, paths: frozenset[str]) -> bool:
+    """Whether an Agent or a check of one's own depends on one of these paths."""
+    found = snapshot.catalogue
+    return any(_depends(agent, snapshot, paths) for agent in found.agents) or any(
+        depends_on(fixture, snapshot, paths) for fixture in found.fixtures
+    )
 
 
 def _depends(agent: Agent, snapshot: Snapshot, changed: frozenset[str]) -> bool:

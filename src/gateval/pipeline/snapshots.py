@@ -17,6 +17,8 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.change import scripted_names
+from gateval.domain.planning.files.check_files import with_check_files
+from gateval.domain.planning.files.check_problems import check_problems
 from gateval.domain.planning.files.checks import closure_problems
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
@@ -35,7 +37,7 @@ SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def snapshot_of(
     revision: Revision, tree: Tree, cache: ManifestCache, *, agents_only: bool = False
 ) -> Snapshot:
-    """Read one revision: all of it, or only the files that may hold an Agent."""
+    """Read one revision: all of it, or only the files that may hold an Agent or an own check."""
     tree_files = cache.tree_files(tree)
     recognised = [
         path for path, entry in tree_files.files.items() if cache.is_manifest(path, entry)
@@ -43,7 +45,7 @@ def snapshot_of(
     read = {
         path: found
         for path in recognised
-        if not agents_only or cache.may_hold_agent(path, tree[path])
+        if not agents_only or cache.may_matter(path, tree[path])
         if (found := cache.parse(path, tree[path])) is not None
     }
     parsed = list(read.values())
@@ -67,7 +69,9 @@ def snapshot_of(
         links=links,
         scripts=scripts,
     )
+    snapshot = replace(snapshot, catalogue=with_check_files(catalogue, snapshot))
     if not agents_only:
+        problems += check_problems(snapshot)
         problems += closure_problems(snapshot)
     return replace(snapshot, problems=sort_problems(problems))
 

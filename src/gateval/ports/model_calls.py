@@ -51,6 +51,9 @@ class ModelCallError(Exception):
         return Cause.PROVIDER
 
 
+REFUSED = "The gateway refused a call."
+"""How the reason begins where a trial has no answer after a refusal of ours."""
+
 LATE = "A model did not answer in time."
 """How the reason begins where a model was waited for until the trial's time was over."""
 
@@ -63,7 +66,10 @@ def waited_sentence(seconds: float) -> str:
 
 
 class ModelTrouble(NamedTuple):
-    """Why a trial says nothing of the candidate: its models were out of reach, as a sentence."""
+    """Why a trial may say nothing of the candidate, as a sentence: its models were out of reach.
+
+    With the candidate as cause: the gateway refused what it asked.
+    """
 
     cause: Cause
     reason: str

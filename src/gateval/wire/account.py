@@ -23,23 +23,56 @@ _STORED = frozenset(
         "skills",
         "cached_content",
         "cachedContent",
+        "file_uri",
+        "fileUri",
+        "file_search",
+        "fileSearch",
+        "file_search_store_names",
+        "fileSearchStoreNames",
     }
 )
 """Keys that name something stored in the account, wherever they stand."""
 
 _OPAQUE = frozenset(
-    {"parameters", "input_schema", "json_schema", "schema", "arguments", "metadata"}
+    {
+        "parameters",
+        "parametersJsonSchema",
+        "parameters_json_schema",
+        "responseSchema",
+        "response_schema",
+        "responseJsonSchema",
+        "response_json_schema",
+        "input_schema",
+        "json_schema",
+        "schema",
+        "arguments",
+        "metadata",
+    }
 )
 """Keys below which stands data of the Agent's own, with names of its own: schemas and arguments."""
 
 _WITH_ID = frozenset({"audio", "voice", "container"})
 """Objects that name something stored in the account by their `id`."""
 
+_OWN_DATA = {
+    "functionCall": "args",
+    "function_call": "args",
+    "functionResponse": "response",
+    "function_response": "response",
+}
+"""Google's function calls and their results, and the key in them that holds the Agent's data."""
+
+_SEARCHES = ("retrieval", "vertexAiSearch", "vertex_ai_search")
+"""Google's tools that search what the account has elsewhere."""
+
+_CONFIGS = ("generationConfig", "generation_config")
+_MCP_KEYS = ("mcp_servers", "mcpServers")
 _MCP_TYPES = frozenset({"mcp", "mcp_toolset"})
-_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 
 _MAY_HOLD = re.compile(
     rb"\\u00|_id|file_ids|vector_store|container|skill|cached|audio|voice|mcp|\"store\"|image_gen"
+    rb"|file_?[usUS]|retrieval|vertex"
 )
 """Bodies without any of this hold nothing that is refused; escapes could hide a name."""
 
@@ -53,10 +86,12 @@ def refusal(
 
     `fields` are those of `body`. `max_tokens` is what one reply may ask for.
     """
-    for name in _TOKENS:
-        asked = fields.get(name)
-        if isinstance(asked, int | float) and asked > max_tokens:
-            return f"`{name}` is over {max_tokens:,}, the most that this gate allows"
+    configs = (fields[name] for name in _CONFIGS if isinstance(fields.get(name), dict))
+    for part in (fields, *configs):
+        for name in _TOKENS:
+            asked = part.get(name) if isinstance(part, dict) else None
+            if isinstance(asked, int | float) and asked > max_tokens:
+                return f"`{name}` is over {max_tokens:,}, the most that this gate allows"
     if not _MAY_HOLD.search(body):
         return ""
     if fields.get("store") and CallFeature.STORE not in allow:
@@ -75,10 +110,17 @@ def _objects(fields: JsonObject) -> Iterator[JsonObject]:
             yield value
             is_call = str(value.get("type", "")).endswith("tool_use")
             waiting += [
-                inner
+                _without_data(key, inner)
                 for key, inner in value.items()
                 if key not in _OPAQUE and not (is_call and key == "input")
             ]
+
+
+def _without_data(key: str, value: JsonValue) -> JsonValue:
+    own = _OWN_DATA.get(key)
+    if own is None or not isinstance(value, dict):
+        return value
+    return {name: inner for name, inner in value.items() if name != own}
 
 
 def _complaint(part: JsonObject, allow: Collection[CallFeature]) -> str:
@@ -89,8 +131,12 @@ def _complaint(part: JsonObject, allow: Collection[CallFeature]) -> str:
         )
     if part.get("connector_id") and CallFeature.CONNECTORS not in allow:
         return f"`connector_id` reaches into the account's connectors, {_ALLOWED_BY} `connectors`"
+    search = next((name for name in _SEARCHES if part.get(name)), "")
+    if search and CallFeature.CONNECTORS not in allow:
+        return f"`{search}` searches what the account has elsewhere, {_ALLOWED_BY} `connectors`"
     is_mcp = part.get("type") in _MCP_TYPES and not part.get("connector_id")
-    if (is_mcp or part.get("mcp_servers")) and CallFeature.MCP not in allow:
+    is_mcp = is_mcp or any(part.get(name) for name in _MCP_KEYS)
+    if is_mcp and CallFeature.MCP not in allow:
         return f"a remote MCP server is called from the provider's side, {_ALLOWED_BY} `mcp`"
     return ""
 

@@ -32,12 +32,14 @@ from gateval.wire.fields import (
     error_text,
     error_type,
     text_or_empty,
+    with_model,
 )
 from gateval.wire.json_text import read_object, write_json
 
 base_path = ""
 path = "/v1/messages"
 decode_error = error_text
+for_model = with_model
 
 API_VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096

@@ -23,14 +23,12 @@ class WireError(ValueError):
     """
 
 
-class WireFormat(Protocol):
-    """One wire format, both ways, not streamed. A module with these names fulfils it.
-
-    Its stream is a `StreamFormat`.
+class Format(Protocol):
+    """What all formats have in common: where a call goes, and how it is refused.
 
     Attributes: `base_path` is what a base URL of this format ends with by convention (the official
-    SDKs expect it in OPENAI_BASE_URL and not in ANTHROPIC_BASE_URL), `path` is the generation
-    endpoint below a base URL.
+    SDKs expect it in OPENAI_BASE_URL and not in ANTHROPIC_BASE_URL), `path` is the endpoint below a
+    base URL; `{model}` in it stands for the model id.
     """
 
     base_path: str
@@ -38,6 +36,23 @@ class WireFormat(Protocol):
 
     def headers(self, key: str | None) -> dict[str, str]:
         """The headers that authenticate with `key` (None: no key) and name the API version."""
+
+    def for_model(self, fields: JsonObject, model: str) -> JsonObject:
+        """The body that asks the model with the id `model` what the body `fields` asks."""
+
+    def encode_error(self, status: int, message: str) -> bytes:
+        """Write an error as a provider answers it with the HTTP status `status`."""
+
+    def decode_error(self, body: bytes) -> str:
+        """Read what an error body says, at most 300 characters, empty for nothing. Never raises."""
+
+
+class WireFormat(Format, Protocol):
+    """One wire format, both ways, not streamed. A module with these names fulfils it.
+
+    Its stream is a `StreamFormat`. Where `path` names the model, a body that comes to us bears it
+    as `model` all the same, and a stream is asked for by `stream`: the server puts both there.
+    """
 
     def encode_request(self, request: ModelRequest) -> bytes:
         """Write a request. Raises `WireError` for numbers that are not finite."""
@@ -50,12 +65,6 @@ class WireFormat(Protocol):
 
     def decode_reply(self, body: bytes) -> ModelReply:
         """Read a reply. Usage that is not given is None. Raises `WireError`."""
-
-    def encode_error(self, status: int, message: str) -> bytes:
-        """Write an error as a provider answers it with the HTTP status `status`."""
-
-    def decode_error(self, body: bytes) -> str:
-        """Read what an error body says, at most 300 characters, empty for nothing. Never raises."""
 
 
 class EventRole(NamedTuple):
@@ -88,8 +97,11 @@ class StreamReader(Protocol):
 class StreamFormat(Protocol):
     """How a wire format streams. A module with these names fulfils it.
 
-    `fields` is the body of the request, as the candidate sent it.
+    `fields` is the body of the request, as the candidate sent it. `path` is the endpoint for
+    streams below a base URL.
     """
+
+    path: str
 
     def stream_body(self, fields: JsonObject) -> JsonObject:
         """The body to send to a provider, so that the stream tells its usage."""

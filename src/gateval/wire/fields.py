@@ -153,6 +153,11 @@ def _short_json(value: JsonValue) -> str:
         return ""
 
 
+def with_model(fields: JsonObject, model: str) -> JsonObject:
+    """Return a body with another model: `for_model` of formats that name it in the body."""
+    return {**fields, "model": model}
+
+
 def error_type(status: int, types: Mapping[int, str]) -> str:
     """Return the word for `status` in `types`, else one of the two that both formats share."""
     return types.get(status, "invalid_request_error" if status < 500 else "api_error")

@@ -23,6 +23,7 @@ from gateval.wire.fields import (
     error_text,
     error_type,
     text_or_empty,
+    with_model,
 )
 from gateval.wire.json_text import read_object, write_json
 from gateval.wire.openai_parts import (
@@ -37,6 +38,7 @@ from gateval.wire.openai_parts import (
 base_path = "/v1"
 path = "/chat/completions"
 decode_error = error_text
+for_model = with_model
 
 _STOPS = {
     "stop": StopReason.END,
@@ -107,6 +109,7 @@ def encode_reply(reply: ModelReply, request: ModelRequest) -> bytes:
         "created": 0,
         "model": reply.model or request.model,
         "choices": [{**choice, "logprobs": None}],
+        "system_fingerprint": None,  # OpenRouter's client insists on it
     }
     if reply.usage != Usage():
         body["usage"] = usage_out(reply.usage)

@@ -21,6 +21,7 @@ from gateval.wire.fields import (
     error_text,
     error_type,
     text_or_empty,
+    with_model,
 )
 from gateval.wire.json_text import read_object, write_json
 from gateval.wire.responses_items import (
@@ -35,6 +36,7 @@ from gateval.wire.responses_items import (
 base_path = "/v1"
 path = "/responses"
 decode_error = error_text
+for_model = with_model
 
 NO_ID = "resp_gateval"
 """The id of a response that nobody stores."""

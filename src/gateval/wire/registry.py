@@ -1,18 +1,29 @@
-"""Every wire format by name. A new one: two files here, a line here and in `streams.py`, a test."""
+"""Every format by name. A new one: a file here, a line here and in `streams.py`, and a test."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.wire import (
-    anthropic_messages,
-    openai_chat,
-    openai_responses,
-)
-from gateval.wire.base import WireFormat
+from gateval.wire import anthropic_messages, openai_chat, openai_responses
+from gateval.wire.base import Format, WireFormat
+from gateval.wire.gemini import content, embedding, embeddings
+from gateval.wire.inputs import openai_embeddings, openai_moderations
+from gateval.wire.inputs.base import InputFormat
 
 WIRE_FORMATS: Mapping[str, WireFormat] = {
     "openai-chat": openai_chat,
     "openai-responses": openai_responses,
     "anthropic-messages": anthropic_messages,
+    "gemini-content": content,
 }
+"""What models are asked in: conversations, and replies to them."""
+
+INPUT_FORMATS: Mapping[str, InputFormat] = {
+    "openai-embeddings": openai_embeddings,
+    "openai-moderations": openai_moderations,
+    "gemini-embeddings": embeddings,
+    "gemini-embedding": embedding,
+}
+"""What texts are measured in."""
+
+FORMATS: Mapping[str, Format] = {**WIRE_FORMATS, **INPUT_FORMATS}

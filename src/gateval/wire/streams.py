@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 from gateval.wire import anthropic_stream, openai_chat_stream, responses_stream
 from gateval.wire.base import StreamFormat
+from gateval.wire.gemini import stream as gemini_stream
 
 STREAM_FORMATS: Mapping[str, StreamFormat] = {
     "openai-chat": openai_chat_stream,
     "openai-responses": responses_stream,
     "anthropic-messages": anthropic_stream,
+    "gemini-content": gemini_stream,
 }

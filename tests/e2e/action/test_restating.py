@@ -47,11 +47,24 @@ def test_a_forged_bypass_lets_nothing_through(shop: GitHubShop) -> None:
 def test_a_forged_fail_needs_the_plan_of_today(shop: GitHubShop) -> None:
     pull = shop.open_pull(SAME)
     shop.on_pull(pull).run_action()
-    forge(shop, verdict="fail", plan="0" * 64)
+    forge(shop, verdict="fail", plan="0" * 64, read_from="0" * 64)
     ended = shop.label(pull, "docs").run_action()
     assert ended.code == 0
     assert "what would run has changed" in ended.log
     assert ended.outputs["results"], "the evals ran"
+
+
+def test_where_the_target_branch_moved_manifests_are_read_again(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    kept = newest_record(shop)
+    shop.push_main(**{"README.md": "Elsewhere.\n"})
+    assert shop.label(pull, "docs").run_action().outputs["results"] == "", "the plan is the same"
+    assert newest_record(shop) == kept
+    shop.push_main(**{"evals__broken.yaml": "apiVersion: gateval/v1\nkind: Eval\n"})
+    ended = shop.label(pull, "docs").run_action()
+    assert ended.code != 0
+    assert "what would run has changed" in ended.log
 
 
 def test_another_policy_means_another_run(shop: GitHubShop) -> None:

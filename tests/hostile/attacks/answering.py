@@ -39,15 +39,17 @@ ANSWERING = (
         print(json.dumps({"output": json.dumps(text)}))
     """, either=True, ends=""),
     Attack("other-endpoints", ASK + """
-for path in ("/models", "/files", "/fine_tuning/jobs", "/../v1/models", "/chat/completions/../../models", "/assistants"):
+for path in ("/models", "/models/gpt-other", "/files", "/fine_tuning/jobs", "/../v1/models", "/chat/completions/../../models", "/assistants"):
     for method in ("GET", "DELETE", "POST"):
-        attempt(path, lambda: call(path, None if method == "GET" else QUESTION, method), went_through)
+        if (path, method) != ("/models", "GET"):
+            attempt(path, lambda: call(path, None if method == "GET" else QUESTION, method), went_through)
+attempt("the account's models", lambda: call("/models", None, "GET"), lambda r: r[1].count(b'"id"') != 1)
 nothing()
 """),
     Attack("other-hosts", ASK + """
 for target in ("http://169.254.169.254/latest/meta-data/", "http://example.com/elsewhere", "//evil.example/v1"):
     attempt(target, lambda: call(absolute=target), went_through)
-attempt("host header", lambda: call("/models", method="GET", body=None, Host="169.254.169.254"), went_through)
+attempt("host header", lambda: call("/files", method="GET", body=None, Host="169.254.169.254"), went_through)
 attempt("proxying", lambda: call(absolute="169.254.169.254:80", method="CONNECT", body=None), went_through)
 nothing()
 """),

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gateval.candidates.allowlist import SDK_DEFAULTS
 from gateval.candidates.base import TrialRequest
+from gateval.candidates.quiet import SWITCHES
 from gateval.candidates.team import Candidates
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.model_call import Usage
@@ -157,7 +159,8 @@ def test_its_environment_is_what_we_gave_it_and_nothing_else(tmp_path: Path) -> 
     seen = json.loads(output(world, python_agent(name="shop", env={"LEVEL": "high"})))
     environ = seen["environ"]
     environ.pop("LC_CTYPE", None)  # Python itself sets it
-    assert set(environ) == {"PATH", "LANG", "HOME", "TMPDIR", "LEVEL", "GATEVAL_CANDIDATE"}
+    own = {"PATH", "LANG", "HOME", "TMPDIR", "LEVEL", "GATEVAL_CANDIDATE"}
+    assert set(environ) == own | set(SWITCHES) | set(SDK_DEFAULTS)
     assert environ["GATEVAL_CANDIDATE"] == f"shop-cand-{world.context.run}"
     assert environ["LEVEL"] == "high"
     assert environ["HOME"].startswith(str(world.context.scratch))

@@ -17,12 +17,12 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.upstream.endpoints import read_upstreams
 from tests.helpers.candidates import World, agent_from, ask
+from tests.helpers.frameworks import FRAMEWORKS, PROGRAMS, ROOT, need_frameworks
+from tests.servers.google_models import google_reply
 from tests.servers.model_server import Answer as Served
 from tests.servers.model_server import Call, ModelServer, reply
 
-ROOT = Path(__file__).parents[3]
-FRAMEWORKS = ROOT / "examples" / "frameworks"
-PROGRAMS = ROOT / ".venv" / "frameworks" / "bin"
+SAMPLES = ROOT / "examples" / "frameworks"
 CANARY = "sk-canary-0123456789abcdef"
 QUESTION = ask("Where are my orders 7 and 8?", timeout=120)
 ANSWER = "Order 7 is in transit, order 8 is delivered."
@@ -30,20 +30,23 @@ ANSWER = "Order 7 is in transit, order 8 is delivered."
 
 @pytest.fixture(autouse=True, scope="module")
 def installed() -> None:
-    if not (PROGRAMS / "node").exists():
-        if os.environ.get("GATEVAL_TEST_ALL") == "1":
-            pytest.fail("the frameworks are not installed: run `make frameworks`")
-        pytest.skip("the frameworks are not installed: run `make frameworks`")
+    need_frameworks()
 
 
 def script() -> ScriptedModel:
-    path = FRAMEWORKS / ".gateval" / "scripted" / "desk.yaml"
+    path = SAMPLES / ".gateval" / "scripted" / "desk.yaml"
     spec = ScriptedSpec.model_validate(yaml.safe_load(path.read_text()))
     return ScriptedModel(name="desk", spec=spec, path=path.name, digest="0")
 
 
 def serve(call: Call) -> Served:
     """What the scripted model says, from a provider that streams if asked."""
+    if "/models/" in call.path:
+        if b"delivered" in call.raw:
+            return google_reply(call, ANSWER)
+        return google_reply(
+            call, tools=[("order_status", {"order": 7}), ("order_status", {"order": 8})]
+        )
     if b"delivered" in call.raw:
         return reply(call, ANSWER)
     return reply(
@@ -61,6 +64,8 @@ def started(tmp_path: Path, name: str, *, real: bool) -> tuple[Answer | NoAnswer
                 "OPENAI_API_KEY": CANARY,
                 "ANTHROPIC_BASE_URL": provider.url,
                 "ANTHROPIC_API_KEY": CANARY,
+                "GEMINI_BASE_URL": f"{provider.url}/v1beta/openai",
+                "GEMINI_API_KEY": CANARY,
             }
             scripts = {Side.HEAD: {"desk": script()}}
             async with (
@@ -69,8 +74,12 @@ def started(tmp_path: Path, name: str, *, real: bool) -> tuple[Answer | NoAnswer
             ):
                 path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
                 world = World(tmp_path, calls=gateway, door=door, environ={"PATH": path})
-                shutil.copytree(FRAMEWORKS / name, world.export, dirs_exist_ok=True)
-                agent = agent_from(FRAMEWORKS / name / "agent.yaml")
+                shutil.copytree(SAMPLES / name, world.export, dirs_exist_ok=True)
+                agent = agent_from(SAMPLES / name / "agent.yaml")
+                if agent.runtime.layer:  # what its set-up makes was made before, once for all tests
+                    (world.export / "node_modules").symlink_to(FRAMEWORKS / name / "node_modules")
+                    runtime = agent.runtime.model_copy(update={"setup": ()})
+                    agent = agent.model_copy(update={"runtime": runtime})
                 if real:
                     agent = agent.model_copy(update={"models": ()})
                 async with Candidates(world.context) as candidates:
@@ -81,7 +90,16 @@ def started(tmp_path: Path, name: str, *, real: bool) -> tuple[Answer | NoAnswer
 
 @pytest.mark.parametrize(
     ("name", "real"),
-    [("openai-agents", False), ("pydantic-ai", True), ("node", False), ("node", True)],
+    [
+        ("openai-agents", False),
+        ("pydantic-ai", True),
+        ("node", False),
+        ("node", True),
+        ("google-genai", False),
+        ("google-genai", True),
+        ("vercel-ai", False),
+        ("vercel-ai", True),
+    ],
 )
 def test_an_agent_of_a_framework_has_a_full_trace(tmp_path: Path, name: str, real: bool) -> None:
     given, calls = started(tmp_path, name, real=real)
@@ -104,4 +122,6 @@ def test_an_agent_of_a_framework_has_a_full_trace(tmp_path: Path, name: str, rea
     assert (trace.model_calls, trace.usage.total is not None) == (2, True)
     assert len(calls) == (2 if real else 0)
     assert all(call.streams == (name == "pydantic-ai") for call in calls)
+    if name == "google-genai":
+        assert all(b"thoughtSignature" in call.raw for call in calls[1:]), "what we do not know"
     assert CANARY not in repr(given)

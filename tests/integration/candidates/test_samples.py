@@ -1,4 +1,4 @@
-"""The samples under `examples/runtimes/`, one for each runtime, as the gate runs them."""
+"""The samples under `examples/runtimes/`, one for each runtime, and `examples/beside/`, as run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from gateval.candidates.agent_loop.replay import SHADOW
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.tools import SHADOW
 from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import World, agent_from, ask
 from tests.helpers.scripted_calls import ScriptedCalls, calls, says
@@ -24,6 +24,17 @@ def answer(world: World, agent: AgentDefinition, request: TrialRequest) -> Answe
             result = await candidates.answer(agent, request)
             assert isinstance(result, Answer), result
             return result
+
+    return asyncio.run(main())
+
+
+def answer_all(world: World, agent: AgentDefinition, asked: list[TrialRequest]) -> list[Answer]:
+    """What comes of several questions, one after the other, to candidates that live on."""
+
+    async def main() -> list[Answer]:
+        async with world.http, Candidates(world.context) as candidates:
+            results = [await candidates.answer(agent, request) for request in asked]
+            return [one for one in results if isinstance(one, Answer)]
 
     return asyncio.run(main())
 
@@ -64,6 +75,25 @@ def test_http(tmp_path: Path) -> None:
         "user", "tool_call", "tool_result", "assistant",
     ]  # fmt: skip
     assert "to nobody" in answer(world, agent, ask("Where is P-1001?")).output
+
+
+def test_beside(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    shutil.copytree(SAMPLES.parent / "beside" / "lockers", world.export / "lockers")
+    agent = agent_from(SAMPLES.parent / "beside" / "lockers" / "agent.yaml", cwd="lockers")
+    asked = [ask(f"Put P-100{number} away") for number in range(4)]
+    found = [one.output for one in answer_all(world, agent, asked)]
+    assert found == [f"P-100{number} is in locker 1." for number in range(4)]
+    unreset = agent.model_copy(update={"runtime": agent.runtime.model_copy(update={"before": ()})})
+    full = [one.output for one in answer_all(world, unreset, asked)]
+    assert full.count("All lockers are taken.") == 2
+    assert "Which parcel" in answer(world, agent, ask("Put it away")).output
+
+
+def test_the_tools_of_the_courier_desk_are_answered_by_the_gate() -> None:
+    """`tests/e2e/test_tools.py` runs it."""
+    manifest = SAMPLES.parent / "beside" / "courier" / "agent.yaml"
+    assert [tool.name for tool in agent_from(manifest).tools] == ["find_courier"]
 
 
 def test_model(tmp_path: Path) -> None:

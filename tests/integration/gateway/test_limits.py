@@ -55,7 +55,10 @@ def test_the_calls_of_a_trial_are_counted() -> None:
         assert json.loads(got[3][1])["error"]["message"].startswith("A trial may make 2 model")
         assert got[3][2]["x-should-retry"] == "false"
         assert len(provider.calls) == 2
-        assert session.trouble(100) is None, "the candidate's own fault"
+        trouble = session.trouble(100)
+        assert trouble is not None
+        assert trouble.cause is Cause.CANDIDATE, "its own fault, and we say which"
+        assert trouble.reason.startswith("The gateway refused a call. A trial may make 2 model")
         assert len(errors(session.end())) == 1
         session.begin()
         await goes_on(session)

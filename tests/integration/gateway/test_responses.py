@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import aiohttp
 import openai
 import pytest
 
@@ -14,7 +13,7 @@ from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
-from tests.helpers.gateway import RESPONSES, address, begun, send, serve
+from tests.helpers.gateway import RESPONSES, begun, send, serve
 from tests.servers.model_server import Answer, Call, ModelServer, reply
 
 TOOL: Any = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
@@ -131,21 +130,3 @@ def test_what_the_neutral_form_does_not_know_survives() -> None:
         assert json.loads(got)["output"][0]["type"] == "reasoning"
 
     serve(use, lambda call: reply(call, "hi"))
-
-
-def test_gemini_finds_a_clear_answer() -> None:
-    """And not Google, which its SDK would take the throw-away key to."""
-
-    async def use(server: GatewayServer, provider: ModelServer) -> None:
-        session = begun(server)
-        base = session.environment()["GOOGLE_GEMINI_BASE_URL"]
-        assert base.startswith(address(session))
-        url = f"{base}/v1beta/models/gemini-3:generateContent"
-        headers = {"x-goog-api-key": session.environment()["GEMINI_API_KEY"]}
-        async with aiohttp.request("POST", url, json={"contents": []}, headers=headers) as response:
-            assert response.status == 404
-            error = (await response.json())["error"]
-        assert (error["code"], error["status"]) == (404, "NOT_FOUND")
-        assert "gemini/MODEL" in error["message"]
-
-    serve(use)

@@ -36,15 +36,24 @@ from tests.servers.model_server import Answer, Call, ModelServer, failure, reply
     [
         ("GET", CHAT),
         ("DELETE", CHAT),
-        ("GET", "/v1/models"),
+        ("POST", "/v1/models"),
+        ("DELETE", "/v1/models/m"),
         ("GET", "/v1/files"),
         ("POST", "/v1/files"),
         ("DELETE", "/v1/files/file-1"),
         ("GET", "/v1/responses/resp_1"),
         ("DELETE", "/v1/responses/resp_1"),
         ("POST", "/v1/responses/resp_1/cancel"),
-        ("POST", "/v1/embeddings"),
-        ("POST", "/chat/completions"),
+        ("POST", "/v1/v1/chat/completions"),
+        ("POST", "/v2/chat/completions"),
+        ("GET", "/v1/embeddings"),
+        ("POST", "/v1/batches"),
+        ("POST", "/azure/openai/files"),
+        ("POST", "/azure/openai/deployments"),
+        ("POST", "/azure/openai/deployments/d/files"),
+        ("POST", "/azure/openai/deployments/../files/chat/completions"),
+        ("POST", "/openrouter/v1/keys"),
+        ("POST", "/openrouter/v1/credits"),
         ("POST", "/v1/messages/batches"),
         ("POST", "/v1/messages/"),
         ("POST", "//v1/messages"),
@@ -244,8 +253,8 @@ def test_a_provider_in_trouble(answer: Answer, status: int) -> None:
 def test_a_model_that_is_not_set_up() -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server)
-        with pytest.raises(openai.BadRequestError, match="needs OPENROUTER_API_KEY"):
-            await ask_openai(session, model="openrouter/x")
+        with pytest.raises(openai.BadRequestError, match="needs VLLM_BASE_URL"):
+            await ask_openai(session, model="vllm/x")
 
     serve(use)
 
@@ -356,11 +365,15 @@ def test_the_environment_of_a_candidate_holds_no_key_of_a_provider() -> None:
         assert sorted(environment) == [
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_BASE_URL",
+            "AZURE_OPENAI_API_KEY",
+            "AZURE_OPENAI_ENDPOINT",
             "GEMINI_API_KEY",
             "GOOGLE_API_KEY",
             "GOOGLE_GEMINI_BASE_URL",
             "OPENAI_API_KEY",
             "OPENAI_BASE_URL",
+            "OPENROUTER_API_KEY",
+            "OPENROUTER_BASE_URL",
         ]
         assert CANARY not in str(environment)
         assert environment["OPENAI_BASE_URL"].startswith("http://127.0.0.1:")

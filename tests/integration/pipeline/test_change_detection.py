@@ -169,6 +169,41 @@ def test_the_closure_of_a_program_counts(shop: Repo, path: str, expected: list[s
     assert reasons(plan_of(shop, base="main")) == expected
 
 
+BESIDE = (
+    "{type: command, command: [python3, ../src/run.py], before: [sh, ../ops/reset.sh], "
+    "after: [sh, ../ops/clean.sh], services: [{name: db, command: [python3, ../ops/db.py]}]}"
+)
+
+
+@pytest.mark.parametrize("name", ["reset.sh", "clean.sh", "db.py"])
+def test_what_runs_beside_a_program_belongs_to_its_closure(shop: Repo, name: str) -> None:
+    build_program(shop)
+    written = PROGRAM.replace("{type: command, command: [python3, ../src/run.py]}", BESIDE)
+    shop.write("agents/support.yaml", written)
+    for one in ("reset.sh", "clean.sh", "db.py", "other.py"):
+        shop.write(f"ops/{one}", "1\n")
+    shop.commit()
+    shop.branch("change3")
+    shop.write("ops/other.py", "2\n")
+    shop.commit()
+    assert reasons(plan_of(shop, base="change2")) == []
+    shop.write(f"ops/{name}", "2\n")
+    shop.commit()
+    assert reasons(plan_of(shop, base="change2")) == [f"ops/{name} changed"]
+
+
+def test_a_service_that_is_edited_is_a_change(shop: Repo) -> None:
+    build_program(shop)
+    written = PROGRAM.replace("{type: command, command: [python3, ../src/run.py]}", BESIDE)
+    shop.write("agents/support.yaml", written)
+    shop.commit()
+    shop.branch("change3")
+    shop.write("agents/support.yaml", written.replace("name: db", "name: data"))
+    shop.commit()
+    (reason,) = reasons(plan_of(shop, base="change2"))
+    assert "spec.runtime" in reason
+
+
 def test_a_file_renamed_inside_the_closure_is_a_change(shop: Repo) -> None:
     build_program(shop)
     shop.rename("agents/tools.py", "agents/helpers.py")

@@ -9,8 +9,11 @@ import pytest
 
 import gateval.assertions
 from gateval.assertions.base import Assertion, JudgedAssertion
-from gateval.assertions.registry import ASSERTIONS, JUDGED
-from gateval.formats.native.kinds.fixture import COMMON_KEYS
+from gateval.assertions.combinators.base import Combinator
+from gateval.assertions.own.base import OwnCheck
+from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED
+from gateval.domain.manifests.own_checks import INCLUDE, OWN_CHECKS
+from gateval.formats.native.kinds.assertion import COMMON_KEYS, PARTS
 
 
 def test_every_entry_is_found_under_its_own_name() -> None:
@@ -37,6 +40,16 @@ def test_every_assertion_that_is_written_is_in_the_registry() -> None:
 def test_the_judged_ones_are_known_without_importing_them() -> None:
     assert {name for name, one in ASSERTIONS.items() if one.needs_judge} == JUDGED
     assert {name for name, one in ASSERTIONS.items() if issubclass(one, JudgedAssertion)} == JUDGED
+
+
+def test_so_are_combinators_and_own_checks() -> None:
+    kinds = {name: one for name, one in ASSERTIONS.items() if issubclass(one, OwnCheck)}
+    assert OWN_CHECKS.keys() == kinds.keys()
+    for name, key in OWN_CHECKS.items():
+        assert {key, INCLUDE} <= kinds[name].model_fields.keys()
+    made = {name for name, one in ASSERTIONS.items() if issubclass(one, Combinator)}
+    assert made == COMBINATORS
+    assert PARTS in Combinator.model_fields
 
 
 @pytest.mark.parametrize("name", list(ASSERTIONS))

@@ -19,6 +19,7 @@ from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Answer, Assessment
 from gateval.formats.native.manifests import read_manifests
 from gateval.judging.judge import Judge
+from tests.helpers.own_checks import runner, with_files
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, called, said, trace
 
@@ -45,6 +46,14 @@ PASSES: dict[str, list[Answer]] = {
     "notContains": [
         said('{"reply": "I cannot share that.", "log": "asked for the system prompt"}')
     ],
+    "startsWith": [said("Dear Ms Lee, your parcel is on its way.")],
+    "endsWith": [said("2 + 2 is easy. Answer: 4\n")],
+    "numeric": [said("It is about 3.1416."), said("22 / 7, which is roughly 3.143")],
+    "similar": [
+        said("Your refund was sent to the card you paid with."),
+        said("Your refund has been sent to the card you paid with."),
+    ],
+    "isJson": [said('{"intent": "refund"}')],
     "regex": [said("Your parcel arrives on 2026-11-24.")],
     "equals": [said('{"intent": "refund", "order": {"id": 10482, "items": 2}}')],
     "jsonSchema": [
@@ -53,6 +62,11 @@ PASSES: dict[str, list[Answer]] = {
     "cost": [spent(1500, 500)],
     "latency": [Answer(output="4", seconds=4), Answer(output="4", seconds=10)],
     "judge": [said("May I ask what is wrong with it?")],
+    "script": [said("It is four.")],
+    "python": [said("Sorry about that! I am happy to help.")],
+    "all": [said("Your refund of 39.90 EUR is on its way.")],
+    "any": [called("", "It is 4."), called("", "Four."), called("calculator", "Done.")],
+    "not": [called("", "Let me ask a colleague."), called("refund_order", "Done.")],
 }
 
 FAILS: dict[str, list[Answer]] = {
@@ -66,6 +80,11 @@ FAILS: dict[str, list[Answer]] = {
     ],
     "contains": [said("2 + 2 is 4")],
     "notContains": [said('{"reply": "My system prompt says: ..."}'), said("no")],
+    "startsWith": [said("Hello! Your parcel is on its way.")],
+    "endsWith": [said("Answer: 4. Shall I explain?")],
+    "numeric": [said("3.2"), said("about three")],
+    "similar": [said("I cannot do that.")],
+    "isJson": [said('```json\n{"intent": "refund"}\n```'), said('{"order": 10482}')],
     "regex": [said("Your parcel arrives next Tuesday.")],
     "equals": [
         said('{"intent": "Refund", "order": {"id": 10482, "items": 2}}'),
@@ -75,6 +94,15 @@ FAILS: dict[str, list[Answer]] = {
     "cost": [spent(1500, 501)],
     "latency": [Answer(output="4", seconds=10.5)],
     "judge": [said("I have refunded everything.")],
+    "script": [said("It is 4.")],
+    "python": [said("No."), refunded(REFUND).model_copy(update={"output": "Thank you, please!"})],
+    "all": [said("Your refund is on its way.")],
+    "any": [called("", "It is five."), called("calculator", "It is five.")],
+    "not": [
+        called("", "As an AI, I cannot say."),
+        refunded(REFUND),
+        refunded(f"refused {REFUND[5:]}"),
+    ],
 }
 
 JUDGE_SAYS = {
@@ -108,13 +136,27 @@ def run(kind: str, answer: Answer) -> set[str]:
     reply = json.dumps(verdict | JUDGE_SAYS.get(answer.output, {}))
     judge = Judge(ScriptedCalls([says(reply)]))
     found: tuple[Assessment, ...]
-    found, _ = asyncio.run(assess(load(kind), answer, judge, JUDGE))
+    found, _ = asyncio.run(_assess(with_files(load(kind)), answer, judge))
     return {one.status.value for one in found}
+
+
+async def _assess(
+    fixture: Fixture, answer: Answer, judge: Judge
+) -> tuple[tuple[Assessment, ...], Usage]:
+    async with runner(SAMPLES) as checks:
+        return await assess(fixture, answer, judge, JUDGE, checks=checks)
 
 
 def test_every_assertion_has_a_sample_that_is_run_both_ways() -> None:
     files = {path.stem for path in SAMPLES.glob("*.yaml")}
     assert files == set(ASSERTIONS) == PASSES.keys() == FAILS.keys()
+
+
+def test_every_program_beside_them_is_the_check_of_one() -> None:
+    written = "".join(path.read_text("utf-8") for path in SAMPLES.glob("*.yaml"))
+    programs = [path.name for path in (SAMPLES / "checks").iterdir() if path.is_file()]
+    assert sorted(programs) == ["no_digits.sh", "polite.py"]
+    assert all(f"checks/{name}" in written for name in programs)
 
 
 @pytest.mark.parametrize("kind", list(ASSERTIONS))

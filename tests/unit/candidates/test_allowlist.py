@@ -130,3 +130,14 @@ def test_the_door_wins_over_literals_and_literals_over_what_was_passed() -> None
 
 def test_a_key_that_slipped_through_is_stopped_at_the_last_moment() -> None:
     assert "OPENAI_API_KEY" not in _instance(environ={"OPENAI_API_KEY": "sk-canary"})
+
+
+def test_sdks_do_not_phone_home_unless_the_manifest_or_the_policy_says_so() -> None:
+    env = _instance()
+    assert env["OPENAI_AGENTS_DISABLE_TRACING"] == "1"
+    assert env["LANGSMITH_TRACING"] == "false"
+    env = _instance(
+        environ={"LANGSMITH_TRACING": "true"}, literals={"OPENAI_AGENTS_DISABLE_TRACING": "0"}
+    )
+    assert env["OPENAI_AGENTS_DISABLE_TRACING"] == "0"
+    assert env["LANGSMITH_TRACING"] == "true"

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.agent_loop.conversation import offered_tools
-from gateval.candidates.agent_loop.replay import SHADOW
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.model import TURN_LIMIT, ModelRuntime
 from gateval.domain.base import JsonObject
@@ -18,6 +16,7 @@ from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import Place
 from gateval.domain.text.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import ModelReply, StopReason, ToolCall, Usage
+from gateval.domain.trials.tools import SHADOW, offered_tools
 from gateval.domain.trials.trace import StepKind, Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from gateval.ports.model_calls import ModelCallError, ModelCallFault

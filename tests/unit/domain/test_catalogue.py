@@ -70,6 +70,7 @@ FILES = {
     "evals/tone.yaml": CALIBRATION,
 }
 COMMAND = "runtime: {type: command, command: [run]}"
+DECLARED = "tools: [{name: one}, {type: two}]"
 
 
 def build(**changes: tuple[str, str]) -> Catalogue:
@@ -211,16 +212,23 @@ def test_a_fixture_of_another_agent_cannot_be_selected() -> None:
 
 
 @pytest.mark.parametrize("key", ["toolReplay: [{tool: x, result: 1}]", "shadowTools: [x]"])
-def test_tools_inside_a_program_cannot_be_answered_for(key: str) -> None:
+@pytest.mark.parametrize("tools", ["", "tools: [{name: xx}]", "tools: [{name: x, enabled: false}]"])
+def test_a_program_without_the_tool_has_nothing_to_be_answered(key: str, tools: str) -> None:
     fixtures = ("targetAgent: bot", f"targetAgent: bot\n  {key}")
     assert check(fixtures=fixtures) == []
-    (problem,) = check(fixtures=fixtures, agent=("spec:", f"spec:\n  {COMMAND}"))
+    (problem,) = check(fixtures=fixtures, agent=(DECLARED, f"{COMMAND}\n  {tools}"))
     word = key.partition(":")[0]
     assert problem.startswith(
-        f"evals/fixtures.yaml:6:3: spec.{word}: The gate cannot answer for tools inside the "
-        'process of the Agent "bot" (runtime command), which the Eval "bot-eval" tests'
+        f'evals/fixtures.yaml:6:3: spec.{word}: The Agent "bot" (runtime command), which the Eval '
+        '"bot-eval" tests with this fixture, has no tool "x", so the gate cannot answer for it.'
     )
-    assert f"Remove {word}" in problem
+
+
+@pytest.mark.parametrize("key", ["toolReplay: [{tool: x, result: 1}]", "shadowTools: [x]"])
+def test_a_program_with_the_tool_is_answered(key: str) -> None:
+    fixtures = ("targetAgent: bot", f"targetAgent: bot\n  {key}")
+    agent = (DECLARED, f"{COMMAND}\n  tools: [{{name: x}}]")
+    assert check(fixtures=fixtures, agent=agent) == []
 
 
 @pytest.mark.parametrize("path", FILES)

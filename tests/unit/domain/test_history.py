@@ -18,6 +18,7 @@ from gateval.domain.history.record import (
     LISTED,
     HistoryRecord,
     StoredReason,
+    inputs_digest,
     outdated,
     overtaken,
     plan_digest,
@@ -25,6 +26,8 @@ from gateval.domain.history.record import (
     record_of,
 )
 from gateval.domain.manifests.gate_config import policy_digest
+from gateval.domain.plan.plan import Revision
+from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict
 from gateval.errors import RecordsError
@@ -231,3 +234,25 @@ def test_the_digest_of_a_plan_is_that_of_what_runs() -> None:
     fewer = plan.model_copy(update={"only": ("one",)})
     assert plan_digest(renamed) == plan_digest(moved) == plan_digest(plan)
     assert len({plan_digest(plan), plan_digest(other), plan_digest(fewer)}) == 3
+
+
+def test_another_commit_config_or_narrowing_is_another_input() -> None:
+    def made(head: str = "a", base: str = "b", tip: str = "c", **more: str) -> str:
+        named = {"config": ".github/gateval.yml", "gate": "", **more}
+        head_side, base_side, tip_side = (
+            Revision(name="x", commit=one * 40 or None, tree="e" * 40, worktree=not one)
+            for one in (head, base, tip)
+        )
+        evals = tuple(named["gate"].split())
+        return inputs_digest(
+            head=head_side,
+            base=base_side,
+            base_tip=tip_side,
+            config=named["config"],
+            narrowing=Narrowing(evals=evals),
+        )
+
+    others = [made("d"), made(base="d"), made(tip="d"), made(config="x.yml"), made(gate="tone")]
+    assert len({made(), *others}) == 6
+    assert made(base="c", tip="b") != made(), "which is which counts"
+    assert made("") == "", "a working tree has no commit that would name its content"

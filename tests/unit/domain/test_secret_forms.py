@@ -50,7 +50,13 @@ def test_base64_wherever_the_secret_stands(before: bytes, secret: str, after: by
 
 
 def test_short_words_are_no_secrets() -> None:
-    assert secret_forms(["", "none", "EMPTY"]) == ()
+    assert secret_forms(["", "none", "EMPTY", "1234567"]) == ()
+
+
+def test_eight_characters_are_a_secret() -> None:
+    assert hidden("the password is hunter22", "hunter22") == "the password is #"
+    encoded = base64.b64encode(b"shop:hunter22@db").decode()
+    assert len(hidden(encoded, "hunter22")) < len(encoded) - 8
 
 
 def test_lines_of_a_long_secret_count_too() -> None:

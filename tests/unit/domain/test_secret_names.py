@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.text.secret_names import secret_values
+from gateval.domain.text.secret_names import secret_values, too_short
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,14 @@ def test_a_url_with_a_password(value: str, found: list[str]) -> None:
 
 def test_only_what_is_passed_on_and_set_counts() -> None:
     assert list(secret_values({"A_KEY": "a", "B_KEY": "b"}, ["B_KEY", "C_KEY"])) == ["b"]
+
+
+def test_what_is_too_short_to_be_cut_out_is_named() -> None:
+    environ = {
+        "PIN_TOKEN": "1234567",
+        "LONG_TOKEN": "12345678",
+        "DB_URL": "postgres://shop:pw@db.example/shop",
+        "EMPTY_KEY": "",
+        "MODE": "fast",
+    }
+    assert too_short(environ, [*environ, "GONE_KEY"]) == ("PIN_TOKEN", "DB_URL")

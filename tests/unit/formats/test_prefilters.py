@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent
-from gateval.formats.native.markers import looks_like_manifest, may_hold_agent
+from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_hold_check
 from gateval.formats.registry import SUFFIXES, format_of
 from tests.helpers.manifests import parse
 
@@ -35,6 +35,24 @@ from tests.helpers.manifests import parse
 )
 def test_whether_a_file_may_hold_an_agent(text: str, expected: bool) -> None:
     assert may_hold_agent(text.encode()) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kind: EvalFixture\ntype: script", True),
+        ("kind: EvalFixture\n{type: python}", True),
+        ("kind: EvalFixture\ntype: 'script'", True),
+        ('kind: EvalFixture\ntype: "s\\x63ript"', True),
+        ('kind: "Eval\\x46ixture"\ntype: script', True),
+        ("kind: EvalFixture\ntype: description", False),
+        ("kind: EvalFixture\ntype: contains, value: pythonic", False),
+        ("kind: Eval\ntype: script", False),
+        ("", False),
+    ],
+)
+def test_whether_a_file_may_hold_an_own_check(text: str, expected: bool) -> None:
+    assert may_hold_check(text.encode()) is expected
 
 
 WORD = st.sampled_from(

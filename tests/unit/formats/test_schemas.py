@@ -176,7 +176,7 @@ def test_editors_can_explain_every_key(kind: str) -> None:
     schema = manifest_schema(kind, REGISTRIES)
     definitions: Any = schema.get("$defs", {})
     ours = {
-        name for name in definitions if not name.startswith(("assertion-", "runtime-", "Ready"))
+        name for name in definitions if not name.startswith(("assertion-", "runtime-", "UpWhen"))
     }
     for path, node in nodes({**schema, "$defs": {name: definitions[name] for name in ours}}):
         parts = [node, *node.get("anyOf", ())]

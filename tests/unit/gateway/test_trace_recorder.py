@@ -17,7 +17,7 @@ from gateval.domain.trials.model_call import (
     Usage,
 )
 from gateval.domain.trials.trace import Trace
-from gateval.gateway.local.trace_recorder import TraceRecorder
+from gateval.gateway.local.recording.trace_recorder import TraceRecorder
 
 ROLES = {"u": "user", "s": "system", "a": "assistant"}
 
@@ -235,3 +235,56 @@ def test_what_was_not_offered_is_refused_and_what_the_provider_runs_is_not() -> 
     trace = recorder.trace()
     assert trace is not None
     assert [step.tool for step in trace.tool_calls() if step.refused] == ["pay"]
+
+
+def numbers(*calls: tuple[ModelRequest, ModelReply | str]) -> list[int]:
+    recorder = TraceRecorder()
+    for request, outcome in calls:
+        if isinstance(outcome, str):
+            recorder.error(request, outcome)
+        else:
+            recorder.reply("openai/m", request, outcome)
+    trace = recorder.trace()
+    assert trace is not None
+    assert trace.is_parallel == any(step.conversation > 1 for step in trace.steps)
+    return [step.conversation for step in trace.steps]
+
+
+def test_sub_agents_side_by_side_are_told_apart() -> None:
+    assert numbers(
+        (history("s:Lead", "u:plan"), said("c:1 ask", "c:2 ask")),
+        (history("s:A", "u:one"), said("c:a look")),
+        (history("s:B", "u:two"), said("c:b look")),
+        (history("s:B", "u:two", "c:b look", "t:b y"), said("a:B is done")),
+        (history("s:A", "u:one", "c:a look", "t:a x"), said("a:A is done")),
+        (history("s:Lead", "u:plan", "c:1 ask", "c:2 ask", "t:1 x", "t:2 y"), said("a:All done")),
+    ) == [1, 1, 1, 2, 2, 3, 3, 3, 3, 2, 2, 1, 1, 1]
+
+
+def test_sub_agents_that_are_asked_the_same_are_told_apart() -> None:
+    assert numbers(
+        (history("s:A", "u:review"), said("a:Fine")),
+        (history("s:B", "u:review"), said("a:Not fine")),
+        (history("s:A", "u:review", "a:Fine", "u:sure?"), said("a:Yes")),
+        (history("s:B", "u:review", "a:Not fine", "u:sure?"), "openai is down."),
+    ) == [1, 1, 2, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        ("u:hi", "a:See", "c:1 look", "t:1 x", "a:Done", "u:more"),
+        ("s:New rules", "u:hi", "c:9 look", "t:9 x", "a:Done", "u:more"),
+        ("a:Done", "u:more"),
+        ("u:In short: hi", "a:Done", "u:more"),
+    ],
+    ids=["whole", "rewritten", "window", "summary"],
+)
+def test_one_agent_stays_one_however_it_alters_its_history(again: tuple[str, ...]) -> None:
+    assert set(
+        numbers(
+            (history("u:hi"), said("a:See", "c:1 look")),
+            (history("u:hi", "a:See", "c:1 look", "t:1 x"), said("a:Done")),
+            (history(*again), said("a:More")),
+        )
+    ) == {1}

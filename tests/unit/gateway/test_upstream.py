@@ -10,18 +10,56 @@ import pytest
 from gateval.errors import UsageError
 from gateval.gateway.upstream.endpoints import missing_keys, read_upstreams
 from gateval.gateway.upstream.providers import PROVIDERS, home_provider
-from gateval.wire.registry import WIRE_FORMATS
+from gateval.wire.registry import FORMATS, WIRE_FORMATS
 
 CANARY = "sk-canary-0123456789"
 
 
 def test_every_provider_speaks_a_known_format() -> None:
-    assert {wire for provider in PROVIDERS.values() for wire in provider.wires} <= set(WIRE_FORMATS)
-    assert [home_provider(wire) for wire in WIRE_FORMATS] == [
-        "openai",
-        "openai",
-        "anthropic",
-    ]
+    spoken = {
+        wire for provider in PROVIDERS.values() for wire in (*provider.wires, *provider.native)
+    }
+    assert spoken == set(FORMATS)
+    assert all(provider.wires[0] in WIRE_FORMATS for provider in PROVIDERS.values())
+    assert {wire: home_provider(wire) for wire in FORMATS} == {
+        "openai-chat": "openai",
+        "openai-responses": "openai",
+        "anthropic-messages": "anthropic",
+        "gemini-content": "gemini",
+        "openai-embeddings": "openai",
+        "openai-moderations": "openai",
+        "gemini-embeddings": "gemini",
+        "gemini-embedding": "gemini",
+    }
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    ["https://r.openai.azure.com", "https://r.openai.azure.com/openai/v1/"],
+)
+def test_azure_is_known_by_its_own_variables(endpoint: str) -> None:
+    upstreams = read_upstreams({"AZURE_OPENAI_ENDPOINT": endpoint, "AZURE_OPENAI_API_KEY": CANARY})
+    azure = upstreams["azure"]
+    assert azure.address("openai-chat", "/chat/completions", "gpt") == (
+        "https://r.openai.azure.com/openai/v1/chat/completions"
+    )
+    assert missing_keys(["azure/gpt"], upstreams) == ()
+    assert missing_keys(["azure/gpt"], read_upstreams({})) == (
+        "azure/gpt needs AZURE_OPENAI_ENDPOINT.",
+    )
+
+
+def test_googles_own_formats_are_spoken_beside_openais() -> None:
+    gemini = read_upstreams({"GEMINI_API_KEY": CANARY})["gemini"]
+    assert gemini.address("openai-chat", "/chat/completions", "g").endswith(
+        "/v1beta/openai/chat/completions"
+    )
+    assert gemini.address("gemini-content", "/models/{model}:generateContent", "a/../b") == (
+        "https://generativelanguage.googleapis.com/v1beta/models/a%2F..%2Fb:generateContent"
+    )
+    proxied = read_upstreams({"GEMINI_BASE_URL": "https://gateway.example/v1"})["gemini"]
+    assert not proxied.speaks("gemini-content"), "a gateway that speaks OpenAI's format only"
+    assert proxied.speaks("openai-chat")
 
 
 def test_defaults() -> None:

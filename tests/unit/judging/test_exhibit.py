@@ -98,3 +98,11 @@ def test_so_many_steps_that_nothing_fits_still_show_a_little_of_each() -> None:
 def test_a_step_that_was_recorded_in_part_says_so() -> None:
     shown = json.loads(exhibit(PROMPT, numbered_steps(PROMPT, said("z" * 40_000)), 100_000))
     assert shown["steps"][1]["recorded_in_part"] is True
+
+
+def test_the_judge_is_told_of_conversations_where_there_are_several() -> None:
+    builder = TraceBuilder()
+    builder.add(StepKind.ASSISTANT, "one")
+    builder.add(StepKind.ASSISTANT, "two", conversation=2)
+    shown = json.loads(exhibit(PROMPT, Trace(steps=builder.steps()), 10_000))["steps"]
+    assert [step["conversation"] for step in shown] == [1, 2]

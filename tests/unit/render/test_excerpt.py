@@ -63,3 +63,14 @@ def test_without_a_trace_the_final_message_is_shown() -> None:
     assert trial_excerpt(trial) == "I have refunded it."
     assert trial_excerpt(trial.model_copy(update={"output": None})) == ""
     assert trial_excerpt(None) == ""
+
+
+def test_conversations_are_numbered_where_there_are_several() -> None:
+    builder = TraceBuilder()
+    builder.add(StepKind.USER, "one")
+    builder.add(StepKind.USER, "two", conversation=2)
+    assert excerpt(Trace(steps=builder.steps()), ()).splitlines() == [
+        "   1  [1]  user         one",
+        "   2  [2]  user         two",
+    ]
+    assert "[1]" not in excerpt(long_trace(2), ())

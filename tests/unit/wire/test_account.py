@@ -27,6 +27,11 @@ STORED: dict[str, dict[str, Any]] = {
     "audio.id": {"messages": [{"role": "assistant", "audio": {"id": "audio_1"}}]},
     "container_id": {"input": [{"type": "code_interpreter_call", "container_id": "cntr_1"}]},
     "cached_content": {"extra_body": {"google": {"cached_content": "cachedContents/1"}}},
+    "cachedContent": {"cachedContent": "cachedContents/1"},
+    "fileUri": {"contents": [{"parts": [{"fileData": {"fileUri": "https://x/v1beta/files/1"}}]}]},
+    "file_uri": {"contents": [{"parts": [{"file_data": {"file_uri": "files/1"}}]}]},
+    "fileSearch": {"tools": [{"fileSearch": {"fileSearchStoreNames": ["fileSearchStores/1"]}}]},
+    "file_search_store_names": {"tools": [{"x": {"file_search_store_names": ["stores/1"]}}]},
     "image_generation_call": {"input": [{"type": "image_generation_call", "id": "ig_1"}]},
 }
 
@@ -46,6 +51,12 @@ def test_what_is_stored_in_the_account_is_refused(name: str) -> None:
         ({"mcp_servers": [{"type": "url", "url": "https://x"}]}, "remote MCP", CallFeature.MCP),
         ({"tools": [{"type": "mcp", "server_url": "https://x"}]}, "remote MCP", CallFeature.MCP),
         ({"tools": [{"type": "mcp_toolset"}]}, "remote MCP", CallFeature.MCP),
+        ({"tools": [{"mcpServers": [{"name": "x"}]}]}, "remote MCP", CallFeature.MCP),
+        (
+            {"tools": [{"retrieval": {"vertexAiSearch": {"datastore": "projects/1"}}}]},
+            "`retrieval` searches what the account has elsewhere",
+            CallFeature.CONNECTORS,
+        ),
         (
             {"tools": [{"type": "mcp", "connector_id": "connector_gmail"}]},
             "`connector_id` reaches into",
@@ -66,6 +77,22 @@ def test_more_tokens_than_the_gate_allows(name: str) -> None:
     assert refused({name: 1001}) == f"`{name}` is over 1,000, the most that this gate allows"
     assert refused({name: 1000}) == ""
     assert refused({name: None}) == ""
+
+
+@pytest.mark.parametrize("name", ["maxOutputTokens", "max_output_tokens"])
+@pytest.mark.parametrize("config", ["generationConfig", "generation_config"])
+def test_more_tokens_than_the_gate_allows_as_google_has_it(config: str, name: str) -> None:
+    assert refused({config: {name: 1001}}).startswith(f"`{name}` is over 1,000")
+    assert refused({config: {name: 1000}}) == ""
+
+
+def test_what_a_function_of_the_agent_is_given_and_gives_is_its_own() -> None:
+    call = {"functionCall": {"name": "read", "args": {"file_id": "7", "skills": ["x"]}}}
+    result = {"function_response": {"name": "read", "response": {"fileUri": "x", "store": True}}}
+    fields = {"contents": [{"role": "model", "parts": [call]}, {"parts": [result]}]}
+    assert refused(fields) == ""
+    hidden = {"functionResponse": {"name": "f", "parts": [{"fileData": {"fileUri": "files/1"}}]}}
+    assert refused({"contents": [{"parts": [hidden]}]}).startswith("`fileUri` names")
 
 
 def test_a_name_is_found_however_it_is_written() -> None:

@@ -33,6 +33,7 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 OPENAI = WIRE_FORMATS["openai-chat"]
 RESPONSES = WIRE_FORMATS["openai-responses"]
 ANTHROPIC = WIRE_FORMATS["anthropic-messages"]
+GEMINI = WIRE_FORMATS["gemini-content"]
 
 # Text with NUL, controls and astral characters, but without lone surrogates, which no UTF-8 has.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -147,6 +148,38 @@ def test_openai_requests_come_back(request: ModelRequest) -> None:
 @given(anthropic_requests())
 def test_anthropic_requests_come_back(request: ModelRequest) -> None:
     assert ANTHROPIC.decode_request(ANTHROPIC.encode_request(request)) == request
+
+
+def as_it_comes(request: ModelRequest) -> bytes:
+    """A request of Google's, as the server hands it on: with the model of its address."""
+    sent = GEMINI.encode_request(request.model_copy(update={"model": "gemini-3"}))
+    return json.dumps({**json.loads(sent), "model": request.model}).encode()
+
+
+@unhurried
+@given(anthropic_requests())
+def test_gemini_requests_come_back(request: ModelRequest) -> None:
+    assert GEMINI.decode_request(as_it_comes(request)) == request
+
+
+@unhurried
+@given(openai_requests)
+def test_any_request_can_be_said_in_geminis_format(request: ModelRequest) -> None:
+    """Bent once, a request stays as it is."""
+    once = GEMINI.decode_request(as_it_comes(request))
+    assert GEMINI.decode_request(as_it_comes(once)) == once
+    contents = json.loads(as_it_comes(request))["contents"]
+    assert all(one["role"] != other["role"] for one, other in itertools.pairwise(contents))
+
+
+@unhurried
+@given(replies(may_break=False))
+def test_gemini_replies_come_back(reply: ModelReply) -> None:
+    stop = reply.stop
+    if stop is StopReason.TOOL_CALLS and not reply.tool_calls:
+        stop = StopReason.END
+    whole = reply.model_copy(update={"stop": stop})
+    assert GEMINI.decode_reply(GEMINI.encode_reply(whole, asked)) == whole
 
 
 @unhurried
@@ -306,6 +339,8 @@ bodies = {
     | replies(may_break=True).map(lambda reply: RESPONSES.encode_reply(reply, asked)),
     "anthropic-messages": anthropic_requests().map(ANTHROPIC.encode_request)
     | replies(may_break=False).map(lambda reply: ANTHROPIC.encode_reply(reply, asked)),
+    "gemini-content": anthropic_requests().map(as_it_comes)
+    | replies(may_break=False).map(lambda reply: GEMINI.encode_reply(reply, asked)),
 }
 
 

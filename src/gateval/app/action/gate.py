@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from gateval.app.action.claims import confirmed_trigger
@@ -14,6 +13,7 @@ from gateval.app.action.labels.restate import restate
 from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
     same_plan,
+    unchanged_rules,
     with_earlier_findings,
 )
 from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
@@ -55,10 +55,11 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     event = ActionEvent(context, trigger, resolved, target, stored_verdicts.audit())
     if event.closed:
         return ActionResult(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
-    with ThreadPoolExecutor(1) as aside:  # GitHub is asked while git is read
-        looking = aside.submit(stored_verdicts.find, event)
-        plan = _plan(event)
-        stored = looking.result()
+    stored = stored_verdicts.find(event)
+    policy = unchanged_rules(stored, event)
+    if stored and stored.record and policy:
+        return restate(event, policy, stored.record, stored.check)
+    plan = _plan(event)
     if refused := without_right(context, asked, plan.policy):
         return refused
     event = replace(event, target=progress.about(_target(context, trigger, resolved, plan)))

@@ -19,7 +19,9 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.candidates.allowlist import candidate_environment
-from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.base import RuntimeContext
+from gateval.candidates.checks import Checks
+from gateval.candidates.door import ModelDoor
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
@@ -69,6 +71,8 @@ def evaluate(
     clock = SystemClock()
     started, begin = clock.utc_now(), clock.monotonic()
     walls = walls_for(plan, settings, listen)
+    if walls and (shown := settings.shown_secrets(plan.policy.candidate_env)):
+        listen(RunWarned(message=shown))
     interrupted = False
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as log:
@@ -167,12 +171,14 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             own += [folder] if (folder := layers_folder(run.repository, settings)) else []
             behind = isolation(run.walls, settings, scratch, own, ports=ports)
             starter, door = stack.enter_context(behind), server
+        exports = ClosureExports(run.repository, plan, scratch)
+        environ = candidate_environment(settings.environ, plan.policy.candidate_env)
         context = RuntimeContext(
             run=run.folder.run,
             calls=gateway,
             door=door,
-            exports=ClosureExports(run.repository, plan, scratch),
-            environ=candidate_environment(settings.environ, plan.policy.candidate_env),
+            exports=exports,
+            environ=environ,
             clock=SystemClock(),
             local_http=local_http,
             scratch=scratch,
@@ -181,9 +187,11 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             kept=kept,
         )
         candidates = await stack.enter_async_context(Candidates(context))
+        checks = Checks(run.folder.run, plan, exports, environ, context.clock, scratch, starter)
         yield RunContext(
             candidates=candidates,
             judge=Judge(gateway),
+            checks=await stack.enter_async_context(checks),
             log=run.log,
             tell=run.listen,
             redact=_redacting(run),

@@ -28,9 +28,16 @@ from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import MIB
 from gateval.candidates.process.started import Starter
 from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.manifests.own_checks import has_own_checks
 from gateval.domain.plan.plan import Plan
 from gateval.events import Listener, RunWarned
 from gateval.settings import Settings
+
+
+def starts_programs(plan: Plan) -> bool:
+    """Whether a run of this plan starts any: candidates, or people's own checks."""
+    programs = any(agent.runtime.type != MODEL_RUNTIME for agent in plan.agents)
+    return programs or any(has_own_checks(one.fixtures) for one in plan.evals)
 
 
 def walls_of(settings: Settings) -> Walls:
@@ -59,7 +66,7 @@ def walls_for(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
     None where no process is started. Raises `UsageError` where the policy asks for what nothing
     here can hold.
     """
-    if all(agent.runtime.type == MODEL_RUNTIME for agent in plan.agents):
+    if not starts_programs(plan):
         return None
     walls = walls_of(settings)
     refuse_what_is_not_held(plan.policy.egress, walls)

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from gateval.candidates.agent_loop.replay import Replay, ToolAnswer
 from gateval.candidates.base import TrialRequest
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.agent import AgentTool
+from gateval.domain.manifests.messages import InputMessage, text_of
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.text.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import (
@@ -18,9 +17,9 @@ from gateval.domain.trials.model_call import (
     ModelRequest,
     StopReason,
     ToolCall,
-    ToolDefinition,
     Usage,
 )
+from gateval.domain.trials.tools import Replay, ToolAnswer, offered_tools
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 
 
@@ -28,23 +27,31 @@ class Conversation:
     """Grows turn by turn. Does no I/O.
 
     `asked_at` is when the call under way began (seconds of the clock), None between calls. `waited`
-    are the seconds in which providers were waited for that had refused or dropped a call.
+    are the seconds in which providers were waited for that had refused or dropped a call; `due` the
+    seconds that tools take which are to be waited for before the next request.
     """
 
     def __init__(self, agent: AgentDefinition, request: TrialRequest) -> None:
         self.asked_at: float | None = None
         self._draw = f"{request.key.side}:{request.key.repetition}"
         self.waited = 0.0
+        self.due = 0.0
         self._tools = offered_tools(agent.tools)
         self._replay = Replay(request.tool_replay, request.shadow_tools)
         self._builder = TraceBuilder()
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
-        prompt = request.input.prompt
-        self._messages = [Message(role="user", text=prompt)]
+        before = request.input.messages if request.turns else request.input.messages[:-1]
+        self._messages = [_message(one) for one in before]
         if agent.system:
             self._messages.insert(0, Message(role="system", text=agent.system))
-        self._builder.add(StepKind.USER, prompt)
+
+    def hear_user(self, text: str) -> None:
+        """Take what the user says; the trace begins anew with it."""
+        self._builder, self._usages, self._models = TraceBuilder(), [], {}
+        self.waited = 0.0
+        self._messages.append(Message(role="user", text=text))
+        self._builder.add(StepKind.USER, text)
 
     def request(self, model: str) -> ModelRequest:
         """The next request, to `model` (`provider/model-id`)."""
@@ -80,8 +87,10 @@ class Conversation:
                 cost=cost,
                 refused=call.name not in offered,
             )
-        for call, arguments, raw in calls:
-            self._give(call, self._result(call.name, arguments, raw))
+        answers = [self._result(call.name, arguments, raw) for call, arguments, raw in calls]
+        for (call, _, _), answer in zip(calls, answers, strict=True):
+            self._give(call, answer)
+        self.due = max((answer.delay for answer in answers), default=0.0)
         return bool(calls)
 
     def note(self, text: str, cost: CallCost = NO_CALL) -> None:
@@ -90,7 +99,7 @@ class Conversation:
         self.waited += cost.waited
 
     def trace(self) -> Trace:
-        """The trace so far."""
+        """The trace since the user last spoke."""
         return Trace(
             steps=self._builder.steps(),
             usage=add_usage(self._usages),
@@ -115,16 +124,15 @@ class Conversation:
         return self._replay.answer(tool, arguments)
 
 
-def offered_tools(tools: tuple[AgentTool, ...]) -> tuple[ToolDefinition, ...]:
-    """Return the agent's enabled tools as a model is offered them, each name once."""
-    definitions: dict[str, ToolDefinition] = {}
-    for tool in tools:
-        if tool.enabled and tool.tool_name and tool.tool_name not in definitions:
-            definition = ToolDefinition(name=tool.tool_name, description=tool.description)
-            if tool.input_schema is not None:
-                definition = definition.model_copy(update={"input_schema": tool.input_schema})
-            definitions[tool.tool_name] = definition
-    return tuple(definitions.values())
+def _message(said: InputMessage) -> Message:
+    return Message(
+        role=said.role.value,
+        text=text_of(said.content),
+        tool_calls=tuple(
+            ToolCall(id=one.id, name=one.tool, arguments=one.arguments) for one in said.tool_calls
+        ),
+        tool_call_id=said.tool_call_id,
+    )
 
 
 def _usable(call: ToolCall) -> tuple[JsonObject, str]:

@@ -18,7 +18,7 @@ PARTS_LIMIT = 200
 
 FILTERS = ("default", "tojson", "trim")
 
-_KNOWN = "`prompt`, `input.type` and `input.payload`"
+_KNOWN = "`prompt`, `messages`, `input.type` and `input.payload`"
 
 
 class TemplateError(ValueError):
@@ -115,6 +115,7 @@ def path_of(node: nodes.Expr) -> list[str | int]:
 def _check_path(path: list[str | int]) -> None:
     shown = ".".join(str(step) for step in path)[:80]
     fine = path in (["prompt"], ["input"], ["input", "type"]) or path[:2] == ["input", "payload"]
+    fine = fine or path[0] == "messages"
     if not fine:
         raise TemplateError(f"a template does not know `{shown}`; it knows {_KNOWN}")
     if any(isinstance(step, str) and step.startswith("__") for step in path):

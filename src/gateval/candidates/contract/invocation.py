@@ -5,13 +5,14 @@ The words of `command` and `stdin` are the templates that requests of servers ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from gateval.candidates.bounded import template
-from gateval.candidates.contract.question import question, write_question
+from gateval.candidates.contract.question import template_values, write_question
 from gateval.candidates.contract.response import Response
 from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput
@@ -54,18 +55,20 @@ class CommandOptions(Spec):
     )
 
 
-def write_words(words: tuple[str, ...], asked: FixtureInput, home: str) -> tuple[str, ...]:
+def write_words(
+    words: tuple[str, ...], asked: FixtureInput, home: str, fill: Callable[[str], str] = str
+) -> tuple[str, ...]:
     """Return the program and its arguments for one trial.
 
-    `{home}` counts only where the manifest says it. Raises `TemplateError` when the fixture lacks
-    what a template names.
+    `{home}`, and what `fill` replaces, count only where the manifest says them. Raises
+    `TemplateError` when the fixture lacks what a template names.
     """
     if not any("{" in word for word in words):
         return words
-    values, budget = question(asked), template.Budget()
+    values, budget = template_values(asked), template.Budget()
     return tuple(
         "".join(
-            text.replace("{home}", home) if literal else text
+            fill(text.replace("{home}", home)) if literal else text
             for text, literal in template.render_text(word, values, budget)
         )
         for word in words
@@ -76,5 +79,5 @@ def write_stdin(source: str | None, asked: FixtureInput) -> bytes:
     """Return what the program reads. Raises `TemplateError`."""
     if source is None:
         return write_question(asked)
-    pieces = template.render_text(source, question(asked), template.Budget())
+    pieces = template.render_text(source, template_values(asked), template.Budget())
     return "".join(text for text, _ in pieces).encode("utf-8", "replace")

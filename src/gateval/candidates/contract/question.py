@@ -1,6 +1,7 @@
 """The candidate contract: what a candidate is asked, and how its answer is read. Pure.
 
-Asked: `{"version": 1, "input": {"type", "payload"}, "prompt"}`, and nothing that would tell which
+Asked: `{"version": 1, "input": {"type", "payload"}, "prompt"}`, in a conversation with `messages`,
+which end with what the user says now; and nothing that would tell which
 fixture it is or what is expected.
 
 Answered: if all that was printed is one JSON object that has the key `output`, it is read as
@@ -23,6 +24,7 @@ from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Answer
 from gateval.wire.json_text import write_json
 
 CONTRACT_VERSION = 1
@@ -41,11 +43,20 @@ class Said:
 
 def question(asked: FixtureInput) -> JsonObject:
     """Return what a candidate is told of a fixture."""
-    return {
+    told: JsonObject = {
         "version": CONTRACT_VERSION,
         "input": {"type": asked.type.value, "payload": asked.payload},
         "prompt": asked.prompt,
     }
+    if asked.messages:
+        told["messages"] = [message.as_json() for message in asked.messages]
+    return told
+
+
+def template_values(asked: FixtureInput) -> JsonObject:
+    """Return what templates can name: the question, and `messages` in any case."""
+    alone: list[JsonValue] = [{"role": "user", "content": asked.prompt}]
+    return {"messages": alone, **question(asked)}
 
 
 def write_question(asked: FixtureInput) -> bytes:
@@ -105,3 +116,11 @@ def said_output(output: JsonValue, what: str) -> str:
     if output is None or not text.strip():
         raise ClaimError(f"{what} is empty")
     return text
+
+
+def answer_from(said: Said, recorded: Trace | None, seconds: float) -> Answer:
+    """Return the answer; the gateway's trace wins over the candidate's claims."""
+    trace, usage = said.trace, said.usage
+    if recorded is not None:
+        trace, usage = recorded, recorded.usage
+    return Answer(output=said.output, trace=trace, usage=usage, seconds=seconds)

@@ -121,6 +121,8 @@ class Keeper(Starter):
             reads=[self._root(folder) for folder in (program.cwd, *program.reads)],
             owned=[str(Path(home).parent), home, tmp],
             lent=[self._root(folder) for folder in program.writes],
+            offline=program.offline,
+            ports=list(program.ports),
         )
 
     def _root(self, folder: Path) -> str:

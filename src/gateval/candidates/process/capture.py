@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 LINE_WIDTH = 500
 """Characters kept of one line that is shown to a person."""
@@ -16,6 +20,7 @@ class Capture:
         self._keep = keep
         self._limit = limit
         self._kept = bytearray()
+        self._waiting: list[asyncio.Future[None]] = []
         self.total = 0
 
     def add(self, chunk: bytes) -> None:
@@ -24,6 +29,17 @@ class Capture:
         self._kept += chunk
         if len(self._kept) > 2 * self._keep:  # not at every chunk: moving bytes costs
             del self._kept[: -self._keep]
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def more(self) -> asyncio.Future[None]:
+        """Return what is done when there are more bytes, or the stream has ended."""
+        import asyncio  # what `plan` imports does without it
+
+        self._waiting.append(asyncio.get_running_loop().create_future())
+        return self._waiting[-1]
 
     @property
     def over(self) -> bool:

@@ -74,16 +74,20 @@ def out_of_reach(
 ) -> Answer | NoAnswer:
     """Return what a candidate gave, unless its models were out of reach in the end.
 
-    Then the trial says nothing of the candidate, whether it gave up or made an excuse.
+    Then the trial says nothing of the candidate, whether it gave up or made an excuse. Where the
+    gateway refused its latest call, that is its own fault: an answer counts, and where there is
+    none, the sentence of the gateway tells more than what the program printed about it.
     """
-    if trouble is None:
+    if trouble is None or (isinstance(given, Answer) and trouble.cause is Cause.CANDIDATE):
         return given
     if isinstance(given, Answer):
         return NoAnswer(
             cause=trouble.cause, reason=trouble.reason, trace=trace, seconds=given.seconds
         )
     reason = f"{trouble.reason} {given.reason}"
-    return given.model_copy(update={"cause": trouble.cause, "reason": reason})
+    detail = given.detail[:1] if trouble.cause is Cause.CANDIDATE else given.detail
+    changed = {"cause": trouble.cause, "reason": reason, "detail": detail}
+    return given.model_copy(update=changed)
 
 
 def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:

@@ -52,14 +52,24 @@ class PipeReader:
 
 
 class PipeWriter:
-    """Feeds a program as fast as it reads. One that does not want to read is not forced to."""
+    """Feeds a program as fast as it reads. One that does not want to read is not forced to.
 
-    def __init__(self, pipe: IO[bytes], data: bytes) -> None:
+    The pipe is closed behind `data`, unless `more` is to come.
+    """
+
+    def __init__(self, pipe: IO[bytes], data: bytes, *, more: bool = False) -> None:
         self._loop = asyncio.get_running_loop()
         self._pipe = pipe
-        self._rest = memoryview(data)
+        self._rest = memoryview(b"")
+        self._more = more
         os.set_blocking(pipe.fileno(), False)
-        self._loop.add_writer(pipe.fileno(), self._write)
+        self.feed(data)
+
+    def feed(self, data: bytes) -> None:
+        """Write this, too; nothing where the program reads no more."""
+        if not self._pipe.closed:
+            self._rest = memoryview(bytes(self._rest) + data)
+            self._loop.add_writer(self._pipe.fileno(), self._write)
 
     def _write(self) -> None:
         try:
@@ -67,8 +77,10 @@ class PipeWriter:
         except BlockingIOError:
             return
         except OSError:
-            self._rest = memoryview(b"")
-        if not self._rest:
+            self._rest, self._more = memoryview(b""), False
+        if not self._rest and self._more:
+            self._loop.remove_writer(self._pipe.fileno())
+        elif not self._rest:
             self.close()
 
     def close(self) -> None:

@@ -18,7 +18,9 @@ class Program:
     """What to start. `argv` is as written, never for a shell; `env` is all it will see.
 
     Of files it may write those below its HOME and TMPDIR, which `private.py` made, and `writes`; of
-    the run's files it may read what `cwd` is in, and `reads`.
+    the run's files it may read what `cwd` is in, and `reads`. `ports` may be connected to by TCP
+    even where the policy limits them; an `offline` one reaches not even the gateway there. With
+    `listens`, its input stays open for more.
     """
 
     argv: tuple[str, ...]
@@ -27,6 +29,9 @@ class Program:
     stdin: bytes = b""
     writes: tuple[Path, ...] = ()
     reads: tuple[Path, ...] = ()
+    ports: tuple[int, ...] = ()
+    listens: bool = False
+    offline: bool = False
 
 
 @dataclass(frozen=True)

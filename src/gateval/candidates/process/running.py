@@ -37,7 +37,7 @@ class Running:
         self.ended: asyncio.Future[None] = loop.create_future()
         self.stopped: asyncio.Future[None] = loop.create_future()
         try:
-            self._writer = PipeWriter(self._started.stdin, program.stdin)
+            self._writer = PipeWriter(self._started.stdin, program.stdin, more=program.listens)
             self._readers = (
                 PipeReader(self._started.stdout, self.stdout, self.ended),
                 PipeReader(self._started.stderr, self.stderr, self.ended),
@@ -86,6 +86,22 @@ class Running:
     def printed(self, since: tuple[int, int] = (0, 0)) -> tuple[bytes, bytes]:
         """Return standard output and error after `since`, as far as they are kept."""
         return self.stdout.after(since[0]), self.stderr.after(since[1])
+
+    def tell(self, data: bytes) -> None:
+        """Write this to its standard input, which `Program.listens` keeps open."""
+        self._writer.feed(data)
+
+    async def line(self, since: int) -> bytes:
+        """Wait for the end of the line that begins after `since` printed bytes, and return it.
+
+        It ends with a line break, unless the program ended or printed too much before.
+        """
+        while True:
+            text, end, _ = self.stdout.after(since).partition(b"\n")
+            if end or self.ended.done():
+                return text + end
+            more = self.stdout.more()
+            await asyncio.wait({more, self.ended}, return_when=asyncio.FIRST_COMPLETED)
 
     def _note_end(self, _: asyncio.Future[None]) -> None:
         if not self.ended.done():

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.question import Said
+from gateval.candidates.contract.question import Said, answer_from
 from gateval.candidates.process.capture import last_lines
 from gateval.candidates.process.failures import out_of_reach, server_line
 from gateval.candidates.serving.exchange import read_reply, write_request
 from gateval.candidates.serving.instance import Instance
+from gateval.candidates.serving.options import HttpOptions
+from gateval.candidates.tool_door import untouched_tools
 from gateval.domain.text.quoting import quote
-from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
@@ -48,18 +49,18 @@ class _Failed(Exception):
         self.late = late
 
 
-async def ask(instance: Instance, request: TrialRequest) -> Asked:
+async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -> Asked:
     """Ask once. When the awaiting task is cancelled, the trial is over for the gateway too."""
-    clock, session = instance.blueprint.context.clock, instance.session
+    clock, session = instance.launch.context.clock, instance.session
     before = (instance.running.stdout.total, instance.running.stderr.total)
     failed: _Failed | None = None
     said: Said | None = None
     trouble = recorded = None
     if session:
-        session.begin(request.key.repetition)
+        session.begin(request.key.repetition, request.replay)
     began = clock.monotonic()
     try:
-        said = await _said(instance, request)
+        said = await _said(instance, options, request)
     except _Failed as error:
         failed = error
     finally:
@@ -69,7 +70,8 @@ async def ask(instance: Instance, request: TrialRequest) -> Asked:
             trouble = session.trouble(request.timeout_seconds, late=late)
             recorded = session.end()
     if failed is None and said is not None:
-        given = out_of_reach(_answer(said, recorded, seconds), trouble, recorded)
+        given = out_of_reach(answer_from(said, recorded, seconds), trouble, recorded)
+        given = untouched_tools(given, request, session)
         return Asked(given, whole=True, dead=instance.dead)
     assert failed is not None  # noqa: S101 - one of the two there is
     silence = NoAnswer(
@@ -84,9 +86,8 @@ async def ask(instance: Instance, request: TrialRequest) -> Asked:
     return Asked(given, whole=failed.whole, dead=instance.dead)
 
 
-async def _said(instance: Instance, request: TrialRequest) -> Said:
+async def _said(instance: Instance, options: HttpOptions, request: TrialRequest) -> Said:
     """Return what the server said. Raises `_Failed`."""
-    options = instance.blueprint.options
     try:
         written = write_request(options.request, request.input)
     except TemplateError as error:
@@ -111,7 +112,7 @@ async def _said(instance: Instance, request: TrialRequest) -> Said:
 
 async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> LocalReply:
     """Wait for the answer, or for the end of the process, whichever comes first."""
-    http = instance.blueprint.context.local_http
+    http = instance.launch.context.local_http
     call = asyncio.ensure_future(
         http.ask(instance.host, instance.port, written, seconds=seconds, limit=ANSWER_LIMIT)
     )
@@ -133,17 +134,9 @@ async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> L
         await asyncio.wait({call})
 
 
-def _answer(said: Said, recorded: Trace | None, seconds: float) -> Answer:
-    """Return the answer; the gateway's trace wins over the candidate's claims."""
-    trace, usage = said.trace, said.usage
-    if recorded is not None:
-        trace, usage = recorded, recorded.usage
-    return Answer(output=said.output, trace=trace, usage=usage, seconds=seconds)
-
-
 def _detail(instance: Instance, before: tuple[int, int]) -> tuple[str, ...]:
     """The command, and what was printed during the trial."""
     printed, complained = instance.running.printed(before)
     errors = last_lines(complained, DETAIL_LINES)
     prints = last_lines(printed, DETAIL_LINES - len(errors))
-    return (server_line(instance.blueprint.argv), *errors, *prints)
+    return (server_line(instance.launch.command), *errors, *prints)

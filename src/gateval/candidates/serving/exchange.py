@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from gateval.candidates.bounded import template
 from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.question import Said, question
+from gateval.candidates.contract.question import Said, question, template_values
 from gateval.candidates.contract.response import Response, read_response
 from gateval.candidates.serving.options import Request
 from gateval.domain.base import JsonObject
@@ -31,7 +31,7 @@ def write_request(written: Request, asked: FixtureInput) -> LocalRequest:
 
     Raises `TemplateError` when the fixture lacks what a template names.
     """
-    values = question(asked)
+    values = template_values(asked)
     budget = template.Budget()
     headers = [
         (name, _header(name, text, values, budget)) for name, text in written.headers.items()
@@ -42,7 +42,7 @@ def write_request(written: Request, asked: FixtureInput) -> LocalRequest:
         method=written.method,
         target=_target(written.path, values, budget),
         headers=tuple(headers),
-        body=_body(written, values, budget),
+        body=_body(written, asked, values, budget),
     )
 
 
@@ -63,11 +63,13 @@ def _header(name: str, source: str, values: JsonObject, budget: template.Budget)
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _body(written: Request, values: JsonObject, budget: template.Budget) -> bytes | None:
+def _body(
+    written: Request, asked: FixtureInput, values: JsonObject, budget: template.Budget
+) -> bytes | None:
     if written.method not in _WITH_BODY:
         return None
     if written.body is None:
-        return write_json(values)
+        return write_json(question(asked))
     return write_json(_filled(written.body, values, budget))
 
 

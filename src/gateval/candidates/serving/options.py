@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from gateval.candidates.bounded import template
 from gateval.candidates.bounded.template_parts import TemplateError
 from gateval.candidates.contract.response import Response
 from gateval.domain.base import Spec
+from gateval.domain.manifests.services import Ready, plain_path
 
 BODY_PARTS_LIMIT = 500
 """Values in the body of a request."""
 
-_PATH = re.compile(r"/(?![/\\])[^\s\\#\x00-\x1f\x7f]*")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _OURS = frozenset(
     {
@@ -36,26 +36,7 @@ _OURS = frozenset(
 """Headers that belong to the connection, which is the gate's."""
 
 
-def _plain_path(path: str) -> str:
-    if not _PATH.fullmatch(path):
-        raise ValueError("a path begins with one `/` and holds no white space, `#` or backslash")
-    return path
-
-
 Path = Annotated[str, Field(max_length=2000)]
-
-
-class Ready(Spec):
-    """How the gate sees that the server can be asked."""
-
-    path: Annotated[Path, AfterValidator(_plain_path)] | None = Field(
-        default=None,
-        description="Asked with GET until it answers 2xx. Default: the server is ready when it "
-        "accepts connections.",
-    )
-    timeout_seconds: float = Field(
-        default=30, gt=0, le=3600, description="How long the start may take."
-    )
 
 
 class Request(Spec):
@@ -78,7 +59,7 @@ class Request(Spec):
     @classmethod
     def _usable_path(cls, path: str) -> str:
         template.check(path)
-        _plain_path(re.sub(r"\{\{.*?\}\}", "x", path))
+        plain_path(re.sub(r"\{\{.*?\}\}", "x", path))
         return path
 
     @field_validator("headers")

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from gateval.candidates.base import TrialRequest
+from gateval.candidates.beside.beside import Beside
+from gateval.candidates.beside.commands import Ground
+from gateval.candidates.beside.services import Lease
+from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import End, Ran
-from gateval.candidates.serving.asking import Asked, ask
-from gateval.candidates.serving.instance import Blueprint, Instance, start_instance
+from gateval.candidates.serving.asking import Asked
+from gateval.candidates.serving.exchanging import Exchange, Turning
+from gateval.candidates.serving.instance import Instance, start_instance
+from gateval.candidates.serving.launch import Launch
+from gateval.candidates.serving.options import HttpOptions
+from gateval.candidates.talk import converse
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 LOSSES_LIMIT = 5
@@ -18,13 +27,15 @@ LOSSES_LIMIT = 5
 class Pool:
     """Starts instances when they are needed, `instances` at most at the same time.
 
-    `warn` is told what a person should know: the loss of an instance, and stray model calls.
+    `beside` is told what a person should know: the loss of an instance, and stray model calls.
     """
 
-    def __init__(self, blueprint: Blueprint, warn: Callable[[str], None]) -> None:
-        self._blueprint = blueprint
-        self._warn = warn
-        self._slots = asyncio.Semaphore(blueprint.options.instances)
+    def __init__(self, launch: Launch, options: HttpOptions, beside: Beside) -> None:
+        self._launch = launch
+        self._options = options
+        self._beside = beside
+        self._warn = beside.warn
+        self._slots = asyncio.Semaphore(1 if beside.one_by_one else options.instances)
         self._idle: list[Instance] = []
         self._all: set[Instance] = set()
         self._losses = 0
@@ -34,7 +45,8 @@ class Pool:
     async def warm_up(self) -> NoAnswer | None:
         """Start the first instance, or say why none can be started."""
         async with self._slots:
-            started = await self._start()
+            lease = await self._beside.services.lease()
+            started = lease if isinstance(lease, NoAnswer) else await self._start(lease)
             if isinstance(started, NoAnswer):
                 return started
             self._idle.append(started)
@@ -42,13 +54,28 @@ class Pool:
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Have one instance answer. It is not asked anything else meanwhile."""
+        return await self._exchange(lambda exchange: exchange.ask(request))
+
+    async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
+        """Have one instance answer all turns. It is not asked anything else meanwhile."""
+        mode, clock = self._launch.agent.runtime.conversation, self._launch.context.clock
+        return await self._exchange(
+            lambda exchange: converse(Turning(exchange, request, mode), request, clock)
+        )
+
+    async def _exchange(
+        self, asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]]
+    ) -> Answer | NoAnswer:
         async with self._slots:
-            instance = await self._living()
+            lease = await self._beside.services.lease()
+            if isinstance(lease, NoAnswer):
+                return lease
+            instance = await self._living(lease)
             if isinstance(instance, NoAnswer):
                 return instance
             keep = False
             try:
-                heard = await ask(instance, request)
+                heard = await self._heard(instance, lease, asking)
                 keep = heard.whole and not heard.dead and not self._each_trial_its_own
             finally:
                 if keep:
@@ -71,12 +98,34 @@ class Pool:
 
     @property
     def _each_trial_its_own(self) -> bool:
-        return self._blueprint.options.restart == "perTrial"
+        return self._options.restart == "perTrial"
 
-    async def _living(self) -> Instance | NoAnswer:
-        """Return an instance that lives, started if need be, or why there is none."""
+    async def _heard(
+        self,
+        instance: Instance,
+        lease: Lease,
+        asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]],
+    ) -> Asked:
+        """Ask the instance, between what runs before and after."""
+        exchange = Exchange(instance, self._options)
+        if self._launch.agent.runtime.around:
+            async with private_folders(self._launch.context.scratch) as private:
+                ground = Ground(lease.addresses, private, instance.port)
+                given = await self._beside.trial(lease, ground, lambda: asking(exchange))
+        else:
+            given = await self._beside.services.checked(lease, await asking(exchange))
+        heard = exchange.heard or Asked(given, whole=True, dead=instance.dead)
+        return heard._replace(given=given)
+
+    async def _living(self, lease: Lease) -> Instance | NoAnswer:
+        """Return an instance that lives beside these services, started if need be, or why there is
+        none.
+        """
         while self._idle:
             instance = self._idle.pop()
+            if instance.launch.addresses is not lease.addresses:
+                await self._end(instance)  # the services that it knows are gone
+                continue
             if not instance.dead:
                 return instance
             how = instance.how_it_ended(await self._end(instance))
@@ -87,14 +136,14 @@ class Pool:
                 f"not started again. {self._last_loss}"
             )
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        started = await self._start()
+        started = await self._start(lease)
         if isinstance(started, NoAnswer):
             self._losses += 1
             self._last_loss = started.reason
         return started
 
-    async def _start(self) -> Instance | NoAnswer:
-        started = await start_instance(self._blueprint)
+    async def _start(self, lease: Lease) -> Instance | NoAnswer:
+        started = await start_instance(replace(self._launch, addresses=lease.addresses))
         if isinstance(started, Instance):
             self._all.add(started)
         return started

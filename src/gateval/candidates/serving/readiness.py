@@ -8,7 +8,7 @@ import socket
 
 from gateval.candidates.process.running import Running
 from gateval.candidates.serving.listeners import users_listening_on
-from gateval.candidates.serving.options import Ready
+from gateval.domain.manifests.services import Ready
 from gateval.ports.clock import Clock
 from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalRequest
 
@@ -82,6 +82,15 @@ async def _poll(host: str, port: int, ready: Ready, http: LocalHttp, *, seconds:
         raise _NotYet("" if error.refused else f"{error.message} to GET {ready.path}")
     if not 200 <= reply.status < 300:
         raise _NotYet(f"answered GET {ready.path} with status {reply.status}")
+
+
+async def listens(host: str, port: int, seconds: float) -> bool:
+    """Whether somebody accepts connections there within this time."""
+    try:
+        await _connect(host, port, seconds)
+    except _NotYet:
+        return False
+    return True
 
 
 async def _connect(host: str, port: int, seconds: float) -> None:

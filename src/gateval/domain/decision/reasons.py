@@ -211,6 +211,7 @@ _CODES = {
     Cause.CANDIDATE: ReasonCode.CANDIDATE_ERROR,
     Cause.PROVIDER: ReasonCode.PROVIDER_ERROR,
     Cause.JUDGE: ReasonCode.JUDGE_ERROR,
+    Cause.CHECK: ReasonCode.CHECK_ERROR,
     Cause.GATE: ReasonCode.GATE_ERROR,
 }
 

@@ -12,13 +12,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gateval import __version__
 from gateval.domain.audit.entry import DIGEST, TIME, AuditRun
 from gateval.domain.base import SHA_PATTERN, Value, digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion
 from gateval.domain.forge.stamp import Stamp
 from gateval.domain.manifests.gate_config import policy_digest
-from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict, GateVerdict, ReasonCode
@@ -67,10 +69,11 @@ class StoredRegression(Value):
 class HistoryRecord(Value):
     """A run's decision about a head commit, without traces.
 
-    `base` is the merge-base; `policy` and `plan` are digests. `check` is the name of the check run
-    that shows the verdict; `verdict` is that of the evals, whatever was bypassed. `accepted` says
-    who accepted a lowered bar, empty if nobody did. `regressed` is what stands for later runs.
-    `started_at` is when the run began. Lists hold the first `LISTED`.
+    `base` is the merge-base; `policy`, `plan` and `read_from` (`inputs_digest`) are digests.
+    `check` is the name of the check run that shows the verdict; `verdict` is that of the evals,
+    whatever was bypassed. `accepted` says who accepted a lowered bar, empty if nobody did.
+    `regressed` is what stands for later runs. `started_at` is when the run began. Lists hold the
+    first `LISTED`.
     """
 
     version: Literal["history.v2"] = "history.v2"
@@ -78,6 +81,7 @@ class HistoryRecord(Value):
     base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     policy: str = Field(pattern=DIGEST)
     plan: str = Field(pattern=DIGEST)
+    read_from: str = Field(default="", pattern=rf"{DIGEST}|^$")
     check: ShortText = ""
     accepted: ShortText = ""
     started_at: str = Field(default="", pattern=rf"{TIME}|^$")
@@ -101,6 +105,7 @@ def record_of(
     recorded_at: str,
     started_at: str = "",
     check: str = "",
+    read_from: str = "",
     regressed: Sequence[StoredRegression] = (),
 ) -> HistoryRecord | None:
     """Return the record of a report, or None for a working tree, which has no commit."""
@@ -119,6 +124,7 @@ def record_of(
         base=(plan.base and plan.base.commit) or "",
         policy=policy_digest(plan.policy),
         plan=plan_digest(plan),
+        read_from=read_from,
         check=check,
         accepted=plan.bar_accepted,
         started_at=started_at,
@@ -157,6 +163,20 @@ def plan_digest(plan: Plan) -> str:
     left_out = {**rules, "base_tip": True, "warnings": True}
     bare = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
     return digest(bare.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
+
+
+def inputs_digest(
+    *, head: Revision, base: Revision, base_tip: Revision, config: str, narrowing: Narrowing
+) -> str:
+    """Return the digest of all that a plan is read from, rules that are extended apart.
+
+    Commits name their content, so two plans of one Gateval with equal digests, made under equal
+    policies, are equal: manifests that were valid still are. Empty for a working tree.
+    """
+    commits = [one.commit for one in (head, base, base_tip)]
+    if None in commits:
+        return ""
+    return digest([__version__, *commits, config, narrowing.model_dump(mode="json")])
 
 
 def outdated(record: HistoryRecord, *, head: str, policy: str, plan: str) -> str | None:

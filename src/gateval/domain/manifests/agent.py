@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import ConfigDict, Field
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
+from gateval.domain.manifests.services import ServiceSpec
 from gateval.domain.repository.place import Place
 
 MODEL_RUNTIME = "model"
@@ -58,6 +61,13 @@ class LayerSpec(Spec):
     )
 
 
+class ConversationMode(StrEnum):
+    """How a program follows a conversation: told all of it in each turn, or as one process."""
+
+    HISTORY = "history"
+    PROCESS = "process"
+
+
 class RuntimeSpec(Spec):
     """How to start the agent: the fields every runtime knows, and the rest in `options`.
 
@@ -82,7 +92,34 @@ class RuntimeSpec(Spec):
     env: dict[str, str] = Field(
         default={}, description="Environment variables with literal values; no secrets."
     )
+    conversation: ConversationMode = Field(
+        default=ConversationMode.HISTORY,
+        description="How a program follows the `turns` of a fixture: it gets all messages again in "
+        "each, or one process (or server) goes on and gets what the user says now.",
+    )
+    before: tuple[str, ...] = Field(
+        default=(),
+        description="A program and its arguments, run before each trial: resets a database, say.",
+    )
+    after: tuple[str, ...] = Field(
+        default=(), description="A program and its arguments, run after each trial."
+    )
+    services: tuple[ServiceSpec, ...] = Field(
+        default=(), description="Servers that the trials need, in the order of their start."
+    )
     options: JsonObject = {}
+
+    @property
+    def around(self) -> bool:
+        """Whether something runs before or after each trial."""
+        return bool(self.before or self.after)
+
+    def own_commands(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield what runs in the agent's own files: the key below `runtime`, and the words."""
+        yield from (("setup", self.own_setup), ("command", self.command))
+        yield from (("before", self.before), ("after", self.after))
+        for index, service in enumerate(self.services):
+            yield f"services[{index}].command", service.command
 
     @property
     def layer(self) -> LayerSpec | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
+from gateval.domain.manifests.messages import MESSAGES_LIMIT, InputMessage, Role, text_of
 from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
 
 
@@ -35,25 +38,57 @@ class FixtureInput(Spec):
 
     type: InputType = Field(description="Where the input would come from.")
     payload: JsonObject = Field(
+        default={},
         description="What comes in. The agent's prompt is `prompt` or `text` in it if that is "
-        "text, else all of it as JSON."
+        "text, else the last of `messages`, else all of it as JSON.",
+    )
+    messages: tuple[InputMessage, ...] = Field(
+        default=(),
+        max_length=MESSAGES_LIMIT,
+        description="The conversation so far. Without `turns`, its last message is the user's, "
+        "which the agent answers.",
     )
 
     @property
     def prompt(self) -> str:
-        """`payload.prompt` or `payload.text` if it is text, else the payload as canonical JSON."""
+        """`payload.prompt` or `payload.text` if it is text, else what the user says last in
+        `messages`, else the payload as canonical JSON.
+        """
         for key in ("prompt", "text"):
             value = self.payload.get(key)
             if isinstance(value, str):
                 return value
+        if self.messages:
+            return text_of(self.messages[-1].content)
         return canonical_json(self.payload)
+
+    def said(self, before: tuple[InputMessage, ...], text: str) -> FixtureInput:
+        """The input of a turn: what was said `before`, and now `text` by the user."""
+        message = InputMessage(role=Role.USER, content=text)
+        payload = {**self.payload, "prompt": text}
+        return self.model_copy(update={"payload": payload, "messages": (*before, message)})
+
+
+class CheckFiles(Value):
+    """The files of one of people's own checks, at the revision of its fixture.
+
+    `rules` say which files its export holds, but for those in `hidden`, which are the gate's own.
+    `digest` covers them as seen from the fixture's folder.
+    """
+
+    rules: FileRules
+    hidden: tuple[str, ...] = ()
+    digest: str
 
 
 class AssertionSpec(Value):
     """One assertion as written: the fields all have, and its own ones in `options`.
 
     `options` (camelCase keys as in YAML) was checked by the assertion's own model when the
-    fixture was read. `severity` weighs the assertion inside its fixture; None is the fixture's.
+    fixture was read. `turn` is the turn whose answer it looks at, None for the whole run.
+    `severity` weighs the assertion inside its fixture; None is the fixture's.
+    `parts` are the assertions that a combinator is made of; they have no weight of their own.
+    `own` are the files of an own check, known once the whole revision was read.
     """
 
     type: str
@@ -62,7 +97,29 @@ class AssertionSpec(Value):
     axis: str | None = None
     options: JsonObject = {}
     needs_judge: bool = False
+    turn: int | None = Field(default=None, ge=1)
+    parts: tuple[AssertionSpec, ...] = ()
+    own: CheckFiles | None = None
     place: Place
+
+    @property
+    def meaning(self) -> JsonObject:
+        """What it asks, without defaults and wherever it stands."""
+        apart = {"place", "needs_judge", "parts", "own"}
+        asked: JsonObject = self.model_dump(mode="json", exclude=apart, exclude_defaults=True)
+        asked |= {"files": self.own.digest} if self.own else {}
+        return asked | ({"parts": [part.meaning for part in self.parts]} if self.parts else {})
+
+    def within(self) -> Iterator[AssertionSpec]:
+        """Yield it and all that stand inside it."""
+        yield self
+        for part in self.parts:
+            yield from part.within()
+
+    def part(self, at: tuple[int, ...]) -> AssertionSpec:
+        """The assertion at these positions inside it, or the nearest around that."""
+        inside = at and at[0] < len(self.parts)
+        return self.parts[at[0]].part(at[1:]) if inside else self
 
 
 class ToolReplay(Spec):
@@ -70,7 +127,7 @@ class ToolReplay(Spec):
 
     It answers calls of `tool`; with `arguments`, only calls with exactly these arguments. Among the
     entries that match a call equally, the nth answers the nth such call and the last one all
-    further calls. With `error`, the tool fails with that text.
+    further calls. With `error`, the tool fails with that text; with `status`, it is out of reach.
     """
 
     tool: str = Field(min_length=1, description="The tool whose calls are answered.")
@@ -79,6 +136,15 @@ class ToolReplay(Spec):
     )
     result: JsonValue = Field(default=None, description="What the tool answers.")
     error: str | None = Field(default=None, description="The text that the tool fails with.")
+    status: int | None = Field(
+        default=None,
+        ge=400,
+        le=599,
+        description="The HTTP status with which the tool is out of reach, for a program.",
+    )
+    delay: float = Field(
+        default=0, ge=0, le=300, description="Seconds that the tool takes to answer."
+    )
 
 
 class Origin(Spec):
@@ -92,6 +158,7 @@ class Origin(Spec):
 class Fixture(Value):
     """An EvalFixture as read from one revision. `digest` covers its meaning, without places.
 
+    `turns` are what the user says, one after the other; empty where there is `input` alone.
     `places` maps `spec.KEY` to the place of that key.
     """
 
@@ -104,6 +171,7 @@ class Fixture(Value):
     description: str = ""
     origin: Origin | None = None
     input: FixtureInput
+    turns: tuple[str, ...] = ()
     assertions: tuple[AssertionSpec, ...] = Field(min_length=1)
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()
@@ -111,3 +179,8 @@ class Fixture(Value):
     places: dict[str, Place] = {}
     path: str
     digest: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of its file, from the root; "" is the root."""
+        return self.path.rpartition("/")[0]

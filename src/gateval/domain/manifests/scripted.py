@@ -57,7 +57,15 @@ class ScriptedSpec(Spec):
     description: str = Field(default="", description="What the script is for.")
     seed: int = Field(default=0, description="Where `probability` begins to draw.")
     rules: tuple[ScriptedRule, ...] = Field(
-        min_length=1, description="The rules, in the order in which they are tried."
+        min_length=1,
+        description="The rules, in the order in which they are tried. A moderation flags the "
+        "categories that the reply names.",
+    )
+    dimensions: int | None = Field(
+        default=None,
+        ge=1,
+        le=4096,
+        description="Numbers in an embedding, if the request does not say; 256, if absent.",
     )
 
 

@@ -6,9 +6,14 @@ import re
 from collections.abc import Collection, Iterable
 from functools import cache
 
+from gateval.domain.text.quoting import quote
+
 _PRIVATE = frozenset({"HOME", "TMPDIR"})
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_EXPRESSION = re.compile(r"\$\{\{[^{}]*\}\}")
+_SECRET = re.compile(r"secrets\.(\w+)")
 
 _OTHER_PROVIDERS = [
     "AZURE_OPENAI",
@@ -63,6 +68,26 @@ def refusal(name: str, providers: Collection[str]) -> str | None:
 def refusals(names: Iterable[str], providers: Collection[str]) -> tuple[str, ...]:
     """Return the sentences for all names that `policy.candidateEnv` may not hold."""
     return tuple(sentence for name in names if (sentence := refusal(name, providers)))
+
+
+def expression_problem(literal: str, name: str) -> str | None:
+    """Return what is wrong with a literal for the variable `name` that only a workflow would fill
+    in, as `${{ secrets.X }}` is, or None.
+    """
+    found = _EXPRESSION.search(literal)
+    if found is None:
+        return None
+    secret = _SECRET.search(found[0])
+    wanted = secret[1] if secret else name
+    said = f"{quote(found[0])} is an expression of a workflow, which nobody fills in here. "
+    if wanted.upper().endswith("_API_KEY"):
+        said += "A program reaches models without their keys; for another one, set "
+    else:
+        said += "Set "
+    return (
+        f"{said}{wanted} in the environment of the gate, remove it here, and name it in "
+        "policy.candidateEnv of .github/gateval.yml."
+    )
 
 
 @cache

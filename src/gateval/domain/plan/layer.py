@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.plan.absent import Surroundings
-from gateval.domain.plan.file_rules import file_rules
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.repository.file_rules import file_rules
 from gateval.domain.repository.paths import path_text, resolve_path
 from gateval.domain.repository.patterns import has_wildcard
 from gateval.domain.repository.tree import Entry, Tree, under

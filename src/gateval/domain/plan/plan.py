@@ -11,8 +11,8 @@ from gateval.domain.base import SHA_PATTERN, Name, Value
 from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
-from gateval.domain.plan.file_rules import FileRules
 from gateval.domain.plan.planned_eval import Doubt, Lowered, PlannedEval, Reason, Removed
+from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.trial import Side, TrialKey
 

@@ -17,10 +17,10 @@ from functools import cached_property
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
-from gateval.domain.plan.file_rules import FileRules, file_rules
 from gateval.domain.planning.files.links import follow_links
 from gateval.domain.planning.files.named_paths import process_roots
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.file_rules import FileRules, file_rules
 from gateval.domain.repository.links import walk_links
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.patterns import folder_of, has_wildcard, match_any
@@ -33,7 +33,8 @@ class Closure:
 
     `roots` are folders or files ("" is the whole repository), `patterns` what has wildcards, both
     from the repository root and with the reason why they belong. `hidden` says what no candidate
-    gets, `workdir` where it works; None where there is no telling.
+    gets, `workdir` where it works; None where there is no telling. `apart` are the own files of
+    checks, which are hidden too.
     """
 
     folder: str
@@ -41,6 +42,7 @@ class Closure:
     patterns: Mapping[str, str]
     hidden: Callable[[str], bool]
     workdir: str | None = None
+    apart: frozenset[str] = frozenset()
 
     @cached_property
     def watched(self) -> Callable[[str], bool]:
@@ -64,8 +66,8 @@ class Closure:
 
     def same_paths(self, other: Closure) -> bool:
         """Whether both would take the same paths, seen from the same folder."""
-        ours = (self.folder, self.roots.keys(), self.patterns.keys())
-        return ours == (other.folder, other.roots.keys(), other.patterns.keys())
+        ours = (self.folder, self.roots.keys(), self.patterns.keys(), self.apart)
+        return ours == (other.folder, other.roots.keys(), other.patterns.keys(), other.apart)
 
     def relative(self, path: str) -> str:
         """The path as seen from the agent's folder: a folder that moves as a whole is no change."""
@@ -108,7 +110,8 @@ def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
         passed, workdir = walk_links(cwd or "", snapshot.links)
         roots |= {link: "cwd leads over this link" for link in passed if link not in roots}
     found = follow_links(roots, patterns, snapshot)
-    return Closure(agent.folder, found, patterns, snapshot.is_hidden, workdir)
+    hidden, apart = snapshot.is_hidden, snapshot.check_roots
+    return Closure(agent.folder, found, patterns, hidden, workdir, apart)
 
 
 def closure_paths(closure: Closure, snapshot: Snapshot) -> Iterable[str]:

@@ -8,12 +8,13 @@ from functools import cached_property
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.own_checks import all_own_roots
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.plan.plan import Revision
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.place import Problem
-from gateval.domain.repository.tree import Tree, below
+from gateval.domain.repository.tree import Tree, below, under
 
 OWN_FOLDER = ".gateval/"
 """Holds what belongs to the gate: scripted models, and results of local runs."""
@@ -56,14 +57,20 @@ class Snapshot:
             path in named or (own is not None and path.startswith(OWN_FOLDER) and own(path))
         )
 
+    @cached_property
+    def check_roots(self) -> frozenset[str]:
+        """The folders and files that are the own ones of people's checks."""
+        return all_own_roots(self.catalogue.fixtures, self.tree)
+
     def is_hidden(self, path: str) -> bool:
-        """Whether no candidate gets this file: a manifest, the gate config, or one in `.gateval/`.
+        """Whether no candidate gets this file: a manifest, the gate config, one in `.gateval/`, or
+        one of a check's own.
 
         They say what is asked, not how it is answered: a program that reads them could be changed
         without anybody noticing, or read its own assertions. What `watch` or `include` names is
-        not hidden, but the gate config always is.
+        not hidden, but the gate config always is, and so are checks.
         """
-        if path == GATE_CONFIG_PATH:
+        if path == GATE_CONFIG_PATH or (self.check_roots and under(path, self.check_roots)):
             return True
         own = path in self.manifest_paths or path.startswith(OWN_FOLDER)
         return own and not self.watched_by_name(path)

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
-SHORTEST_SECRET = 12
+SHORTEST_SECRET = 8
 """Shorter ones are words such as `none` or `EMPTY`, which would be cut out of ordinary text."""
 
 

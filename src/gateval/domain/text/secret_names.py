@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
+from gateval.domain.text.secret_forms import SHORTEST_SECRET
+
 _NAME = re.compile(
     r"(KEYS?|TOKENS?|SECRETS?|PASS(WORD|WD|PHRASE)?|PWD|CREDENTIALS?|AUTH|COOKIES?|DSN)(_|$)"
 )
@@ -22,3 +24,15 @@ def secret_values(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[
         passwords = _PASSWORD.findall(value)
         if value and (passwords or _NAME.search(name.upper())):
             yield from dict.fromkeys((value, *passwords, *map(unquote, passwords)))
+
+
+def too_short(environ: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of `names` whose secret, or a part of it, is too short to be taken out of texts.
+
+    Cutting it out would cut up ordinary words, too.
+    """
+    return tuple(
+        name
+        for name in names
+        if any(len(one) < SHORTEST_SECRET for one in secret_values(environ, [name]))
+    )

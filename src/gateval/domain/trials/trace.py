@@ -18,6 +18,9 @@ STEPS_LIMIT = 2_000
 """Steps kept of one trace."""
 
 
+TraceSource = Literal["gate", "gateway", "candidate", "answer"]
+
+
 class StepKind(StrEnum):
     """The kind of a step."""
 
@@ -35,7 +38,9 @@ class Step(Value):
     `arguments` are set for a tool call, `tool` also for its result. `call_id` ties the two.
     `truncated` says that `text` was cut at `STEP_LIMIT`. What a model call gave or how it failed
     carries the `seconds` that the call took and its `retries`; steps of one reply share them.
-    `refused` marks a call of a tool that the model was not offered.
+    `refused` marks a call of a tool that the model was not offered. `conversation` counts from 1
+    the conversations that a program had with its models, so that agents which work side by side
+    are told apart.
     """
 
     number: int = Field(ge=1)
@@ -46,6 +51,7 @@ class Step(Value):
     call_id: str | None = None
     truncated: bool = False
     refused: bool = False
+    conversation: int = Field(default=1, ge=1)
     seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
     retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})
 
@@ -72,7 +78,7 @@ class Trace(Value):
     """
 
     steps: tuple[Step, ...] = ()
-    source: Literal["gate", "gateway", "candidate", "answer"] = "gate"
+    source: TraceSource = "gate"
     usage: Usage = Usage()
     model_calls: int = 0
     models: tuple[str, ...] = ()
@@ -84,6 +90,16 @@ class Trace(Value):
     def is_seen(self) -> bool:
         """Whether the gate saw the model calls itself: in its own loop, or on the wire."""
         return self.source in {"gate", "gateway"}
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether its steps belong to several conversations, so that a view has to tell which."""
+        return any(step.conversation > 1 for step in self.steps)
+
+    @property
+    def is_partly_seen(self) -> bool:
+        """Whether the gate saw calls of its own tools only, and no model that could ask others."""
+        return self.source == "gateway" and not self.model_calls and bool(self.tool_calls())
 
     def tool_calls(self) -> tuple[Step, ...]:
         """The tool-call steps, in order, refused ones too."""
@@ -110,6 +126,7 @@ class TraceBuilder:
         call_id: str | None = None,
         cost: CallCost = NO_CALL,
         refused: bool = False,
+        conversation: int = 1,
     ) -> int:
         """Append a step and return its number; past `STEPS_LIMIT` steps are dropped (returns 0)."""
         if len(self._steps) >= STEPS_LIMIT:
@@ -125,11 +142,18 @@ class TraceBuilder:
                 call_id=call_id,
                 truncated=len(text) > STEP_LIMIT,
                 refused=refused,
+                conversation=conversation,
                 seconds=None if cost.seconds is None else round(cost.seconds, 3),
                 retries=cost.retries,
             )
         )
         return number
+
+    def amend(self, number: int, *, tool: str, arguments: JsonObject, refused: bool) -> None:
+        """Correct the tool call that is step `number`: it turned out to be another."""
+        step = self._steps[number - 1]
+        correct = {"tool": tool, "arguments": arguments, "text": "", "refused": refused}
+        self._steps[number - 1] = step.model_copy(update=correct)
 
     def steps(self) -> tuple[Step, ...]:
         """The steps so far."""

@@ -9,7 +9,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trace import Trace, TraceSource
 
 OUTPUT_LIMIT = 8 * 1024
 """Characters kept of an agent's final message in results."""
@@ -41,13 +41,15 @@ class Cause(StrEnum):
     """Who is to blame for an error or a skip.
 
     `candidate`: it did not start, crashed, was too slow or broke the contract; `judge`: the judge
-    gave no usable verdict; `provider`: a model provider was down or refused the key; `gate`: what
-    an assertion needs is not there (no trace, no usage), or a fault of the gate itself.
+    gave no usable verdict; `provider`: a model provider was down or refused the key; `check`: one
+    of people's own checks crashed, was too slow or gave no usable answer; `gate`: what an assertion
+    needs is not there (no trace, no usage), or a fault of the gate itself.
     """
 
     CANDIDATE = "candidate"
     JUDGE = "judge"
     PROVIDER = "provider"
+    CHECK = "check"
     GATE = "gate"
 
 
@@ -62,25 +64,30 @@ class AssessmentStatus(StrEnum):
 class Assessment(Value):
     """The result of one assertion in one trial.
 
-    `index` is the assertion's position in the fixture, from 0. `score` in [0, 1], None for an
-    error. `reason` is one sentence: what was expected and what was seen. `steps` are the numbers
-    of the trace steps it rests on. `claimed` says that it rests on a trace or usage that only the
-    candidate reports. `cause` is set for an error only. `asked` is how often a judge was asked
-    before this counted; `again` what it said when the fixture had flipped and it was shown the same
-    output once more.
+    `index` is the assertion's position in the fixture, from 0; `at` leads on from there to one that
+    stands inside others, a position for each level. `score` in [0, 1], None for an error. `reason`
+    is one sentence: what was expected and what was seen. `steps` are the numbers of the trace steps
+    it rests on. `claimed` says that it rests on a trace or usage that only the candidate reports,
+    `absent` that what it looks at was not there. `cause` is set for an error only. `asked` is how
+    often a judge was asked before this counted; `again` what it said when the fixture had flipped
+    and it was shown the same output once more. `parts` are the assessments that decided it, where
+    it is made of others.
     """
 
     index: int = Field(default=0, ge=0)
+    at: tuple[int, ...] = ()
     type: str
     status: AssessmentStatus
     score: float | None = Field(default=None, ge=0, le=1)
     reason: str
     steps: tuple[int, ...] = ()
     claimed: bool = False
+    absent: bool = False
     cause: Cause | None = None
     verdict: Verdict | None = None
     asked: int = Field(default=1, ge=1)
     again: AssessmentStatus | None = None
+    parts: tuple[Assessment, ...] = ()
 
     @property
     def wavered(self) -> bool:
@@ -105,13 +112,39 @@ class TrialKey(Value):
         return f"{self.eval}/{self.fixture} #{self.repetition} on {self.side}"
 
 
+class AnsweredTurn(Value):
+    """The answer in one turn of a conversation.
+
+    `first` and `last` are the numbers of its steps, in the trace of the whole; `source` says who
+    recorded these. `waited` are seconds of `seconds` in which providers were waited for.
+    """
+
+    output: str
+    first: int = Field(ge=1)
+    last: int = Field(ge=1)
+    source: TraceSource
+    usage: Usage = Usage()
+    seconds: float = Field(ge=0)
+    waited: float = Field(default=0, ge=0)
+
+
 class Answer(Value):
-    """A candidate's answer in time: its final message and, if it was recorded, a trace."""
+    """A candidate's answer in time: its final message and, if it was recorded, a trace.
+
+    A conversation has `turns`, and its trace is of source `answer` where not all of it was
+    recorded.
+    """
 
     output: str
     trace: Trace | None = None
     usage: Usage = Usage()
     seconds: float = Field(ge=0)
+    turns: tuple[AnsweredTurn, ...] = ()
+
+    @property
+    def recorded(self) -> Trace | None:
+        """The trace, None where nobody recorded one, or not all of it."""
+        return None if self.trace is None or self.trace.source == "answer" else self.trace
 
 
 class NoAnswer(Value):

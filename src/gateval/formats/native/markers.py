@@ -13,6 +13,7 @@ _WIDE_MARKERS = tuple(
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 )
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
+_CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:script|python)(?![A-Za-z0-9])")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
 
@@ -33,5 +34,15 @@ def may_hold_agent(data: bytes) -> bool:
     `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines.
     """
     if data.count(b"Agent") > data.count(b"targetAgent") and _AGENT.search(data) is not None:
+        return True
+    return b"\\" in data and _ESCAPE.search(data) is not None
+
+
+def may_hold_check(data: bytes) -> bool:
+    """Whether a manifest file can hold an own check, told without parsing; false is certain.
+
+    `type: script` needs the word by itself and a fixture, or an escape that can spell them.
+    """
+    if b"EvalFixture" in data and _CHECK.search(data) is not None:
         return True
     return b"\\" in data and _ESCAPE.search(data) is not None

@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 from aiohttp import web
 
-from gateval.gateway.local.candidate_call import Reply, Stream
+from gateval.gateway.local.call import Reply, Stream
 
 
 async def write_stream(request: web.BaseRequest, stream: Stream) -> web.StreamResponse:

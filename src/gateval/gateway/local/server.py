@@ -1,7 +1,8 @@
 """The gateway as a local server, for candidates that call models with an SDK of their own.
 
-Only POST on the generation endpoints of our wire formats is answered; everything else is our own
-404, because with a real key behind it any other path could read or delete an account's data.
+Only POST on the endpoints of our formats is answered, the list of the manifest's models, and the
+gate's own MCP server at the address of an instance; everything else is our own 404, because with a
+real key behind it any other path could read or delete an account's data.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ from typing import Self
 
 from aiohttp import web
 
-from gateval.domain.base import JsonObject
+from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.local.candidate_call import CandidateCall, Reply, error_reply
+from gateval.gateway.local.call import Reply, error_reply
+from gateval.gateway.local.candidate_call import CandidateCall
 from gateval.gateway.local.connections import Connections, connection_limit
 from gateval.gateway.local.http_replies import write_reply, write_stream
 from gateval.gateway.local.http_server import HttpServer
+from gateval.gateway.local.input_call import InputCall
 from gateval.gateway.local.limits import CallLimits, RateLimiter, RunTotals
-from gateval.gateway.local.session import GEMINI_PATH, Session
-from gateval.wire.base import WireFormat
-from gateval.wire.json_text import write_json
-from gateval.wire.registry import WIRE_FORMATS
+from gateval.gateway.local.model_list import list_models
+from gateval.gateway.local.presented import presented_key, shape
+from gateval.gateway.local.routing import Place, find
+from gateval.gateway.local.session import TOOLS_PATH, Session
+from gateval.gateway.tools.answering import answer_tools
+from gateval.wire import mcp
+from gateval.wire.base import Format
+from gateval.wire.registry import FORMATS, INPUT_FORMATS
 
 HOST = "127.0.0.1"
 BODY_LIMIT = 20 * 1024 * 1024
@@ -38,11 +45,11 @@ REFUSALS_PER_SECOND = 200
 LONGEST_REFUSAL = 2.0
 """Seconds that a refusal takes at most."""
 
-_ENDPOINTS = {wire.base_path + wire.path: name for name, wire in WIRE_FORMATS.items()}
-_NO_GEMINI = (
-    "This gateway does not speak Gemini's own format. Ask for gemini/MODEL with an OpenAI client, "
-    "which finds the gateway by its environment variables."
-)
+UNKNOWN_KEY = "This key is unknown here, or its candidate has ended."
+
+_TOO_LARGE = f"A request may have {BODY_LIMIT} bytes."
+_FULL = "Too many calls of this candidate wait for their turn."
+_NO_EVENTS = "This gateway streams as server-sent events; ask for them with `?alt=sse`."
 
 
 class GatewayServer:
@@ -66,6 +73,7 @@ class GatewayServer:
         self._limits = limits or CallLimits()
         self._totals = RunTotals()
         self._sessions: dict[str, Session] = {}
+        self._tool_keys: dict[str, Session] = {}
         self._refusals = RateLimiter(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
         self._runner: web.ServerRunner | None = None
         self._address = ""
@@ -96,39 +104,75 @@ class GatewayServer:
         """The port that it listens on."""
         return int(self._address.rpartition(":")[2])
 
-    def open(self, side: Side, models: tuple[str, ...], uses: tuple[str, ...] = ()) -> Session:
-        """Return a new session; `models` and `uses` are the Agent's lists."""
+    def open(
+        self,
+        side: Side,
+        models: tuple[str, ...],
+        uses: tuple[str, ...] = (),
+        tools: tuple[ToolDefinition, ...] = (),
+    ) -> Session:
+        """Return a new session; `models`, `uses` and `tools` are the Agent's lists."""
         session = Session(
             side,
             models,
             uses,
+            tools,
             address=self._address,
             limits=self._limits,
             totals=self._totals,
             on_close=self._forget,
         )
         self._sessions[session.key] = session
+        self._tool_keys[session.tool_key] = session
         return session
 
     def _forget(self, session: Session) -> None:
         self._sessions.pop(session.key, None)
+        self._tool_keys.pop(session.tool_key, None)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        name = _ENDPOINTS.get(request.path) if request.method == "POST" else None
-        if name is None:
-            return await self._refuse(_not_found(request))
-        wire = WIRE_FORMATS[name]
-        session = self._sessions.get(_presented_key(request))
+        if request.path.startswith(TOOLS_PATH):
+            return await self._handle_tools(request)
+        place = find(request.method, request.path)
+        wire = FORMATS[place.wire] if place and place.wire else shape(request)
+        session = self._sessions.get(presented_key(request))
+        if place is None:
+            message = f"This gateway has no {request.method} {request.path[:200]}."
+            if session is not None and session.trial is not None:
+                session.trial.turned_away(message)
+            return await self._refuse(error_reply(wire, 404, message))
         if session is None:
-            message = "This key is unknown here, or its candidate has ended."
-            return await self._refuse(error_reply(wire, 401, message))
+            return await self._refuse(error_reply(wire, 401, UNKNOWN_KEY))
+        if not place.wire:
+            return await self._list(session, place, wire)
         if session.trial is None:
             session.went_astray()
             message = "No trial is under way, so no model may be called."
             return await self._refuse(error_reply(wire, 403, message))
+        if place.streams and request.query.get("alt") != "sse":
+            session.trial.refused(_NO_EVENTS)
+            return await self._refuse(error_reply(wire, 400, _NO_EVENTS))
         self.connections.claimed(request.protocol, session)
         try:
-            return await self._admit(request, session, name)
+            return await self._admit(request, session, place)
+        finally:
+            self.connections.rests(request.protocol)
+
+    async def _list(self, session: Session, place: Place, wire: Format) -> web.StreamResponse:
+        """List the models of the manifest, also between trials: that costs nobody anything."""
+        if session.turns.is_full:
+            return await self._refuse(error_reply(wire, 429, _FULL))
+        async with session.turns.turn(0):
+            named = (*session.models, *session.uses)
+            return write_reply(list_models(named, place.model, wire))
+
+    async def _handle_tools(self, request: web.BaseRequest) -> web.StreamResponse:
+        session = self._tool_keys.get(request.path.removeprefix(TOOLS_PATH))
+        if session is None:
+            return await self._refuse(Reply(401, mcp.error(None, mcp.REFUSED, UNKNOWN_KEY)))
+        self.connections.claimed(request.protocol, session)
+        try:
+            return await answer_tools(request, session)
         finally:
             self.connections.rests(request.protocol)
 
@@ -141,15 +185,13 @@ class GatewayServer:
         return write_reply(reply)
 
     async def _admit(
-        self, request: web.BaseRequest, session: Session, name: str
+        self, request: web.BaseRequest, session: Session, place: Place
     ) -> web.StreamResponse:
-        wire, trial = WIRE_FORMATS[name], session.trial
+        wire, trial = FORMATS[place.wire], session.trial
         if trial is None:
             raise RuntimeError("a call is admitted within a trial")
         with trial.under_way() as timer:
-            refusal = trial.refusal()
-            if session.turns.is_full:
-                refusal = refusal or "Too many calls of this candidate wait for their turn."
+            refusal = trial.refusal() or (_FULL if session.turns.is_full else "")
             if refusal:
                 trial.refused(refusal)
                 return await self._refuse(error_reply(wire, 429, refusal))
@@ -158,33 +200,13 @@ class GatewayServer:
                     async with asyncio.timeout(self._limits.body_seconds):
                         body = await request.read()
                 except web.HTTPRequestEntityTooLarge:
-                    message = f"A request may have {BODY_LIMIT} bytes."
-                    return write_reply(error_reply(wire, 413, message))
+                    trial.turned_away(_TOO_LARGE)
+                    return write_reply(error_reply(wire, 413, _TOO_LARGE))
                 except TimeoutError:
                     message = f"The request was not here in {self._limits.body_seconds:g} s."
                     return write_reply(error_reply(wire, 408, message))
-                call = CandidateCall(self.gateway, session, trial, name, timer)
-                reply = await call.answer(body)
+                made = InputCall if place.wire in INPUT_FORMATS else CandidateCall
+                reply = await made(self.gateway, session, trial, place, timer).answer(body)
                 if isinstance(reply, Reply):
                     return write_reply(reply)
                 return await write_stream(request, reply)
-
-
-def _presented_key(request: web.BaseRequest) -> str:
-    """Return the key by either SDK's header; the empty string for none."""
-    bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    return request.headers.get("x-api-key") or bearer
-
-
-def _not_found(request: web.BaseRequest) -> Reply:
-    """Return the error for a path that is not served, in the shape that its asker expects."""
-    if request.path.startswith(GEMINI_PATH):
-        error: JsonObject = {"code": 404, "message": _NO_GEMINI, "status": "NOT_FOUND"}
-        return Reply(404, write_json({"error": error}))
-    message = f"This gateway has no {request.method} {request.path[:200]}."
-    return error_reply(_shape(request), 404, message)
-
-
-def _shape(request: web.BaseRequest) -> WireFormat:
-    is_anthropic = "anthropic-version" in request.headers
-    return WIRE_FORMATS["anthropic-messages" if is_anthropic else "openai-chat"]

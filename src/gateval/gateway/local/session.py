@@ -1,28 +1,34 @@
-"""One instance's access to models: a throw-away key, the models it may mean, trial after trial."""
+"""One instance's access to models and tools: throw-away keys, and what it may ask in a trial."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
 
+from gateval.domain.trials.model_call import ToolDefinition
+from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.limits import CallLimits, RunTotals, Turns
+from gateval.gateway.local.routing import AZURE, GEMINI, OPENROUTER
 from gateval.gateway.local.trial_calls import TrialCalls
 from gateval.ports.model_calls import ModelTrouble
 from gateval.wire.registry import WIRE_FORMATS
 
-GEMINI_PATH = "/gemini"
-"""Below this address every request gets an error of our own in Google's shape."""
+TOOLS_VARIABLE = "GATEVAL_MCP_URL"
+TOOLS_PATH = "/mcp/"
+"""The tools of an instance are below this address, at its key."""
 
 
 class Session:
     """Made by `GatewayServer.open`; see `candidates.base.ModelSession`.
 
     Attributes: `side` says whose scripted models answer, `models` is the Agent's list
-    (`provider/model-id`), `uses` are more models that it may ask, `key` is the throw-away key,
+    (`provider/model-id`), `uses` are more models that it may ask, `tools` those that the gate
+    answers for at the address that ends in `tool_key`, `key` is the throw-away key for models,
     `turns` bounds what the instance does at once, `limits` what each call may ask, `trial` holds
-    the calls of the trial under way and is None between trials.
+    the calls of the trial under way and is None between trials; `tools_asked` says whether the
+    instance ever spoke to the gate's MCP server.
     """
 
     def __init__(
@@ -30,6 +36,7 @@ class Session:
         side: Side,
         models: tuple[str, ...],
         uses: tuple[str, ...] = (),
+        tools: tuple[ToolDefinition, ...] = (),
         *,
         address: str,
         limits: CallLimits,
@@ -39,28 +46,33 @@ class Session:
         self.side = side
         self.models = models
         self.uses = uses
+        self.tools = tools
         self.limits = limits
         self.key = f"gateval-{secrets.token_urlsafe(32)}"
+        self.tool_key = secrets.token_urlsafe(32)
         self.turns = Turns(limits)
         self.trial: TrialCalls | None = None
+        self.tools_asked = False
         self._totals = totals
         self._address = address
         self._on_close = on_close
         self._stray = 0
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables that make the official SDKs come to us.
-
-        Google's too, though its own format is not spoken here: its SDK is told so, and does not
-        take a throw-away key to Google.
-        """
+        """Return the environment variables that make the official SDKs come to us."""
         openai, anthropic = (WIRE_FORMATS[name] for name in ("openai-chat", "anthropic-messages"))
+        offered = {TOOLS_VARIABLE: f"{self._address}{TOOLS_PATH}{self.tool_key}"}
         return {
+            **(offered if self.tools else {}),
             "OPENAI_BASE_URL": self._address + openai.base_path,
             "OPENAI_API_KEY": self.key,
             "ANTHROPIC_BASE_URL": self._address + anthropic.base_path,
             "ANTHROPIC_API_KEY": self.key,
-            "GOOGLE_GEMINI_BASE_URL": self._address + GEMINI_PATH,
+            "AZURE_OPENAI_ENDPOINT": self._address + AZURE,
+            "AZURE_OPENAI_API_KEY": self.key,
+            "OPENROUTER_BASE_URL": self._address + OPENROUTER + openai.base_path,
+            "OPENROUTER_API_KEY": self.key,
+            "GOOGLE_GEMINI_BASE_URL": self._address + GEMINI,
             "GEMINI_API_KEY": self.key,
             "GOOGLE_API_KEY": self.key,
         }
@@ -77,10 +89,14 @@ class Session:
             "manifest."
         )
 
-    def begin(self, repetition: int = 1) -> None:
-        """Admit calls from now on, into a fresh trace. A trial still under way is ended."""
+    def begin(self, repetition: int = 1, replay: Replay | None = None) -> None:
+        """Admit calls from now on, into a fresh trace. A trial still under way is ended.
+
+        `replay` answers for tools; without it each is shadowed.
+        """
         self.end()
-        self.trial = TrialCalls(self.limits, self._totals, draw=f"{self.side}:{repetition}")
+        draw = f"{self.side}:{repetition}"
+        self.trial = TrialCalls(self.limits, self._totals, draw=draw, replay=replay)
 
     def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         """Return why the models were out of reach in the trial under way, which took `limit`

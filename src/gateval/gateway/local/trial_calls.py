@@ -1,21 +1,30 @@
-"""The model calls of one trial: which are under way, how they went, and the trace of them."""
+"""The calls of one trial: which are under way, how they went, and the trace of them."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.base import JsonObject
+from gateval.domain.trials.model_call import ModelReply, ModelRequest, Usage
+from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Cause
 from gateval.gateway.local.limits import CallLimits, RunTotals
+from gateval.gateway.local.recording.trace_recorder import TraceRecorder
 from gateval.gateway.local.stored_replies import StoredReplies
-from gateval.gateway.local.trace_recorder import TraceRecorder
+from gateval.gateway.tools.trial import TrialTools
 from gateval.gateway.upstream.tries import Tries, Wait, together
-from gateval.ports.model_calls import LATE, ModelCallError, ModelTrouble, waited_sentence
+from gateval.ports.model_calls import (
+    LATE,
+    REFUSED,
+    ModelCallError,
+    ModelTrouble,
+    waited_sentence,
+)
 
 
 class CallTimer:
@@ -54,17 +63,23 @@ class TrialCalls:
     """Made by `Session.begin`, and done with at `Session.end`.
 
     `stored` are the replies that a later request may continue; `draw` names the trial for scripted
-    models. `totals` are those of the run.
+    models. `totals` are those of the run. `replay` answers for tools.
     """
 
     def __init__(
-        self, limits: CallLimits, totals: RunTotals | None = None, *, draw: str = ""
+        self,
+        limits: CallLimits,
+        totals: RunTotals | None = None,
+        *,
+        draw: str = "",
+        replay: Replay | None = None,
     ) -> None:
         self.draw = draw
         self._totals = totals or RunTotals()
         self._run_is_over = ""
         self.stored = StoredReplies()
         self._recorder = TraceRecorder()
+        self.tools = TrialTools(replay, limits.calls, self._tool_answered)
         self._limits = limits
         self._running: dict[asyncio.Task[Any], CallTimer] = {}
         self._trouble: ModelTrouble | None = None
@@ -111,27 +126,47 @@ class TrialCalls:
 
     def replied(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Record that `model` (`provider/model-id`) answered `request`, which is whole."""
+        self._used(reply.usage)
+        self._recorder.reply(model, request, reply)
+
+    def measured(self, model: str, usage: Usage | None) -> None:
+        """Record that `model` measured texts; `usage` is None where that costs no tokens."""
+        self._used(usage or Usage())
+        self._recorder.measured(model, usage)
+
+    def _used(self, usage: Usage) -> None:
         self._trouble = None
-        tokens = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
         self._tokens += tokens
         self._totals.tokens += tokens
-        self._recorder.reply(model, request, reply)
 
     def failed(self, request: ModelRequest | None, error: ModelCallError | str) -> None:
         """Record that a call failed; `request` is None if it could not even be read.
 
-        What a provider rejects, or we ourselves, is the candidate's own trouble.
+        What a provider rejects, or we ourselves (then `error` is our sentence), is the candidate's
+        own trouble.
         """
         if isinstance(error, str):
-            self._trouble = None
+            self.turned_away(error)
             self._recorder.error(request, error)
             return
         blamed = error.cause is not Cause.CANDIDATE
         self._trouble = ModelTrouble(error.cause, error.message) if blamed else None
         self._recorder.error(request, error.message, error.cost)
 
+    def turned_away(self, message: str) -> None:
+        """Note our own sentence on a request that was no call of a model, or will not be one."""
+        self._trouble = ModelTrouble(Cause.CANDIDATE, f"{REFUSED} {message}")
+
+    def _tool_answered(
+        self, name: str, arguments: JsonObject, text: str, known: Collection[str]
+    ) -> None:
+        streaming = bool(self._running)
+        self._recorder.tool(name, arguments, text, known, streaming=streaming)
+
     def refused(self, message: str) -> None:
         """Record that we refused a call: once for each reason, however often it is tried."""
+        self.turned_away(message)
         if message not in self._refusals:
             self._refusals.add(message)
             self.failed(None, message)
@@ -144,10 +179,10 @@ class TrialCalls:
     def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         """Return why the models were out of reach when the candidate ended, or None.
 
-        That is how the latest call failed, that the run may make no more, or that a call waited
-        for more than half of the trial's `limit` (seconds) until the candidate was gone. Ask
-        before `end`. `late` says that the candidate's time was over: then it must have had all of
-        it.
+        That is how the latest call failed, or our sentence if we refused it (then the cause is the
+        candidate), that the run may make no more, or that a call waited for more than half of the
+        trial's `limit` (seconds) until the candidate was gone. Ask before `end`. `late` says that
+        the candidate's time was over: then it must have had all of it.
         """
         if self._run_is_over:  # others used it up as well
             return ModelTrouble(Cause.GATE, self._run_is_over)
@@ -163,6 +198,7 @@ class TrialCalls:
     def end(self) -> Trace | None:
         """Cancel the calls under way, and return the trace: None if no model was called."""
         waited = round(self._waited(), 3)
+        self.tools.end()
         for task in self._running:
             task.cancel()
         trace = self._recorder.trace()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic import SecretStr
 
@@ -11,7 +11,7 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.repository.place import nearest
 from gateval.errors import UsageError
-from gateval.gateway.upstream.providers import PROVIDERS, Provider
+from gateval.gateway.upstream.providers import NATIVE_END, PROVIDERS, Provider
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts that are never reached through a proxy."""
@@ -20,7 +20,8 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 class Upstream(Value):
     """A provider as this environment reaches it. `base_url` has no trailing slash.
 
-    `wires` are the formats it speaks; the gate's own calls use the first.
+    `wires` are the formats it speaks; the gate's own calls use the first. Those in `native` it
+    speaks at another address.
 
     `key` is None when the environment has none. `proxy` is the URL of a forward proxy for this
     base URL; it may hold a password and so is kept like a key.
@@ -29,8 +30,18 @@ class Upstream(Value):
     provider: str
     wires: tuple[str, ...]
     base_url: str
+    native: tuple[str, ...] = ()
     key: SecretStr | None = None
     proxy: SecretStr | None = None
+
+    def speaks(self, wire: str) -> bool:
+        """Whether it understands a format."""
+        return wire in self.wires or wire in self.native
+
+    def address(self, wire: str, path: str, model: str) -> str:
+        """Return the URL of the endpoint `path` of a format; see `wire.base.Format`."""
+        root = self.base_url.removesuffix(NATIVE_END) if wire in self.native else self.base_url
+        return root + path.replace("{model}", quote(model, safe=""))
 
 
 def read_upstreams(environ: Mapping[str, str]) -> Mapping[str, Upstream]:
@@ -46,6 +57,7 @@ def read_upstreams(environ: Mapping[str, str]) -> Mapping[str, Upstream]:
             upstreams[provider.name] = Upstream(
                 provider=provider.name,
                 wires=provider.wires,
+                native=provider.native if url.endswith(NATIVE_END) else (),
                 base_url=url,
                 key=_key(provider, environ),
                 proxy=_proxy(url, environ),
@@ -88,7 +100,8 @@ def _base_url(provider: Provider, environ: Mapping[str, str]) -> str:
             f"{provider.url_variable} {fault}.",
             hint=f"Set it to the base URL of {provider.name}, such as https://host.example/v1.",
         )
-    return url.rstrip("/")
+    url = url.rstrip("/")
+    return url if not url or url.endswith(provider.below) else url + provider.below
 
 
 def _fault(url: str) -> str:

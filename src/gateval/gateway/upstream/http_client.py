@@ -16,6 +16,7 @@ from pydantic import Field
 
 from gateval.domain.base import Value
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
+from gateval.domain.trials.input_call import InputReply
 from gateval.domain.trials.model_call import ModelReply
 from gateval.gateway.upstream.pooled_client import PooledClient, trusting
 from gateval.gateway.upstream.retry import Transient
@@ -46,13 +47,15 @@ class Timeouts(Value):
 class HttpResponse(NamedTuple):
     """A provider's response: any status, the decompressed body, and its headers.
 
-    `reply` is what a success says, once somebody has read it.
+    `reply` is what a success says, once somebody has read it; `measured` if it was asked to measure
+    texts.
     """
 
     status: int
     body: bytes
     headers: Mapping[str, str]
     reply: ModelReply | None = None
+    measured: InputReply | None = None
 
 
 class Unanswerable(Exception):

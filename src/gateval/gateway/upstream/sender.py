@@ -23,7 +23,8 @@ from gateval.gateway.upstream.scrub import Scrubber
 from gateval.gateway.upstream.tries import Tries
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError
-from gateval.wire.registry import WIRE_FORMATS
+from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
+from gateval.wire.streams import STREAM_FORMATS
 
 Got = TypeVar("Got")
 
@@ -61,7 +62,8 @@ class Sender:
         headers none is to be passed on. Retries are made inside, and counted in `tries`. Raises
         `ModelCallError` for an outage, a redirect, what is no HTTP, or a success that is no reply.
         """
-        attempt = partial(self._attempt, upstream, wire, body)
+        url = upstream.address(wire, FORMATS[wire].path, model)
+        attempt = partial(self._attempt, upstream, wire, url, body)
         got = await self._persist(upstream, model, attempt, tries)
         if 300 <= got.status < 400:
             raise status_error(upstream.provider, got.status, "")
@@ -73,26 +75,29 @@ class Sender:
         """Like `exchange`, for a request that asks for a stream; a stream that has begun, which
         the caller closes, still holds what the provider sent, keys included.
         """
-        attempt = partial(self._open, upstream, wire, body)
+        url = upstream.address(wire, STREAM_FORMATS[wire].path, model)
+        attempt = partial(self._open, upstream, wire, url, body)
         got = await self._persist(upstream, model, attempt, tries)
         if isinstance(got, HttpResponse) and 300 <= got.status < 400:
             raise status_error(upstream.provider, got.status, "")
         return got
 
-    async def _attempt(self, upstream: Upstream, wire: str, body: bytes) -> HttpResponse:
+    async def _attempt(self, upstream: Upstream, wire: str, url: str, body: bytes) -> HttpResponse:
         return self._checked(
             wire,
             await self._client.post(
-                upstream.base_url + WIRE_FORMATS[wire].path,
+                url,
                 headers=_headers(upstream, wire),
                 body=body,
                 proxy=_proxy(upstream),
             ),
         )
 
-    async def _open(self, upstream: Upstream, wire: str, body: bytes) -> HttpResponse | OpenStream:
+    async def _open(
+        self, upstream: Upstream, wire: str, url: str, body: bytes
+    ) -> HttpResponse | OpenStream:
         got = await self._client.open(
-            upstream.base_url + WIRE_FORMATS[wire].path,
+            url,
             headers={**_headers(upstream, wire), "Accept": "text/event-stream"},
             body=body,
             proxy=_proxy(upstream),
@@ -103,7 +108,7 @@ class Sender:
         """Return an answer without keys. Raises `Transient` if another attempt is worth it."""
         got = got._replace(body=self._scrubber.body(got.body))
         if is_transient(got.status, got.headers):
-            text = status_text(got.status, WIRE_FORMATS[wire].decode_error(got.body))
+            text = status_text(got.status, FORMATS[wire].decode_error(got.body))
             if got.status == 429 and _NO_QUOTA in got.body:
                 raise Denied(text, status=got.status)
             asked = asked_wait(got.headers, now=self._wall_clock())
@@ -111,6 +116,8 @@ class Sender:
         if not 200 <= got.status < 300:
             return got
         try:
+            if wire in INPUT_FORMATS:
+                return got._replace(measured=INPUT_FORMATS[wire].decode_reply(got.body))
             return got._replace(reply=WIRE_FORMATS[wire].decode_reply(got.body))
         except WireError as unread:
             raise Garbled(f"answered with {unread}")
@@ -149,7 +156,7 @@ def call_error(provider: str, failure: Transient | Unanswerable | Denied) -> Mod
 
 def _headers(upstream: Upstream, wire: str) -> dict[str, str]:
     key = upstream.key.get_secret_value() if upstream.key else None
-    return WIRE_FORMATS[wire].headers(key)
+    return FORMATS[wire].headers(key)
 
 
 def _proxy(upstream: Upstream) -> str | None:

@@ -18,7 +18,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Outcome, Trial
-from gateval.render.report.facts import FixtureFacts, Standing, gather
+from gateval.render.report.facts import FixtureFacts, Standing, gather, told
 from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.words.wording import (
     base_score,
@@ -126,7 +126,7 @@ def _trial(fact: FixtureFacts, trial: Trial) -> list[str]:
         "",
         f"repetition {trial.key.repetition}: {trial.outcome}{cause}. {trial.reason}".strip(),
     ]
-    for assessment in trial.assessments:
+    for assessment in told(trial.assessments):
         what = f"{assessment.type} {what_happened(assessment)}: {assessment.reason}"
         lines.append(f"  {what} ({fact.place(assessment)})")
         lines += [

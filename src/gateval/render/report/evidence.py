@@ -63,7 +63,11 @@ def _no_calls(report: Report) -> Iterator[str]:
 
 def _claims(report: Report) -> Iterator[str]:
     for agent, sides in _by_agent(report).items():
-        claimed = sum(any(one.claimed for one in trial.assessments) for trial in sides[Side.HEAD])
+        claimed = sum(
+            any(one.claimed for one in trial.assessments)
+            and not (trial.trace and trial.trace.is_partly_seen)
+            for trial in sides[Side.HEAD]
+        )
         if claimed:
             yield (
                 f"What {agent} did in {count(claimed, 'trial')} on head is claimed by the "

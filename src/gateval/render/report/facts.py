@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -63,11 +63,17 @@ class FixtureFacts(NamedTuple):
         ]
         return sum(again), len(again)
 
+    @property
+    def told(self) -> tuple[Assessment, ...]:
+        """The same, each followed by the parts that decided it: see `told`."""
+        return tuple(told(self.broken))
+
     def place_of(self, assessment: Assessment) -> Place:
         """Where the assertion stands."""
         assertions = self.fixture.assertions
-        inside = assessment.index < len(assertions)
-        return assertions[assessment.index].place if inside else self.fixture.place
+        if assessment.index >= len(assertions):
+            return self.fixture.place
+        return assertions[assessment.index].part(assessment.at).place
 
     def place(self, assessment: Assessment) -> str:
         """Where the assertion stands, as `file:line`."""
@@ -85,6 +91,20 @@ def broken(trial: Trial | None) -> tuple[Assessment, ...]:
     if trial is None:
         return ()
     return tuple(a for a in trial.assessments if a.status is not AssessmentStatus.PASSED)
+
+
+def told(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
+    """Yield assessments, each followed by the parts that decided it, as `any › contains`."""
+    for one in assessments:
+        yield one
+        yield from told(
+            part.model_copy(
+                update={
+                    "type": f"{one.type} \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} {part.type}"
+                }
+            )
+            for part in one.parts
+        )
 
 
 def _badness(trial: Trial) -> tuple[int, float, int]:

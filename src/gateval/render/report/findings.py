@@ -122,7 +122,10 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
     written = fact.fixture.assertions
     if assessment.index >= len(written):
         return assessment.type
-    return digest(written[assessment.index].model_dump(mode="json", exclude={"place"}))
+    asked = written[assessment.index]
+    apart = {"place", "parts", "own", *(() if asked.turn else ("turn",))}
+    own = asked.model_dump(mode="json", exclude=apart)
+    return digest(own | ({"parts": asked.meaning["parts"]} if asked.parts else {}))
 
 
 def _blocks(report: Report, fact: FixtureFacts) -> bool:

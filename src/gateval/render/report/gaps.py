@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trial import Cause, Side, Trial
-from gateval.render.report.facts import FixtureFacts, broken
+from gateval.render.report.facts import FixtureFacts, broken, told
 
 
 class Gap(NamedTuple):
@@ -65,7 +65,7 @@ def _silences(fact: FixtureFacts) -> Iterable[_Silence]:
 def _gap(silences: list[_Silence]) -> Gap:
     agent, side, cause, reason, detail = silences[0].key
     where = dict.fromkeys(f"{s.fact.planned.shown_name}/{s.fact.fixture.name}" for s in silences)
-    said = [assessment.verdict for assessment in broken(silences[0].trial) if assessment.verdict]
+    said = [one.verdict for one in told(broken(silences[0].trial)) if one.verdict]
     return Gap(
         agent,
         side,

@@ -33,7 +33,7 @@ def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts], plan: Plan) 
     for fact in facts[:SHOWN]:
         name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.compared.head.severity})"
         page.line(f"{name}: {passes(fact.compared)}", indent=2, style="bold")
-        for assessment in fact.broken:
+        for assessment in fact.told:
             _assessment(page, fact, assessment)
         if not fact.broken and fact.worst is not None:
             page.line(fact.worst.reason, indent=4)

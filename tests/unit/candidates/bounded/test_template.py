@@ -50,7 +50,10 @@ def test_what_a_template_gives(source: str, expected: JsonValue) -> None:
 
 
 REFUSED = [
-    ("{{ ''.__class__ }}", "only `prompt`, `input.type` and `input.payload` can be looked into"),
+    (
+        "{{ ''.__class__ }}",
+        "only `prompt`, `messages`, `input.type` and `input.payload` can be looked into",
+    ),
     ("{{ prompt.__class__.__mro__ }}", "does not know `prompt.__class__.__mro__`"),
     ("{{ input.payload.__class__ }}", "a name cannot begin with two underscores"),
     ("{{ input.payload['__class__'] }}", "a name cannot begin with two underscores"),
@@ -68,7 +71,7 @@ REFUSED = [
     ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "no statement (`macro`)"),
     ("{% include '/etc/passwd' %}", "no statement (`include`)"),
     ("{% set x = prompt %}", "no statement (`assign`)"),
-    ("{{ self }}", "does not know `self`; it knows `prompt`"),
+    ("{{ self }}", "does not know `self`; it knows `prompt`, `messages`"),
     ("{{ cycler.__init__.__globals__ }}", "does not know `cycler.__init__.__globals__`"),
     ("{{ input.payload[prompt] }}", "between brackets only a number, or a text in quotes"),
     ("{{ input.payload[0:9] }}", "between brackets only a number, or a text in quotes"),

@@ -11,14 +11,22 @@ from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.forge.trigger import EventName, Trigger
 from gateval.domain.history.file import all_records
-from gateval.domain.history.record import HistoryRecord, outdated, overtaken, plan_digest, record_of
+from gateval.domain.history.record import (
+    HistoryRecord,
+    inputs_digest,
+    outdated,
+    overtaken,
+    plan_digest,
+    record_of,
+)
 from gateval.domain.history.standing import regressions_of, with_standing
-from gateval.domain.manifests.gate_config import policy_digest
+from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
 from gateval.errors import GatevalError, RecordsError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.history import StoredRecords, read_stored_records, verdict_in
+from gateval.pipeline.rules import read_rules
 from gateval.ports.record_files import HISTORY
 from gateval.ports.records import Stored
 from gateval.publish.check import newest_check
@@ -43,6 +51,7 @@ def verdict_record(event: ActionEvent, report: Report) -> HistoryRecord | None:
         recorded_at=event.context.clock.utc_now(),
         started_at=event.target.stamp.started,
         check=event.target.check_name,
+        read_from=_inputs(event),
         regressed=tuple(regressions_of(report)),
     )
 
@@ -127,6 +136,32 @@ def with_earlier_findings(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
         return plan, f"Earlier runs are not known, so all is measured anew. {_said(error)}\n"
     known = all_records(stored.content) if stored and stored.content else ()
     return with_standing(plan, known), ""
+
+
+def unchanged_rules(stored: StoredVerdict | None, event: ActionEvent) -> Policy | None:
+    """Return the policy if a plan made now is sure to be the record's; None if it has to be made.
+
+    A draft may have to wait, which the plan decides.
+    """
+    if stored is None or stored.record is None or event.resolved.draft:
+        return None
+    if stored.record.read_from != _inputs(event) or stored.record.head != event.target.head:
+        return None
+    context, tip = event.context, event.resolved.revisions.base_tip
+    rules = read_rules(context.repository, tip, context.shared, context.inputs.config).rules
+    same = not rules.unread and policy_digest(rules.policy) == stored.record.policy
+    return rules.policy if same else None
+
+
+def _inputs(event: ActionEvent) -> str:
+    revisions, context = event.resolved.revisions, event.context
+    return inputs_digest(
+        head=revisions.head,
+        base=revisions.base,
+        base_tip=revisions.base_tip,
+        config=context.inputs.config,
+        narrowing=context.narrowing,
+    )
 
 
 def same_plan(stored: StoredVerdict | None, plan: Plan) -> StoredVerdict | None:

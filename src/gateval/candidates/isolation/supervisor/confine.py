@@ -39,7 +39,10 @@ class Grounds:
         """Put this process behind its fence, if the kernel has any."""
         if not self.house.landlock:
             return
-        fence = landlock.Fence(self.house.landlock, self.house.ports)
+        ports = None if self.house.ports is None else [*self.house.ports, *order.ports]
+        if order.offline and ports is not None:
+            ports = []
+        fence = landlock.Fence(self.house.landlock, ports)
         for access, places in self._allowed:
             fence.allow(access, places)
         fence.allow(landlock.USE, _opened([OWN_PROCESS]))

@@ -45,7 +45,8 @@ class Order:
     """One program to start.
 
     `owned` folders become its user's; `lent` ones, with all that is in them, until it is gone.
-    `reads` may be read; `owned[0]` and `lent` also written.
+    `reads` may be read; `owned[0]` and `lent` also written. `ports` are open to it beside those
+    of the house. `offline` says that it may connect to nothing where the house limits that at all.
     """
 
     argv: list[str]
@@ -54,11 +55,13 @@ class Order:
     reads: list[str]
     owned: list[str]
     lent: list[str]
+    ports: list[int] = field(default_factory=list)
+    offline: bool = False
 
     @property
     def writes(self) -> list[str]:
         """The folders that may be written."""
-        return [*self.owned[:1], *self.lent]
+        return list(dict.fromkeys((*self.owned[:1], *self.lent)))
 
 
 def pack(value: House | Order) -> int:

@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterator
 
 from gateval.domain.base import MODEL_NAME_PATTERN
-from gateval.domain.manifests.agent import KNOWN_ELSEWHERE, MODEL_RUNTIME, Agent, AgentSpec
+from gateval.domain.manifests.agent import (
+    KNOWN_ELSEWHERE,
+    MODEL_RUNTIME,
+    Agent,
+    AgentSpec,
+    ConversationMode,
+)
+from gateval.domain.manifests.checks.beside import beside_problems
 from gateval.domain.manifests.checks.files import file_problems, problem_in
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.place import Problem, nearest
@@ -87,8 +94,17 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
     runtime = agent.spec.runtime
     if runtime is None:
         return
+    response = runtime.options.get("response")
+    if (
+        runtime.conversation is ConversationMode.PROCESS
+        and isinstance(response, dict)
+        and "file" in response
+    ):
+        message = "A process that goes on prints its answers: a line in each turn, and no file."
+        yield problem_in(agent, "spec.runtime.response", message)
+    yield from beside_problems(agent, runtime)
     if runtime.type == MODEL_RUNTIME:
-        for key in ("command", "setup", "cwd", "env"):
+        for key in ("command", "setup", "cwd", "env", "before", "after", "services"):
             if getattr(runtime, key):
                 message = (
                     f"A runtime of type {MODEL_RUNTIME} starts no process. Add "

@@ -96,18 +96,21 @@ def _fixture_problems(evaluation: Eval, fixture: Fixture, agent: Agent | None) -
         )
     if agent is None or agent.runtime_type == MODEL_RUNTIME:
         return
-    for key, value in (
-        ("toolReplay", fixture.tool_replay),
-        ("shadowTools", fixture.shadow_tools),
+    offered = {tool.tool_name for tool in agent.spec.tools if tool.enabled}
+    for key, names in (
+        ("toolReplay", [entry.tool for entry in fixture.tool_replay]),
+        ("shadowTools", [*fixture.shadow_tools]),
     ):
-        if value:
-            yield _fixture_problem(
-                fixture,
-                f"spec.{key}",
-                f'The gate cannot answer for tools inside the process of the Agent "{agent.name}" '
-                f'(runtime {agent.runtime_type}), which the Eval "{evaluation.name}" tests with '
-                f"this fixture. Remove {key}, and make the program's tools safe to call.",
-            )
+        for name in dict.fromkeys(names):
+            if name not in offered:
+                yield _fixture_problem(
+                    fixture,
+                    f"spec.{key}",
+                    f'The Agent "{agent.name}" (runtime {agent.runtime_type}), which the Eval '
+                    f'"{evaluation.name}" tests with this fixture, has no tool {quote(name)}, so '
+                    "the gate cannot answer for it. Add it to spec.tools of the Agent, and have "
+                    f"the program take it from the gate's MCP server.{nearest(name, offered)}",
+                )
 
 
 def _problem(evaluation: Eval, path: str, message: str) -> Problem:

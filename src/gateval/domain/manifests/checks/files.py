@@ -113,5 +113,7 @@ def _leads_out(path: str) -> str:
 
 def problem_in(agent: Agent, path: str, message: str) -> Problem:
     """Return a problem with what stands at `path` in the Agent's manifest."""
-    place = agent.places.get(path) or agent.places.get(path.rpartition(".")[0]) or agent.place
-    return Problem(place=place, path=path, message=message)
+    part = path
+    while part and part not in agent.places:
+        part = part[: max(part.rfind("."), part.rfind("["), 0)]
+    return Problem(place=agent.places.get(part, agent.place), path=path, message=message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from gateval.domain.planning.closure import closure_of
+from gateval.domain.planning.files.check_files import check_closures
 from gateval.domain.planning.files.departures import prompt_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.patterns import match_any
@@ -39,10 +40,11 @@ def _strays(
 
 
 def _owned(snapshot: Snapshot, *, measured: bool = False) -> Owned:
-    """Whether a path of this revision belongs to an Agent, or is what the gate itself reads."""
+    """Whether a path of this revision belongs to an Agent or a check, or the gate reads it."""
     targets = {evaluation.target_agent for evaluation in snapshot.catalogue.evals}
     agents = [one for one in snapshot.catalogue.agents if not measured or one.name in targets]
     closures = [closure_of(agent, snapshot) for agent in agents]
+    closures += check_closures(snapshot)
     prompts = {prompt_path(agent) for agent in agents}
     return lambda path: (
         path in prompts

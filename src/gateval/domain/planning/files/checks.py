@@ -19,7 +19,7 @@ from gateval.errors import RepositoryError
 def closure_problems(snapshot: Snapshot) -> Iterator[Problem]:
     """Yield what keeps an Agent's candidates from starting.
 
-    That is a `watch` without the program that `command` names, for every Agent, and links that no
+    That is a `watch` without a program that its commands name, for every Agent, and links that no
     export can hold, for those that an Eval targets.
     """
     targets = {evaluation.target_agent for evaluation in snapshot.catalogue.evals}
@@ -33,7 +33,7 @@ def closure_problems(snapshot: Snapshot) -> Iterator[Problem]:
 
 
 def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
-    """Yield, for each Agent, the program that it starts and that is no file of this revision.
+    """Yield, for each Agent, the programs that it starts and that are no files of this revision.
 
     It is allowed: a set-up may make it, or the machine may have it.
     """
@@ -41,25 +41,31 @@ def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
         runtime, cwd = agent.spec.runtime, working_directory(agent)
         if runtime is None or runtime.setup or cwd is None:
             continue
-        index = program_index(runtime.command)
-        path = resolve_path(cwd, runtime.command[index]) if index is not None else None
-        if path is None or has_folder(snapshot.tree, path):
-            continue
-        if any(step in snapshot.tree for step in (path, *folders_of(path))):
-            continue  # a link or a submodule on the way may have it
-        yield Problem(
-            place=agent.places.get("spec.runtime", agent.place),
-            path=f"spec.runtime.command[{index}]",
-            message=f"{show_path(path)} is no file of this revision. Correct the path, relative to "
-            "runtime.cwd, or track the file.",
-        )
+        for key, words in runtime.own_commands():
+            index = program_index(words)
+            path = resolve_path(cwd, words[index]) if index is not None else None
+            if path is None or _is_there(path, snapshot):
+                continue
+            yield Problem(
+                place=agent.places.get("spec.runtime", agent.place),
+                path=f"spec.runtime.{key}[{index}]",
+                message=f"{show_path(path)} is no file of this revision. Correct the path, "
+                "relative to runtime.cwd, or track the file.",
+            )
+
+
+def _is_there(path: str, snapshot: Snapshot) -> bool:
+    """Whether something stands at a path, or may: behind a link or a submodule on the way."""
+    if has_folder(snapshot.tree, path):
+        return True
+    return any(step in snapshot.tree for step in (path, *folders_of(path)))
 
 
 def _unwatched(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:
     runtime, cwd = agent.spec.runtime, working_directory(agent)
     if agent.spec.watch is None or runtime is None or cwd is None:
         return
-    for word in runtime.command:
+    for key, word in ((key, word) for key, words in runtime.own_commands() for word in words):
         paths = {*named(cwd, word, snapshot), resolve_path(cwd, word)}
         for path in sorted(path for path in paths if path):
             entry = snapshot.tree.get(path)
@@ -67,7 +73,7 @@ def _unwatched(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[P
                 yield Problem(
                     place=agent.places.get("spec.watch", agent.place),
                     path="spec.watch",
-                    message=f"{quote(word)} of runtime.command is {show_path(path)}, which `watch` "
+                    message=f"{quote(word)} of runtime.{key} is {show_path(path)}, which `watch` "
                     "leaves out, so the agent would not get it. Add it to watch.",
                 )
 

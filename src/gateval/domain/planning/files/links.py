@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
@@ -13,14 +13,18 @@ from gateval.domain.repository.tree import under
 
 
 def follow_links(
-    roots: Mapping[str, str], patterns: Mapping[str, str], snapshot: Snapshot
+    roots: Mapping[str, str],
+    patterns: Mapping[str, str],
+    snapshot: Snapshot,
+    hidden: Callable[[str], bool] | None = None,
 ) -> dict[str, str]:
     """Return the roots and, with why, where links lead that stand in them, in patterns or on the
     way to a root.
 
-    The links that are passed on the way belong to it, too: another target leads elsewhere.
+    The links that are passed on the way belong to it, too: another target leads elsewhere. `hidden`
+    says which paths do not count; by default those that no candidate gets.
     """
-    links = snapshot.links
+    links, is_hidden = snapshot.links, hidden or snapshot.is_hidden
     found = dict(roots)
     if not links:
         return found
@@ -31,7 +35,7 @@ def follow_links(
     followed = set()
     while todo:
         path = todo.pop()
-        if path in followed or snapshot.is_hidden(path):
+        if path in followed or is_hidden(path):
             continue
         followed.add(path)
         on_the_way, end = walk_links(path, links)

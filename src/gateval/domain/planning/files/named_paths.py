@@ -16,9 +16,9 @@ _SCRIPT = re.compile(r"\.(?:py|js|mjs|cjs|ts|mts|tsx|sh|rb|pl|php|lua)$")
 
 
 def process_roots(runtime: RuntimeSpec, cwd: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Yield the working directory and the paths named in `setup` and `command`, each with why."""
+    """Yield the working directory and the paths named in command lines, each with why."""
     yield cwd, "cwd"
-    for key, words in (("setup", runtime.own_setup), ("command", runtime.command)):
+    for key, words in runtime.own_commands():
         for word in words:
             for path in named(cwd, word, snapshot):
                 yield path, f"{key} {word}"

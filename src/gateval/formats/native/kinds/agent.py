@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
+from gateval.domain.manifests.variable_names import expression_problem
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.written import (
@@ -101,7 +102,7 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
 
 def _with_list_form(problem: Problem, raw: JsonObject) -> Problem:
     """Add how a command line that stands there as one text is written as a list."""
-    for key in ("command", "setup"):
+    for key in ("command", "setup", "before", "after"):
         line = raw.get(key)
         if isinstance(line, str) and problem.path == f"spec.runtime.{key}":
             words = ", ".join(map(_word, _split(line)))
@@ -157,31 +158,35 @@ def _begun_small(sentence: str | None) -> str:
 def _unusable_texts(source: Source, raw: JsonObject) -> tuple[Problem, ...]:
     """What no operating system takes: names that are no variable's, and NUL in a word."""
     document = source.document
-    env = raw.get("env")
     problems = [
-        problem_at(document, (*_RUNTIME, "env", name), f"{quote(name)} cannot name a variable.")
-        for name in (env if isinstance(env, dict) else ())
-        if not _VARIABLE.fullmatch(name)
+        problem_at(document, (*_RUNTIME, *path), f"{quote(str(path[-1]))} cannot name a variable.")
+        for path, _ in _words(raw)
+        if "env" in path[:-1] and not _VARIABLE.fullmatch(str(path[-1]))
     ]
     problems += [
         problem_at(document, (*_RUNTIME, *path), "A NUL character cannot stand here.")
         for path, text in _words(raw)
         if "\0" in text
     ]
+    problems += [
+        problem_at(document, (*_RUNTIME, *path), message)
+        for path, text in _words(raw)
+        if "env" in path[:-1] and (message := expression_problem(text, str(path[-1])))
+    ]
     return tuple(problems)
 
 
 def _words(raw: JsonObject) -> Iterator[tuple[DocumentPath, str]]:
     """Every text that goes to the operating system, with its path below `runtime`."""
-    for key in ("cwd", "setup", "command", "env"):
+    for key in ("cwd", "setup", "command", "env", "before", "after", "services"):
         yield from _texts((key,), raw.get(key))
 
 
 def _texts(path: DocumentPath, value: JsonValue) -> Iterator[tuple[DocumentPath, str]]:
-    """The texts in a value, two levels deep: `setup.run[0]`."""
+    """The texts in a value, four levels deep: `services[0].command[0]`."""
     if isinstance(value, str):
         yield path, value
-    if len(path) > 2:
+    if len(path) > 4:
         return
     entries = value.items() if isinstance(value, dict) else enumerate(_list(value))
     for step, inner in entries:

@@ -1,10 +1,10 @@
-"""Reads an EvalFixture; each assertion is checked by the model registered for its type."""
+"""Reads an EvalFixture; `assertion.py` reads what is under `assertions`."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, field_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import (
@@ -12,29 +12,34 @@ from gateval.domain.manifests.fixture import (
     Fixture,
     FixtureInput,
     FixtureKind,
+    InputType,
     Origin,
     ToolReplay,
 )
-from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, text_of
+from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Problem
-from gateval.domain.text.quoting import quote
+from gateval.formats.native.kinds.assertion import read_assertions
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
-from gateval.formats.problems.sentences import unknown_word
-from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at, validate
+from gateval.formats.problems.sentences import missing_key
+from gateval.formats.problems.validation import problem_at, validate
+from gateval.formats.yaml.document import Document, DocumentPath
 
 
-class AssertionCommon(Spec):
-    """The keys that every assertion has."""
+class TurnBody(Spec):
+    """One turn of a conversation: what the user says, and what must hold of the answer."""
 
-    type: str = Field(description="Which assertion this is.")
-    weight: Weight = Field(default=1.0, description="How much it counts in its fixture's score.")
-    severity: Severity | None = Field(
-        default=None,
-        description="How much it matters inside its fixture; the fixture's severity if absent.",
+    user: Content = Field(description="What the user says.")
+    assertions: tuple[JsonObject, ...] = Field(
+        default=(), description="What must hold of the answer to that, and of the steps to it."
     )
-    axis: str | None = Field(
-        default=None, description="The quality it measures, for grouping in reports."
-    )
+
+    @field_validator("user")
+    @classmethod
+    def _says_something(cls, user: Content) -> Content:
+        if not text_of(user).strip():
+            raise ValueError("The user says nothing in this turn")
+        return user
 
 
 class FixtureBody(Spec):
@@ -55,9 +60,18 @@ class FixtureBody(Spec):
         default="", description="What it is about, in a sentence; reports show it."
     )
     origin: Origin | None = None
-    input: FixtureInput
+    input: FixtureInput | None = Field(
+        default=None, description="What comes in; with `turns`, what was there before the first."
+    )
+    turns: tuple[TurnBody, ...] = Field(
+        default=(),
+        max_length=MESSAGES_LIMIT,
+        description="What the user says, one after the other, each after the agent's answer.",
+    )
     assertions: tuple[JsonObject, ...] = Field(
-        min_length=1, description="What must hold; all of them, for the fixture to pass."
+        default=(),
+        description="What must hold; all of them, for the fixture to pass. With `turns`, they look "
+        "at the whole conversation and its last answer.",
     )
     tool_replay: tuple[ToolReplay, ...] = Field(
         default=(), description="Recorded answers of tools, given instead of calling them."
@@ -75,10 +89,6 @@ class FixtureDocument(Written):
     spec: FixtureBody
 
 
-COMMON_KEYS = tuple(AssertionCommon.model_fields)
-"""They are one word each, so field and key are the same."""
-
-
 _CHECKED_LATER = ("targetAgent", "toolReplay", "shadowTools")
 """Keys that are checked together with the Eval and the Agent, so their places are kept."""
 
@@ -90,7 +100,12 @@ def read(source: Source) -> Read:
     if document is None or broken:
         return Read(None, (*problems, *broken))
     spec = document.spec
-    written = canonical(spec) | {"assertions": [_meant(each) for each in assertions]}
+    if missing := _missing(spec, source.document):
+        return Read(None, (*problems, *missing))
+    turns = tuple(text_of(turn.user) for turn in spec.turns)
+    written = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
+    if turns:
+        written["turns"] = list(turns)
     fixture = Fixture(
         name=document.metadata.name,
         labels=document.metadata.labels,
@@ -99,7 +114,8 @@ def read(source: Source) -> Read:
         severity=spec.severity,
         description=spec.description,
         origin=spec.origin,
-        input=spec.input,
+        input=spec.input or FixtureInput(type=InputType.PROMPT, payload={}),
+        turns=turns,
         assertions=tuple(assertions),
         tool_replay=spec.tool_replay,
         shadow_tools=spec.shadow_tools,
@@ -116,60 +132,33 @@ def read(source: Source) -> Read:
 
 
 def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:
-    raw = source.document.data_at(("spec", "assertions"))
-    assertions: list[AssertionSpec] = []
-    problems: list[Problem] = []
-    for index, each in enumerate(raw if isinstance(raw, list) else []):
-        if len(problems) > PROBLEM_LIMIT:
-            break
-        if isinstance(each, dict):  # anything else, the fixture's own check has refused
-            assertion, broken = _read_assertion(source, index, each)
-            problems += broken
-            if assertion is not None:
-                assertions.append(assertion)
+    """Return the assertions of the whole, then those of each turn, and what is wrong with them."""
+    assertions, problems = read_assertions(source, ("spec", "assertions"))
+    turns = source.document.data_at(("spec", "turns"))
+    for number in range(len(turns) if isinstance(turns, list) else 0):
+        more, broken = read_assertions(source, ("spec", "turns", number, "assertions"))
+        assertions += [one.model_copy(update={"turn": number + 1}) for one in more]
+        problems += broken
     return assertions, problems
 
 
-def _unknown_type(kind: str, source: Source) -> str:
-    known = source.registries.elsewhere.get(kind.lower().replace("_", "-"))
-    if known is None:
-        return unknown_word("assertion type", kind, list(source.registries.assertions))
-    return f"Unknown assertion type {quote(kind)}. Here it is {known}."
-
-
-def _read_assertion(
-    source: Source, index: int, raw: JsonObject
-) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
-    document, path = source.document, ("spec", "assertions", index)
-    common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
-    options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
-    common, problems = validate(AssertionCommon, common_raw, document, path)
-    kind = raw.get("type")
-    if not isinstance(kind, str):
-        return None, problems
-    registered = source.registries.assertions.get(kind)
-    if registered is None:
-        message = _unknown_type(kind, source)
-        return None, (*problems, problem_at(document, (*path, "type"), message))
-    _, broken = validate(registered, options, document, path, also_known=COMMON_KEYS)
-    if common is None or broken:
-        return None, (*problems, *broken)
-    assertion = AssertionSpec(
-        type=kind,
-        weight=common.weight,
-        severity=common.severity,
-        axis=common.axis,
-        options=options,
-        needs_judge=kind in source.registries.judged,
-        place=document.place(path),
-    )
-    return assertion, ()
-
-
-def _meant(assertion: AssertionSpec) -> JsonValue:
-    return assertion.model_dump(
-        mode="json", exclude={"place", "needs_judge"}, exclude_defaults=True
-    )
+def _missing(spec: FixtureBody, document: Document) -> tuple[Problem, ...]:
+    """Return what nothing would be asked or checked without; turns do for the rest."""
+    wanted: list[tuple[DocumentPath, str]] = []
+    asked = spec.input
+    if not spec.turns:
+        if asked is None:
+            wanted.append((("spec", "input"), missing_key("input")))
+        elif not asked.messages and "payload" not in asked.model_fields_set:
+            wanted.append((("spec", "input", "payload"), missing_key("payload")))
+        elif asked.messages and asked.messages[-1].role is not Role.USER:
+            message = "The last message has to be the user's: the agent answers it."
+            wanted.append((("spec", "input", "messages", len(asked.messages) - 1), message))
+    if not spec.assertions and not any(turn.assertions for turn in spec.turns):
+        written = "assertions" in spec.model_fields_set
+        message = "Must have at least 1 entry." if written else missing_key("assertions")
+        wanted.append((("spec", "assertions"), message))
+    return tuple(problem_at(document, path, message) for path, message in wanted)
 
 
 FIXTURE = ManifestKind("EvalFixture", FixtureDocument, read)

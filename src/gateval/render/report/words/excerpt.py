@@ -32,15 +32,20 @@ def blamed_steps(assessments: Iterable[Assessment]) -> tuple[int, ...]:
 
 
 def excerpt(trace: Trace, blamed: tuple[int, ...]) -> str:
-    """Return the blamed steps, marked with `>`, with their neighbours; else the last steps."""
-    chosen = _chosen(trace, blamed)
+    """Return the blamed steps, marked with `>`, with their neighbours; else the last steps.
+
+    Where there were several conversations, `[2]` says that a step belongs to the second.
+    """
+    chosen, parallel = _chosen(trace, blamed), trace.is_parallel
     lines = []
     previous = 0
     for step in chosen:
         if step.number > previous + 1:
             lines.append("   ...")
         mark = ">" if step.number in blamed else " "
-        lines.append(f"{mark} {step.number:>2}  {KINDS[step.kind]:<11}  {describe(step)}")
+        which = f"[{step.conversation}]  " if parallel else ""
+        kind = KINDS[step.kind]
+        lines.append(f"{mark} {step.number:>2}  {which}{kind:<11}  {describe(step)}")
         previous = step.number
     if previous < len(trace.steps):
         lines.append("   ...")

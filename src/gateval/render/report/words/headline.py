@@ -85,6 +85,7 @@ _UNKNOWN = {
     ReasonCode.CANDIDATE_ERROR: "the agent gave no answer in {}",
     ReasonCode.PROVIDER_ERROR: "the model provider was down or refused the call in {}",
     ReasonCode.JUDGE_ERROR: "the judge gave no usable verdict in {}",
+    ReasonCode.CHECK_ERROR: "an own check gave no usable answer in {}",
     ReasonCode.GATE_ERROR: "something needed was missing in {}",
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
     ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",

@@ -1,0 +1,1 @@
+"""Assertions that are made of others."""

@@ -1,0 +1,112 @@
+"""What `all`, `any` and `not` share: the assertions they are made of, and who decided."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pydantic import Field
+
+from gateval.assertions.base import Assertion
+from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.domain.base import JsonObject
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.judging.neutral import shorten
+
+_NAMED = 3
+_REASON = 300
+
+Parts = Sequence[Assessment]
+
+
+class Combinator(Assertion, ABC):
+    """An assertion made of others, which have no weight, severity or axis of their own.
+
+    An error is neither true nor false (Kleene's logic): it counts only where it matters.
+    """
+
+    verb: ClassVar[str]
+
+    assertions: tuple[JsonObject, ...] = Field(
+        min_length=1, description="The assertions it is made of, each with its `type` and keys."
+    )
+
+    def assess(self, evidence: Evidence) -> Assessment:
+        """Raise `NotMeasured`: `assess.py` assesses the parts and has them combined."""
+        del evidence
+        raise NotMeasured(Cause.GATE, f"`{self.type}` cannot be assessed without its parts")
+
+    def view(self, evidence: Evidence) -> Evidence:
+        """Return the evidence as the parts are to see it."""
+        return evidence
+
+    @abstractmethod
+    def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
+        """Return what follows from the assessments of the parts. Raises `NotMeasured`."""
+
+    def made(
+        self, parts: Parts, *, met: bool, score: float, claimed: bool, absent: bool = False
+    ) -> Assessment:
+        """Return the assessment that these parts decided."""
+        saw = f"that {_said(parts)}"
+        steps = [step for part in parts for step in part.steps]
+        found = self.result(met=met, expected=self._expected(), saw=saw, steps=steps)
+        return found.model_copy(
+            update={
+                "score": score,
+                "claimed": claimed,
+                "absent": absent,
+                "asked": max(part.asked for part in parts),
+                "parts": tuple(parts),
+            }
+        )
+
+    def undecided(self, parts: Parts) -> Assessment:
+        """Return the error that it is if it hangs on parts which could not be evaluated."""
+        unknown = with_status(parts, AssessmentStatus.ERROR)
+        return Assessment(
+            type=self.type,
+            status=AssessmentStatus.ERROR,
+            reason=f"Expected {self._expected()}, but {_said(unknown)}.",
+            cause=_cause(unknown),
+            parts=tuple(unknown),
+        )
+
+    def _expected(self) -> str:
+        count = len(self.assertions)
+        return f"{self.verb} {count} assertions to pass" if count > 1 else self.one()
+
+    def one(self) -> str:
+        """What is expected where there is one part only."""
+        return "its one assertion to pass"
+
+
+def with_status(parts: Parts, status: AssessmentStatus) -> Parts:
+    """Return the parts that ended so."""
+    return [part for part in parts if part.status is status]
+
+
+def scores(parts: Parts) -> list[float]:
+    """Return the scores of parts that have one."""
+    return [part.score for part in parts if part.score is not None]
+
+
+def _cause(unknown: Parts) -> Cause | None:
+    """Whose fault it is: the judge's only if nothing else is, as policies may forgive that."""
+    causes = [part.cause for part in unknown]
+    return next((cause for cause in causes if cause is not Cause.JUDGE), Cause.JUDGE)
+
+
+def _said(parts: Parts) -> str:
+    words = {
+        AssessmentStatus.PASSED: "passed",
+        AssessmentStatus.FAILED: "failed",
+        AssessmentStatus.ERROR: "could not be evaluated",
+    }
+    named = [
+        f"`{part.type}` {words[part.status]} ({shorten(part.reason, _REASON).rstrip('.')})"
+        for part in parts[:_NAMED]
+    ]
+    more = len(parts) - len(named)
+    return "; ".join(named) + (f"; and {more} more" if more else "")

@@ -1,0 +1,1 @@
+"""Assertions on the final message: its text, or the JSON in it."""

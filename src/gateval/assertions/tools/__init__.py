@@ -1,0 +1,1 @@
+"""Assertions on the tools that were called."""

@@ -1,0 +1,1 @@
+"""What runs beside a candidate: its services, and commands before and after each trial."""

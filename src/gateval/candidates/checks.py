@@ -1,0 +1,197 @@
+"""Runs people's own checks: each in an export of its own files, as a user of its own, with no key.
+
+They judge candidates, so nothing of them is where a candidate could look; and they come with a pull
+request, so they are held as candidates are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import gateval.checks
+from gateval.candidates.allowlist import candidate_environment, instance_environment
+from gateval.candidates.process.failures import failure, from_the_export
+from gateval.candidates.process.once import Once
+from gateval.candidates.process.private import private_folders
+from gateval.candidates.process.processes import Programs
+from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program, Ran
+from gateval.candidates.process.started import Starter
+from gateval.candidates.workplace import working_directory
+from gateval.domain.manifests.fixture import CheckFiles
+from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.repository.paths import path_of_text
+from gateval.domain.trials.trial import Cause, NoAnswer
+from gateval.errors import RepositoryError
+from gateval.ports.clock import Clock
+
+AT_ONCE = 4
+"""Checks that run side by side, over all trials."""
+
+STDOUT_BYTES = 256 * KIB
+"""What a check may print; its answer is one small JSON object."""
+
+LIBRARY = "{library}"
+"""Stands in a word of a check's command for the folder that holds `gateval.checks`."""
+
+RUNNER = "run_check.py"
+"""The file in there that runs a function: it is told the file and the name."""
+
+_RUNNER = "import sys\nfrom gateval.checks import main\nmain(*sys.argv[1:])\n"
+
+_GRACE_SECONDS = 1.0
+
+
+class CheckExports(Protocol):
+    """Where the files of own checks lie."""
+
+    async def check_folder(self, files: CheckFiles, revision: Revision) -> Path:
+        """The folder with these files at this revision. Raises `RepositoryError`."""
+
+
+@dataclass(frozen=True)
+class CheckOrder:
+    """One run of an own check: its command, its files, what it reads, how many seconds it has.
+
+    `python` says that it gets to import `gateval.checks`, wherever that is (`LIBRARY`).
+    """
+
+    argv: tuple[str, ...]
+    files: CheckFiles
+    stdin: bytes
+    seconds: float
+    python: bool = False
+
+
+class OwnChecks(Protocol):
+    """What runs the checks of one revision."""
+
+    async def run(self, order: CheckOrder) -> bytes:
+        """Run one to its good end and return what it printed. Raises `CheckFailed`."""
+
+
+class CheckFailed(Exception):
+    """A check gave no answer: whose fault that is, and why, as a sentence."""
+
+    def __init__(self, cause: Cause, reason: str) -> None:
+        super().__init__(reason)
+        self.cause = cause
+        self.reason = reason
+
+
+class Checks:
+    """Runs own checks. Use it as `async with Checks(...) as checks`."""
+
+    def __init__(
+        self,
+        run: str,
+        plan: Plan,
+        exports: CheckExports,
+        environ: Mapping[str, str],
+        clock: Clock,
+        scratch: Path,
+        starter: Starter,
+    ) -> None:
+        """`environ` is what candidates see; of it, only what is harmless reaches a check."""
+        self._name = f"check-{run}"
+        self._plan = plan
+        self._exports = exports
+        self._environ = candidate_environment(environ)
+        self._scratch = scratch
+        self._programs = Programs(clock, starter)
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._library: Once[Path] = Once()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._programs.close()
+
+    def of(self, planned: PlannedEval) -> OwnChecks:
+        """What runs the checks of an Eval: head's as head has them, the target branch's as that."""
+        return _Bound(self, self._plan.base_tip if planned.bar else self._plan.head)
+
+    async def run(self, order: CheckOrder, revision: Revision) -> bytes:
+        """Run one check to its good end. Raises `CheckFailed`."""
+        limits = Limits(
+            seconds=order.seconds,
+            grace_seconds=_GRACE_SECONDS,
+            stdout_kept=STDOUT_BYTES,
+            stdout_bytes=STDOUT_BYTES,
+            stderr_bytes=MIB,
+        )
+        try:
+            ran = await self._run(order, revision, limits)
+        except NotStarted as error:
+            gate = error.cause is Cause.GATE
+            raise CheckFailed(Cause.GATE if gate else Cause.CHECK, error.reason)
+        except RepositoryError as error:
+            raise CheckFailed(Cause.GATE, f"Its files could not be exported: {error.message}")
+        failed = failure("It", ran, order.argv, limits)
+        if failed is None:
+            return ran.stdout
+        told = from_the_export(failed, self._scratch)
+        last = f" It said last: {told.detail[-1]}" if len(told.detail) > 1 else ""
+        gate = failed.cause is Cause.GATE
+        raise CheckFailed(Cause.GATE if gate else Cause.CHECK, f"{told.reason}{last}")
+
+    async def _run(self, order: CheckOrder, revision: Revision, limits: Limits) -> Ran:
+        export = await self._exports.check_folder(order.files, revision)
+        folder = working_directory(export, path_of_text(order.files.rules.folder))
+        if isinstance(folder, NoAnswer):
+            raise RepositoryError("the fixture's folder is none of them.")
+        library = await self._library.get("library", self._written) if order.python else None
+        async with self._places, private_folders(self._scratch) as private:
+            env = instance_environment(
+                self._environ,
+                literals={},
+                door={},
+                home=str(private.home),
+                tmp=str(private.tmp),
+                name=self._name,
+            )
+            argv = tuple(word.replace(LIBRARY, str(library or "")) for word in order.argv)
+            reads = (library,) if library else ()
+            program = Program(argv, folder, env, order.stdin, reads=reads, offline=True)
+            return await self._programs.run(program, limits)
+
+    async def _written(self) -> Path:
+        return await asyncio.to_thread(_write_library, self._scratch / "check-library")
+
+
+@dataclass(frozen=True)
+class _Bound:
+    checks: Checks
+    revision: Revision | None
+
+    async def run(self, order: CheckOrder) -> bytes:
+        if self.revision is None:
+            raise CheckFailed(Cause.GATE, "The plan does not say at which revision it is.")
+        return await self.checks.run(order, self.revision)
+
+
+def _write_library(folder: Path) -> Path:
+    """Write the folder from which a check imports `gateval.checks` and nothing else of us."""
+    files = {
+        RUNNER: _RUNNER,
+        "gateval/__init__.py": "",
+        "gateval/checks.py": Path(gateval.checks.__file__).read_text(encoding="utf-8"),
+    }
+    for one in (folder, folder / "gateval"):
+        one.mkdir(mode=0o755)
+        one.chmod(0o755)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).chmod(0o644)
+    return folder

@@ -1,0 +1,153 @@
+"""A program that goes on through a conversation: in each turn it is told a line and prints one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from gateval.candidates.allowlist import instance_environment
+from gateval.candidates.base import TrialRequest
+from gateval.candidates.bounded.template_parts import TemplateError
+from gateval.candidates.contract.claims import ClaimError
+from gateval.candidates.contract.invocation import write_stdin, write_words
+from gateval.candidates.contract.question import answer_from
+from gateval.candidates.contract.response import read_response
+from gateval.candidates.door import ModelSession
+from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
+from gateval.candidates.process.program import Limits, NotStarted, Program
+from gateval.candidates.process.running import Running
+from gateval.candidates.talk import Talk
+from gateval.candidates.tool_door import door_environment, untouched_tools, with_tools
+from gateval.candidates.workplace import Workplace
+from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Answer, NoAnswer
+
+if TYPE_CHECKING:
+    from gateval.candidates.beside.commands import Ground
+    from gateval.candidates.command import CommandRuntime
+
+
+_FLUSH = "It has to print each answer as one line and flush it."
+
+
+class OneProcess(Talk):
+    """Started with the first turn, ended with the conversation."""
+
+    def __init__(
+        self, runtime: CommandRuntime, request: TrialRequest, place: Workplace, ground: Ground
+    ) -> None:
+        self._runtime = runtime
+        self._request = request
+        self._place = place
+        self._ground = ground
+        self._held = contextlib.AsyncExitStack()
+        self._running: Running | None = None
+        self._session: ModelSession | None = None
+        self._limits = Limits(
+            seconds=request.timeout_seconds,
+            grace_seconds=runtime.context.timeouts.grace_seconds,
+        )
+
+    async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
+        """Write what the user says now, and read the next line that is printed."""
+        now, clock = asked.model_copy(update={"messages": ()}), self._runtime.context.clock
+        try:
+            line = _one_line(write_stdin(self._runtime.options_given.stdin, now))
+            running = self._running or await self._start(now)
+        except TemplateError as error:
+            return no_start(f"The program cannot be asked: {error}.", self._command)
+        except NotStarted as error:
+            return no_start(error.reason, self._command, error.cause)
+        session, began = self._session, clock.monotonic()
+        if session:
+            session.begin(self._request.key.repetition, self._request.replay)
+        since, late, printed = running.stdout.total, False, b""
+        running.tell(line)
+        try:
+            printed = await asyncio.wait_for(running.line(since), seconds)
+        except TimeoutError:
+            late = True
+        finally:
+            trouble = session.trouble(seconds, late=late) if session else None
+            recorded = session.end() if session else None
+        spent = max(clock.monotonic() - began, 0.0)
+        given = await self._read(printed, recorded, spent, late=seconds if late else None)
+        return untouched_tools(out_of_reach(given, trouble, recorded), self._request, session)
+
+    async def close(self) -> None:
+        """End the program, and its way to models."""
+        try:
+            if self._running is not None:
+                await self._running.stop()
+        finally:
+            await self._held.aclose()
+
+    @property
+    def _command(self) -> str:
+        return command_line(self._runtime.agent.runtime.command)
+
+    async def _start(self, asked: FixtureInput) -> Running:
+        """Start the program. Raises `NotStarted` and `TemplateError`."""
+        runtime, ground = self._runtime, self._ground
+        spec, addresses, private = runtime.agent.runtime, ground.addresses, ground.private
+        self._session = runtime.context.open_door(runtime.agent)
+        if self._session:
+            self._held.callback(self._session.close)
+        door = door_environment(self._session, private)
+        literals = {"PYTHONUNBUFFERED": "1", **addresses.literals(spec.env)}
+        env = instance_environment(
+            runtime.context.environ,
+            literals=with_tools(literals, door),
+            door=door,
+            home=str(private.home),
+            tmp=str(private.tmp),
+            name=runtime.name,
+        )
+        program = Program(
+            write_words(spec.command, asked, str(private.home), addresses.fill),
+            self._place.folder,
+            env,
+            writes=(private.home,) if spec.around else (),
+            reads=self._place.reads,
+            ports=addresses.ports,
+            listens=True,
+        )
+        self._running = runtime.programs.start(program, self._limits)
+        return self._running
+
+    async def _read(
+        self, printed: bytes, recorded: Trace | None, seconds: float, *, late: float | None
+    ) -> Answer | NoAnswer:
+        assert self._running is not None  # noqa: S101 - it was asked
+        command = self._runtime.agent.runtime.command
+        silence: NoAnswer | None = None
+        if late is not None:
+            ran = await self._running.stop()
+            reason = f"The candidate did not answer within {late:g} s. {_FLUSH}"
+            silence = told(reason, ran, self._command)
+        elif not printed.endswith(b"\n"):
+            ran = await self._running.stop()
+            silence = failure("The candidate", ran, command, self._limits)
+            if silence is None and not printed.strip():
+                silence = told("The candidate ended without an answer.", ran, self._command)
+        if silence is None:
+            try:
+                said = read_response(self._runtime.options_given.response, printed)
+                return answer_from(said, recorded, seconds)
+            except ClaimError as error:
+                ran = await self._running.stop()
+                reason = f"The candidate's answer cannot be used: {error}."
+                silence = told(reason, ran, self._command)
+        update = {"trace": recorded, "timed_out": late is not None, "seconds": seconds}
+        return silence.model_copy(update=update)
+
+
+def _one_line(written: bytes) -> bytes:
+    line = written.rstrip(b"\n")
+    if b"\n" in line:
+        raise TemplateError(
+            "what it reads in a turn has to be one line; write `{{ prompt | tojson }}` in `stdin`"
+        )
+    return line + b"\n"

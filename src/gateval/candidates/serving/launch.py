@@ -1,0 +1,118 @@
+"""How one server is started: what its process gets, and what it is called in sentences."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gateval.candidates.allowlist import instance_environment
+from gateval.candidates.base import RuntimeContext
+from gateval.candidates.beside.addresses import Addresses
+from gateval.candidates.door import ModelSession
+from gateval.candidates.process.private import private_folders
+from gateval.candidates.process.processes import Programs
+from gateval.candidates.process.program import KIB, MIB, Limits, Program
+from gateval.candidates.process.running import Running
+from gateval.candidates.tool_door import door_environment, with_tools
+from gateval.candidates.workplace import Workplace
+from gateval.domain.manifests.services import Ready
+from gateval.domain.plan.plan import AgentDefinition
+
+PRINTED_LIMIT = 256 * MIB
+"""Bytes that a server may print on each stream in its life."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """All that starts of one server have in common.
+
+    `command` and `env` are as written, with `{port}` where the port will stand. `what` is the
+    subject of sentences about it, `key` the command's place below `runtime`. Only one that
+    `asks_models` gets a way to them. `place` is where it works, `name` marks its processes;
+    `addresses` are those of the services that it may ask.
+    """
+
+    agent: AgentDefinition
+    context: RuntimeContext
+    programs: Programs
+    place: Workplace
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    ready: Ready
+    what: str = "The server"
+    key: str = "command"
+    asks_models: bool = True
+    addresses: Addresses = field(default_factory=Addresses)
+
+    @classmethod
+    def of(
+        cls,
+        agent: AgentDefinition,
+        context: RuntimeContext,
+        programs: Programs,
+        place: Workplace,
+        name: str,
+        ready: Ready | None = None,
+    ) -> Launch:
+        """That of an Agent's own command."""
+        command, env = agent.runtime.command, agent.runtime.env
+        return cls(agent, context, programs, place, name, command, env, ready or Ready())
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of a server's output. The limit of time is the caller's."""
+        return Limits(
+            seconds=float("inf"),
+            grace_seconds=self.context.timeouts.grace_seconds,
+            stdout_kept=64 * KIB,
+            stdout_bytes=PRINTED_LIMIT,
+            stderr_bytes=PRINTED_LIMIT,
+        )
+
+    @property
+    def takes_port(self) -> bool:
+        """Whether the port is handed over by the command or a literal."""
+        return any("{port}" in text for text in (*self.command, *self.env.values()))
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A process that was started, its way to models, and what is held for it."""
+
+    running: Running
+    session: ModelSession | None
+    held: contextlib.AsyncExitStack
+
+
+async def launch_at(launch: Launch, port: int) -> Launched:
+    """Start the process with all that it needs. Raises `NotStarted`."""
+    around, at = launch.context, launch.addresses
+    async with contextlib.AsyncExitStack() as stack:
+        private = await stack.enter_async_context(private_folders(around.scratch))
+        session = around.open_door(launch.agent) if launch.asks_models else None
+        if session:
+            stack.callback(session.close)
+        home = str(private.home)
+
+        def given(text: str) -> str:
+            return at.fill(text.replace("{port}", str(port)))
+
+        door = door_environment(session, private)
+        literals = with_tools({name: given(text) for name, text in launch.env.items()}, door)
+        env = instance_environment(
+            around.environ,
+            literals={**literals, **at.variables, "PORT": str(port)},
+            door=door,
+            home=home,
+            tmp=str(private.tmp),
+            name=launch.name,
+        )
+        argv = tuple(map(given, launch.command))
+        if not launch.asks_models:
+            argv = tuple(word.replace("{home}", home) for word in argv)
+        folder, reads = launch.place.folder, launch.place.reads
+        program = Program(argv, folder, env, reads=reads, ports=at.ports)
+        running = launch.programs.start(program, launch.limits)
+        return Launched(running, session, stack.pop_all())

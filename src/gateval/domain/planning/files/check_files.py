@@ -1,0 +1,101 @@
+"""The files of people's own checks at one revision, as part of the fixtures that use them.
+
+A check's closure is like an Agent's: what is not in it, the check does not get. Manifests and the
+gate config are in none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gateval.domain.base import digest
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.own_checks import (
+    OWN_CHECKS,
+    has_own_checks,
+    included,
+    named_paths,
+    own_checks,
+    own_roots,
+)
+from gateval.domain.planning.closure import Closure, closure_files
+from gateval.domain.planning.files.links import follow_links
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.links import walk_links
+from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.patterns import has_wildcard
+from gateval.domain.repository.tree import under
+
+
+def check_closure(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> Closure:
+    """Return the closure of an own check whose fixture stands in `folder`."""
+    roots = dict.fromkeys(own_roots(spec, folder, snapshot.tree), "the check's own")
+    patterns: dict[str, str] = {}
+    for one in included(spec):
+        path = resolve_path(folder, one.removesuffix("/**"))
+        if path is not None:
+            (patterns if has_wildcard(path) else roots).setdefault(path, f"include {one}")
+
+    def hidden(path: str) -> bool:
+        return path == GATE_CONFIG_PATH or path in snapshot.manifest_paths
+
+    passed, workdir = walk_links(folder, snapshot.links)
+    roots |= {link: "the fixture's folder leads over it" for link in passed if link not in roots}
+    found = follow_links(roots, patterns, snapshot, hidden)
+    return Closure(folder, found, patterns, hidden, workdir)
+
+
+def check_closures(snapshot: Snapshot) -> list[Closure]:
+    """Return the closures of all own checks of a revision."""
+    return [
+        check_closure(spec, fixture.folder, snapshot)
+        for fixture in snapshot.catalogue.fixtures
+        for spec in own_checks(fixture)
+    ]
+
+
+def depends_on(fixture: Fixture, snapshot: Snapshot, paths: frozenset[str]) -> bool:
+    """Whether one of these paths is a file of an own check of the fixture, there or not."""
+    for spec in own_checks(fixture):
+        closure = check_closure(spec, fixture.folder, snapshot)
+        named = set(named_paths(spec, fixture.folder))
+        if any(closure.covers(path) or path in named for path in paths):
+            return True
+    return False
+
+
+def with_check_files(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:
+    """Return the catalogue with the files of all own checks, which are part of their fixtures."""
+    if not has_own_checks(catalogue.fixtures):
+        return catalogue
+    fixtures = (_with_files(one, snapshot) for one in catalogue.fixtures)
+    return replace(catalogue, fixtures=tuple(fixtures))
+
+
+def _with_files(fixture: Fixture, snapshot: Snapshot) -> Fixture:
+    if not has_own_checks([fixture]):
+        return fixture
+    assertions = tuple(_filled(one, fixture.folder, snapshot) for one in fixture.assertions)
+    filled = fixture.model_copy(update={"assertions": assertions})
+    digests = [one.own.digest for one in own_checks(filled) if one.own]
+    return filled.model_copy(update={"digest": digest([fixture.digest, *digests])})
+
+
+def _filled(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> AssertionSpec:
+    parts = tuple(_filled(part, folder, snapshot) for part in spec.parts)
+    own = _files(spec, folder, snapshot) if spec.type in OWN_CHECKS else None
+    return spec.model_copy(update={"parts": parts, "own": own})
+
+
+def _files(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> CheckFiles:
+    closure = check_closure(spec, folder, snapshot)
+    files = closure_files(closure, snapshot)
+    ours = (path for path in (*snapshot.manifest_paths, GATE_CONFIG_PATH) if path in snapshot.tree)
+    inside = {one for one in ours if under(one, closure.roots.keys()) or closure.watched(one)}
+    return CheckFiles(
+        rules=closure.rules(),
+        hidden=tuple(sorted(inside)),
+        digest=digest([*sorted(f"{path}\0{entry}" for path, entry in files.items())]),
+    )

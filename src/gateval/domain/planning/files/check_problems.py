@@ -1,0 +1,69 @@
+"""Problems with the files of people's own checks, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.own_checks import named_paths, own_checks
+from gateval.domain.planning.closure import closure_of
+from gateval.domain.planning.files.named_paths import program_index
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.patterns import folder_of
+from gateval.domain.repository.place import Place, Problem
+from gateval.domain.repository.tree import has_folder, under
+
+
+def check_problems(snapshot: Snapshot) -> Iterator[Problem]:
+    """Yield what keeps own checks from running, and Agents that would get their files."""
+    for fixture in snapshot.catalogue.fixtures:
+        for spec in own_checks(fixture):
+            yield from _missing(spec, fixture, snapshot)
+    own = snapshot.check_roots
+    for agent in snapshot.catalogue.agents if own else ():
+        if agent.runtime_type != MODEL_RUNTIME:
+            yield from _shared(agent, own, snapshot)
+
+
+def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Iterator[Problem]:
+    """A program that is no file of this revision."""
+    for path in _programs(spec, fixture.folder):
+        if path not in snapshot.tree and not has_folder(snapshot.tree, path):
+            yield Problem(
+                place=spec.place,
+                message=f"{show_path(path)} is no file of this revision. Correct the path, which "
+                f"counts from the folder of {show_path(fixture.path)}, or track the file.",
+            )
+
+
+def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
+    command = spec.options.get("command")
+    if "function" in spec.options:
+        yield from named_paths(spec, folder)
+    elif isinstance(command, list):
+        words = [word for word in command if isinstance(word, str)]
+        index = program_index(words)
+        path = resolve_path(folder, words[index]) if index is not None else None
+        if path:
+            yield path
+
+
+def _shared(agent: Agent, own: frozenset[str], snapshot: Snapshot) -> Iterator[Problem]:
+    """What an Agent names of a check's own files: a candidate must not read what it is held to."""
+    closure = closure_of(agent, snapshot)
+    names = {**closure.roots, **{folder_of(one): why for one, why in closure.patterns.items()}}
+    for path in sorted(names):
+        if path and under(path, own):
+            yield Problem(
+                place=_place(agent, names[path]),
+                message=f"{show_path(path)} ({names[path]}) is among the own files of a check, "
+                "which candidates must not see. Give the check a folder of its own; what both "
+                "need belongs elsewhere, under `include` of the check.",
+            )
+
+
+def _place(agent: Agent, why: str) -> Place:
+    key = f"spec.{why.partition(' ')[0]}"
+    return agent.places.get(key, agent.places.get("spec.runtime", agent.place))

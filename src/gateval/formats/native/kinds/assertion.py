@@ -1,0 +1,115 @@
+"""Reads the assertions of a fixture: each is checked by the model registered for its type."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from gateval.domain.base import JsonObject, Spec
+from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.repository.place import Problem
+from gateval.domain.text.quoting import quote
+from gateval.formats.native.written import Source
+from gateval.formats.problems.sentences import unknown_word
+from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at, validate
+from gateval.formats.yaml.document import DocumentPath
+
+PARTS = "assertions"
+"""The key of a combinator under which the assertions stand that it is made of."""
+
+LEVELS = 4
+"""How deep combinators may stand in one another."""
+
+
+class AssertionCommon(Spec):
+    """The keys that every assertion has."""
+
+    type: str = Field(description="Which assertion this is.")
+    weight: Weight = Field(default=1.0, description="How much it counts in its fixture's score.")
+    severity: Severity | None = Field(
+        default=None,
+        description="How much it matters inside its fixture; the fixture's severity if absent.",
+    )
+    axis: str | None = Field(
+        default=None, description="The quality it measures, for grouping in reports."
+    )
+
+
+COMMON_KEYS = tuple(AssertionCommon.model_fields)
+"""They are one word each, so field and key are the same."""
+
+_INNER_KEYS = ("type",)
+
+
+def read_assertions(
+    source: Source, path: DocumentPath
+) -> tuple[list[AssertionSpec], list[Problem]]:
+    """Return the assertions in the list at `path`, and what is wrong with them.
+
+    What is no mapping is left out: the model of what is around it has refused it.
+    """
+    return _read_all(source, path, 0)
+
+
+def _read_all(
+    source: Source, path: DocumentPath, level: int
+) -> tuple[list[AssertionSpec], list[Problem]]:
+    raw = source.document.data_at(path)
+    assertions: list[AssertionSpec] = []
+    problems: list[Problem] = []
+    for index, each in enumerate(raw if isinstance(raw, list) else []):
+        if len(problems) > PROBLEM_LIMIT:
+            break
+        if isinstance(each, dict):
+            assertion, broken = _read_one(source, (*path, index), each, level)
+            problems += broken
+            if assertion is not None:
+                assertions.append(assertion)
+    return assertions, problems
+
+
+def _read_one(
+    source: Source, path: DocumentPath, raw: JsonObject, level: int
+) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
+    """Read one assertion; inside others it has no weight, severity or axis of its own."""
+    document = source.document
+    shared = _INNER_KEYS if level else COMMON_KEYS
+    options: JsonObject = {key: raw[key] for key in raw if key not in shared}
+    common_raw: JsonObject = {key: raw[key] for key in raw if key in shared}
+    common, problems = validate(AssertionCommon, common_raw, document, path)
+    kind = raw.get("type")
+    if not isinstance(kind, str):
+        return None, problems
+    registered = source.registries.assertions.get(kind)
+    if registered is None:
+        message = _unknown_type(kind, source)
+        return None, (*problems, problem_at(document, (*path, "type"), message))
+    _, broken = validate(registered, options, document, path, also_known=shared)
+    parts: list[AssertionSpec] = []
+    if kind in source.registries.combinators:
+        if level == LEVELS:
+            message = f"Assertions may stand {LEVELS} levels deep in others, and no deeper."
+            return None, (*problems, *broken, problem_at(document, path, message))
+        options.pop(PARTS, None)
+        parts, inner = _read_all(source, (*path, PARTS), level + 1)
+        broken = (*broken, *inner)
+    if common is None or broken:
+        return None, (*problems, *broken)
+    assertion = AssertionSpec(
+        type=kind,
+        weight=common.weight,
+        severity=common.severity,
+        axis=common.axis,
+        options=options,
+        needs_judge=kind in source.registries.judged or any(one.needs_judge for one in parts),
+        parts=tuple(parts),
+        place=document.place(path),
+    )
+    return assertion, ()
+
+
+def _unknown_type(kind: str, source: Source) -> str:
+    known = source.registries.elsewhere.get(kind.lower().replace("_", "-"))
+    if known is None:
+        return unknown_word("assertion type", kind, list(source.registries.assertions))
+    return f"Unknown assertion type {quote(kind)}. Here it is {known}."

@@ -1,0 +1,1 @@
+"""What a candidate does, read off its model calls: numbered steps, by conversation."""

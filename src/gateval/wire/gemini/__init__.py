@@ -1,0 +1,1 @@
+"""Google's own formats, as its SDK speaks them: https://ai.google.dev/api."""

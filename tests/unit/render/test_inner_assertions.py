@@ -1,0 +1,67 @@
+"""Every view tells which parts of a combinator decided it, where they stand and with what proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.repository.place import Place
+from gateval.domain.trials.judge_verdict import Verdict, Violation
+from gateval.domain.trials.trial import Assessment, AssessmentStatus
+from gateval.render.comment.comment import render_comment
+from gateval.render.files.junit import render_junit
+from gateval.render.terminal.summary import render_summary
+from tests.helpers.reports import edit, edit_fixture, make_results
+
+FAILED = AssessmentStatus.FAILED
+PROOF = Violation(
+    rule="Ask first.",
+    severity="high",
+    evidence_step=2,
+    quote="I have refunded it",
+    supported=True,
+)
+JUDGED = Assessment(
+    type="judge",
+    at=(1, 0),
+    status=FAILED,
+    score=0.1,
+    reason="Expected a judge's score of at least 0.5, saw 0.1.",
+    steps=(2,),
+    verdict=Verdict(score=0.1, confidence=0.9, summary="No.", violations=(PROOF,)),
+)
+WHOLE = Assessment(
+    type="any",
+    status=FAILED,
+    score=0.1,
+    reason="Expected at least one of 2 assertions to pass, saw none.",
+    parts=(
+        Assessment(type="contains", at=(0,), status=FAILED, score=0, reason='Expected "reason".'),
+        Assessment(type="all", at=(1,), status=FAILED, score=0, reason="All.", parts=(JUDGED,)),
+    ),
+)
+
+
+def spec(kind: str, line: int, *parts: AssertionSpec) -> AssertionSpec:
+    return AssertionSpec(type=kind, parts=parts, place=Place(file="evals/f.yaml", line=line))
+
+
+@pytest.fixture
+def report() -> Report:
+    results = make_results("e f head:fail base:pass")
+    written = spec("any", 7, spec("contains", 9), spec("all", 10, spec("judge", 12)))
+    results = edit_fixture(results, "f", assertions=(written,))
+    return make_report(edit(results, "e/f #1 on head", assessments=(WHOLE,)))
+
+
+@pytest.mark.parametrize("render", [render_comment, render_junit, render_summary])
+def test_parts_are_told_with_place_and_proof(
+    render: Callable[[Report], object], report: Report
+) -> None:
+    text = str(render(report))
+    for words in ("any › contains", "any › all › judge", "evals/f.yaml:9", "evals/f.yaml:12"):
+        assert words in text
+    assert "I have refunded it" in text
