@@ -14,6 +14,7 @@ import pytest
 
 from gateval.candidates.checks import CheckFailed, CheckOrder
 from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.quiet import SWITCHES
 from gateval.domain.trials.trial import Cause
 from gateval.errors import UsageError
 from tests.helpers.candidates import World
@@ -72,7 +73,7 @@ def test_a_check_is_its_own_user_and_writes_nothing_but_its_home(world: World) -
     ] * 3
     for one in found:
         assert set(one["env"]) <= {
-            "GATEVAL_CANDIDATE", "HOME", "LANG", "LC_CTYPE", "PATH", "TMPDIR", "PWD",
+            "GATEVAL_CANDIDATE", "HOME", "LANG", "LC_CTYPE", "PATH", "TMPDIR", "PWD", *SWITCHES,
         }  # fmt: skip
     if found[0]["user"] != os.getuid():
         assert len({one["user"] for one in found}) == 3

@@ -82,7 +82,7 @@ def gate_files(key_variables: Iterable[str], version: str) -> tuple[StarterFile,
 def workflow(key_variables: Iterable[str], version: str) -> str:
     """Return the workflow for this version of Gateval."""
     lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in key_variables]
-    env = "\n".join(["        env:", *lines, ""]) if lines else ""
+    env = "\n".join(["        env:", "          GATEVAL_LAYERS: .gateval/layers", *lines, ""])
     return fill("workflow.yml", {"VERSION": version, "ENV": env})
 
 

@@ -59,7 +59,7 @@ def _shared(agent: Agent, own: frozenset[str], snapshot: Snapshot) -> Iterator[P
             yield Problem(
                 place=_place(agent, names[path]),
                 message=f"{show_path(path)} ({names[path]}) is among the own files of a check, "
-                "which candidates must not see. Give the check a folder of its own; what both "
+                "which no agent may see. Give the check a folder of its own; what both "
                 "need belongs elsewhere, under `include` of the check.",
             )
 
