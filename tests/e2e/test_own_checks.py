@@ -304,7 +304,7 @@ def test_an_agent_that_names_the_files_of_a_check_is_refused(repo: Repo, case: s
     repo.commit()
     done = gateval(repo, "validate")
     assert done.returncode == 2, done.stdout
-    assert "is among the own files of a check, which agents must not see" in done.stdout
+    assert "is among the own files of a check, which no agent may see" in done.stdout
 
 
 def test_a_check_in_the_folder_of_an_agent_is_refused(repo: Repo) -> None:
