@@ -6,7 +6,7 @@ import hashlib
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.audit.chain import GENESIS, append, hash_of, id_of, read_log
@@ -81,11 +81,13 @@ def test_one_byte_in_a_thousand_entries_is_named_by_its_entry(place: int, mask: 
 
 
 @long_logs
+@example(len(LONG) - 1, b"\n")
 @given(bytes_of_it, st.binary(max_size=1))
 def test_one_byte_more_or_less_is_named_by_its_entry(place: int, added: bytes) -> None:
     rest = LONG[place:] if added else LONG[place + 1 :]
     line = LONG.count(b"\n", 0, place) + 1
-    assert broken_line([LONG[:place] + added + rest]) == line
+    is_blank_line_behind = added == LONG[place : place + 1] == b"\n"
+    assert broken_line([LONG[:place] + added + rest]) == line + is_blank_line_behind
 
 
 @long_logs
