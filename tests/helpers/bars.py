@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.checks.catalogue import check_catalogue
-from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.bar.planning import BarPlan
 from gateval.domain.planning.planner import Rules, plan_change

@@ -15,9 +15,9 @@ import yaml
 from pydantic import JsonValue
 
 from gateval.adapters.clock import SystemClock
-from gateval.candidates.allowlist import MARKER, candidate_environment
 from gateval.candidates.base import ProcessTimeouts, RuntimeContext, TrialRequest
-from gateval.candidates.door import ModelDoor
+from gateval.candidates.doors.models import ModelDoor
+from gateval.candidates.environment.allowlist import MARKER, candidate_environment
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import JsonObject

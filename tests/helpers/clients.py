@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from gateval.candidates.allowlist import instance_environment
+from gateval.candidates.environment.allowlist import instance_environment
 from gateval.gateway.local.session import Session
 
 

@@ -18,7 +18,7 @@ from gateval.candidates.isolation.visible_paths import passable
 from gateval.candidates.isolation.walls import Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.policy_words import EgressPolicy
+from gateval.domain.manifests.policy.words import EgressPolicy
 from gateval.domain.trials.trial import Answer, NoAnswer
 from gateval.settings import read_settings
 from tests.helpers.candidates import World, ask, command_agent

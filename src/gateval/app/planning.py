@@ -162,7 +162,7 @@ def _whatever_is_here(repository: GitRepository) -> Revision:
 
 def _is_unread(path: str, snapshot: Snapshot) -> bool:
     """Whether a file that was named is nothing that Gateval reads."""
-    from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+    from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
     from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 
     known = path in snapshot.manifest_paths or path == GATE_CONFIG_PATH

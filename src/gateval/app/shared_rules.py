@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gateval.domain.setup.authorities import CA_VARIABLE
 
 if TYPE_CHECKING:
-    from gateval.domain.manifests.rules_source import RulesSource
+    from gateval.domain.manifests.policy.rules_source import RulesSource
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 """Variables that hold a token on somebody's own machine."""

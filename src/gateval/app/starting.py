@@ -14,7 +14,7 @@ from gateval.app.doctor.github import missing_labels
 from gateval.app.registries import registries
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.gate_job import GateJob

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from gateval.candidates.door import ModelDoor, ModelSession
+from gateval.candidates.doors.models import ModelDoor, ModelSession
 from gateval.candidates.process.once import Once
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import Spec

@@ -14,14 +14,14 @@ from types import TracebackType
 from typing import Protocol, Self
 
 import gateval.checks
-from gateval.candidates.allowlist import candidate_environment, instance_environment
+from gateval.candidates.environment.allowlist import candidate_environment, instance_environment
+from gateval.candidates.preparing.workplace import working_directory
 from gateval.candidates.process.failures import failure, from_the_export
 from gateval.candidates.process.once import Once
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program, Ran
 from gateval.candidates.process.started import Starter
-from gateval.candidates.workplace import working_directory
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.plan.planned_eval import PlannedEval

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.bounded import template
 from gateval.candidates.contract.claims import ClaimError
@@ -18,12 +17,13 @@ from gateval.candidates.contract.invocation import (
 )
 from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
-from gateval.candidates.door import ModelSession
+from gateval.candidates.doors.models import ModelSession
+from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
+from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.preparing.workplace import Workplace, prepare_workplace
 from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
-from gateval.candidates.tool_door import door_environment, untouched_tools, with_tools
-from gateval.candidates.workplace import Workplace, prepare_workplace
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.preparing.workplace import prepare_workplace
 from gateval.candidates.serving.options import HttpOptions
-from gateval.candidates.workplace import prepare_workplace
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.events import CandidatePreparing

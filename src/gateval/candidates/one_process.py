@@ -6,19 +6,19 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import write_stdin, write_words
 from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
-from gateval.candidates.door import ModelSession
+from gateval.candidates.doors.models import ModelSession
+from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
+from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.process.program import Limits, NotStarted, Program
 from gateval.candidates.process.running import Running
 from gateval.candidates.talk import Talk
-from gateval.candidates.tool_door import door_environment, untouched_tools, with_tools
-from gateval.candidates.workplace import Workplace
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, NoAnswer

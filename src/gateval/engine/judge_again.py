@@ -10,8 +10,8 @@ from gateval.candidates.checks import Checks, OwnChecks
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.course import has_real_judge
 from gateval.domain.results.grouping import group_trials
+from gateval.domain.results.looks.course import has_real_judge
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, AssessmentStatus, Side, Trial, TrialKey
 from gateval.judging.judge import Judge

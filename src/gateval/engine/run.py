@@ -20,7 +20,7 @@ from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.next_trials import next_trials
+from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
 from gateval.domain.trials.trial import Cause, NoAnswer, Side, Trial, TrialKey
 from gateval.engine.judge_again import judge_again

@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import MODEL_RUNTIME, AgentSpec, RuntimeSpec
-from gateval.domain.manifests.gate_config import GateConfig
+from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.manifests.scripted import ScriptedSpec
 from gateval.formats.native.kinds.assertion import PARTS, AssertionCommon
 from gateval.formats.native.kinds.fixture import FixtureBody

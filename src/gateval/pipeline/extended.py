@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gateval.domain.manifests.extending import Ignored, extend
-from gateval.domain.manifests.gate_config import GateConfig, Policy
-from gateval.domain.manifests.rules_source import RulesSource
+from gateval.domain.manifests.policy.extending import Ignored, extend
+from gateval.domain.manifests.policy.gate_config import GateConfig, Policy
+from gateval.domain.manifests.policy.rules_source import RulesSource
 from gateval.errors import GatevalError
 from gateval.formats.native.gate_config import read_gate_config
 from gateval.pipeline.manifest_cache import ManifestCache

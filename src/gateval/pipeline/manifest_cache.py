@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import ClassVar, NamedTuple, TypeVar, cast
 
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.repository.paths import leads_out
 from gateval.domain.repository.patterns import match_any

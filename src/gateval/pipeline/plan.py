@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.manifests.policy_words import BarPolicy
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.policy.words import BarPolicy
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
 from gateval.domain.planning.picking import ALL, Pick, picked

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gateval.domain.manifests.agent import Agent, SystemFile
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import closure_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.variable_names import refusals
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.bar.rules import RulesEdit

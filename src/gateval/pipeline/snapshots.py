@@ -12,7 +12,7 @@ from gateval.domain.manifests.catalogue import Broken, Catalogue
 from gateval.domain.manifests.checks.catalogue import check_catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.files.check_files import with_check_files
 from gateval.domain.planning.files.check_problems import check_problems

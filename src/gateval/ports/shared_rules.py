@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gateval.domain.manifests.rules_source import RulesSource
+from gateval.domain.manifests.policy.rules_source import RulesSource
 
 
 class SharedRules(Protocol):

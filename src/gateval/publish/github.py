@@ -13,7 +13,7 @@ from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Conclusion
 from gateval.domain.ruling import GateLabel
 from gateval.errors import ForgeError
-from gateval.ports.forge import Forge
+from gateval.ports.forge.forge import Forge
 from gateval.publish.check import close_check, complete_check, open_check
 from gateval.publish.comment import publish_comment
 from gateval.publish.outcome import Note, Publication, Sink, Status, failed, left

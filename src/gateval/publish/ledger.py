@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from gateval.domain.audit.duplicate import tells
 from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
-from gateval.domain.manifests.gate_config import AuditPolicy
-from gateval.domain.manifests.policy_words import AuditSinkName
+from gateval.domain.manifests.policy.gate_config import AuditPolicy
+from gateval.domain.manifests.policy.words import AuditSinkName
 from gateval.domain.ruling import LabelUse, Ruling
 from gateval.errors import GatevalError
 from gateval.ports.records import Records

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.wire import anthropic_messages, openai_chat, openai_responses
+from gateval.wire.anthropic import messages as anthropic_messages
 from gateval.wire.base import Format, WireFormat
 from gateval.wire.gemini import content, embedding, embeddings
 from gateval.wire.inputs import openai_embeddings, openai_moderations
 from gateval.wire.inputs.base import InputFormat
+from gateval.wire.openai import chat as openai_chat
+from gateval.wire.openai import responses as openai_responses
 
 WIRE_FORMATS: Mapping[str, WireFormat] = {
     "openai-chat": openai_chat,

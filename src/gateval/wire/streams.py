@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.wire import anthropic_stream, openai_chat_stream, responses_stream
+from gateval.wire.anthropic import stream as anthropic_stream
 from gateval.wire.base import StreamFormat
 from gateval.wire.gemini import stream as gemini_stream
+from gateval.wire.openai import chat_stream as openai_chat_stream
+from gateval.wire.openai import responses_stream
 
 STREAM_FORMATS: Mapping[str, StreamFormat] = {
     "openai-chat": openai_chat_stream,

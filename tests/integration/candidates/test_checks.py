@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from gateval.candidates.checks import CheckFailed, CheckOrder
+from gateval.candidates.environment.quiet import SWITCHES
 from gateval.candidates.isolation.wishes import Wishes
-from gateval.candidates.quiet import SWITCHES
 from gateval.domain.trials.trial import Cause
 from gateval.errors import UsageError
 from tests.helpers.candidates import World

@@ -9,7 +9,7 @@ import anthropic
 import openai
 import pytest
 
-from gateval.domain.manifests.policy_words import CallFeature
+from gateval.domain.manifests.policy.words import CallFeature
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.server import GatewayServer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.manifests.gate_config import policy_digest
+from gateval.domain.manifests.policy.gate_config import policy_digest
 from gateval.domain.plan.plan import ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Baseline
 from gateval.errors import InvalidManifests

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.candidates.allowlist import (
+from gateval.candidates.environment.allowlist import (
     MARKER,
     candidate_environment,
     instance_environment,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.decision.report import make_report
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import InconclusivePolicy, RegressionPolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import InconclusivePolicy, RegressionPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.assembly import assemble
 from gateval.domain.results.results import Results, RunInfo

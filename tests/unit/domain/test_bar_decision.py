@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gateval.domain.decision.report import Report, make_report
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import InconclusivePolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Bar, Lowered
 from gateval.domain.repository.place import Place

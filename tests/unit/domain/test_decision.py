@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from gateval.domain.decision.measured_reasons import show_passes
 from gateval.domain.decision.report import make_report
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import InconclusivePolicy, RegressionPolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import InconclusivePolicy, RegressionPolicy
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.results.comparison import Repeated
 from gateval.domain.results.results import Results

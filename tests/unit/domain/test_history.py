@@ -25,7 +25,7 @@ from gateval.domain.history.record import (
     record_digest,
     record_of,
 )
-from gateval.domain.manifests.gate_config import policy_digest
+from gateval.domain.manifests.policy.gate_config import policy_digest
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.results import Results

@@ -14,7 +14,7 @@ from gateval.domain.decision.report import Report, make_report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.picking import ALL, Pick
 from gateval.domain.results.assembly import assemble
-from gateval.domain.results.next_trials import next_trials
+from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Trial
 from gateval.domain.verdicts import GateVerdict

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateval.domain.decision.report import Report, make_report
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import (
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import (
     InconclusivePolicy,
     RegressionPolicy,
     ThresholdPolicy,

@@ -13,7 +13,7 @@ from gateval.domain.audit.entry import AuditKind
 from gateval.domain.forge.pull_request import Comment
 from gateval.domain.labels.facts import Account, LabelEvent, LabelFacts, Payload, Push
 from gateval.domain.labels.rules import rule_on
-from gateval.domain.manifests.gate_config import BypassPolicy
+from gateval.domain.manifests.policy.gate_config import BypassPolicy
 from gateval.domain.ruling import (
     AuditPerson,
     GateLabel,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import UnsetThresholdPolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval
 from gateval.domain.planning.narrowing import Narrowing, narrow

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateval.domain.results.silence import Silence, silence
+from gateval.domain.results.looks.silence import Silence, silence
 from gateval.domain.statistics.design import design
 from gateval.domain.statistics.looks import Look, looks
 from gateval.domain.trials.trial import Side, Trial, TrialKey

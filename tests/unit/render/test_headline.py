@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import InconclusivePolicy, RegressionPolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import InconclusivePolicy, RegressionPolicy
 from gateval.render.report.words.headline import headline
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, make
 

@@ -20,7 +20,7 @@ from gateval.adapters.github.shapes import understood
 from gateval.adapters.github.transport import ApiRequest, Transport
 from gateval.adapters.github.waiting import RetryLimits
 from gateval.domain.base import plain_message
-from gateval.domain.manifests.rules_source import RulesSource
+from gateval.domain.manifests.policy.rules_source import RulesSource
 from gateval.errors import ForgeRejected, MissingPermission, NotOnForge
 
 

@@ -28,7 +28,7 @@ from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
 from gateval.domain.forge.trigger import CommentSubject, EventName, Trigger
-from gateval.domain.manifests.policy_words import BarPolicy, DraftPolicy
+from gateval.domain.manifests.policy.words import BarPolicy, DraftPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep

@@ -20,7 +20,7 @@ from gateval.domain.decision.trust import exit_code, unverified
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Annotation
 from gateval.domain.history.record import HistoryRecord, record_digest
-from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.ruling import GateLabel
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication

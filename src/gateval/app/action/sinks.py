@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gateval.adapters.runner_files import RunnerFiles
 from gateval.domain.audit.entry import AuditEvent
-from gateval.domain.manifests.policy_words import AuditSinkName
+from gateval.domain.manifests.policy.words import AuditSinkName
 from gateval.errors import RecordsError
 from gateval.publish.audit import AuditSink
 from gateval.render.github.audit import log_line, summary_section

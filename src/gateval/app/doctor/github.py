@@ -19,8 +19,8 @@ from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnFor
 if TYPE_CHECKING:
     from gateval.adapters.github import GitHubAccess
     from gateval.adapters.github.waiting import RetryLimits
-    from gateval.ports.branch_guards import BranchGuards
-    from gateval.ports.repository_labels import RepositoryLabels
+    from gateval.ports.forge.branch_guards import BranchGuards
+    from gateval.ports.forge.repository_labels import RepositoryLabels
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
 _NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"

@@ -18,10 +18,10 @@ from gateval.app.run.interrupts import interrupted
 from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import refuse_missing_keys
-from gateval.candidates.allowlist import candidate_environment
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
-from gateval.candidates.door import ModelDoor
+from gateval.candidates.doors.models import ModelDoor
+from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
+from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.failures import command_line, failure, no_start
 from gateval.candidates.process.private import PrivateFolders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import Limits, NotStarted, Program
-from gateval.candidates.workplace import Workplace
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import NoAnswer
 

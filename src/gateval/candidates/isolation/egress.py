@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from gateval.candidates.isolation.supervisor.landlock import PORTS_SINCE
 from gateval.candidates.isolation.walls import Walls
-from gateval.domain.manifests.gate_config import Egress
-from gateval.domain.manifests.policy_words import EgressPolicy
+from gateval.domain.manifests.policy.gate_config import Egress
+from gateval.domain.manifests.policy.words import EgressPolicy
 from gateval.errors import UsageError
 
 

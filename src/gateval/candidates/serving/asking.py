@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.question import Said, answer_from
+from gateval.candidates.doors.tools import untouched_tools
 from gateval.candidates.process.capture import last_lines
 from gateval.candidates.process.failures import out_of_reach, server_line
 from gateval.candidates.serving.exchange import read_reply, write_request
 from gateval.candidates.serving.instance import Instance
 from gateval.candidates.serving.options import HttpOptions
-from gateval.candidates.tool_door import untouched_tools
 from gateval.domain.text.quoting import quote
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.formats.templates.parts import TemplateError

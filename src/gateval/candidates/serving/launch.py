@@ -6,16 +6,16 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
-from gateval.candidates.door import ModelSession
+from gateval.candidates.doors.models import ModelSession
+from gateval.candidates.doors.tools import door_environment, with_tools
+from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import KIB, MIB, Limits, Program
 from gateval.candidates.process.running import Running
-from gateval.candidates.tool_door import door_environment, with_tools
-from gateval.candidates.workplace import Workplace
 from gateval.domain.manifests.services import Ready
 from gateval.domain.plan.plan import AgentDefinition
 

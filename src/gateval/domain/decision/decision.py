@@ -11,7 +11,7 @@ from typing import Literal
 
 from gateval.domain.base import Value
 from gateval.domain.decision.reasons import all_reasons
-from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import NO_RULINGS, Ruling, Rulings

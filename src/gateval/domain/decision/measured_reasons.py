@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import RegressionPolicy, ThresholdPolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import RegressionPolicy, ThresholdPolicy
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import (
     EvalComparison,

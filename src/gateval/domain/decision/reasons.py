@@ -13,8 +13,8 @@ from gateval.domain.decision.measured_reasons import (
     passes_alone,
     score_reasons,
 )
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import InconclusivePolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison, EvalComparison, FixtureComparison

@@ -18,7 +18,7 @@ from gateval.domain.base import SHA_PATTERN, Value, digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion
 from gateval.domain.forge.stamp import Stamp
-from gateval.domain.manifests.gate_config import policy_digest
+from gateval.domain.manifests.policy.gate_config import policy_digest
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange

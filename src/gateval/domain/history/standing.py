@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from gateval.domain.base import digest
 from gateval.domain.decision.report import Report
 from gateval.domain.history.record import HistoryRecord, StoredRegression
-from gateval.domain.manifests.policy_words import RegressionPolicy
+from gateval.domain.manifests.policy.words import RegressionPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval, Standing
 from gateval.domain.results.comparison import FixtureChange

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gateval.domain.audit.entry import AuditEntry, AuditKind
 from gateval.domain.labels.facts import LabelEvent, LabelFacts, newest_use, use_before
 from gateval.domain.labels.reason import find_reason
-from gateval.domain.manifests.gate_config import BypassPolicy
+from gateval.domain.manifests.policy.gate_config import BypassPolicy
 from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, RulingStatus
 
 _ANEW = "Put it on anew to let this revision through."

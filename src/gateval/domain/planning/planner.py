@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
-from gateval.domain.manifests.gate_config import Policy, policy_digest
-from gateval.domain.manifests.policy_words import BarPolicy
+from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
+from gateval.domain.manifests.policy.words import BarPolicy
 from gateval.domain.plan.plan import (
     AgentChange,
     Plan,

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import UnsetThresholdPolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.joint import joint_tests, together_only
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.own_checks import all_own_roots
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.plan.plan import Revision
 from gateval.domain.repository.paths import resolve_path

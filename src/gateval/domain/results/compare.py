@@ -14,8 +14,8 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.course import Course
 from gateval.domain.results.grouping import Grouped, group_trials, outcomes, too_many_lost
+from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval

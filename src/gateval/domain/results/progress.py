@@ -8,9 +8,9 @@ from typing import NamedTuple, TypeAlias
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.broad_slippage import broad_slippage
-from gateval.domain.results.course import Course, course_of, larger, rules_of
 from gateval.domain.results.grouping import Grouped
+from gateval.domain.results.looks.broad_slippage import broad_slippage
+from gateval.domain.results.looks.course import Course, course_of, larger, rules_of
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import Step

@@ -9,7 +9,7 @@ from gateval.domain.base import Value
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison, FixtureChange
-from gateval.domain.results.course import rules_of
+from gateval.domain.results.looks.course import rules_of
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.design import counted_only
 from gateval.domain.statistics.power import power

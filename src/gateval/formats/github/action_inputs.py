@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from gateval.domain.base import NAME_PATTERN, is_sha
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.place import nearest
 from gateval.domain.setup.gate_job import RUN_MINUTES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.domain.manifests.gate_config import GateConfig
+from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.repository.place import Place, Problem
 from gateval.formats.native.single import read_single
 from gateval.formats.yaml.reader import read_documents

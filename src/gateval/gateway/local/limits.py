@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.gate_config import GatewayPolicy
-from gateval.domain.manifests.policy_words import CallFeature
+from gateval.domain.manifests.policy.gate_config import GatewayPolicy
+from gateval.domain.manifests.policy.words import CallFeature
 
 
 class CallLimits(Value):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.setup.starter import (
     SCRIPTED_MODEL,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.decision.report import Report
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import EvalComparison

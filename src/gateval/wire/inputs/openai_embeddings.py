@@ -16,7 +16,6 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.input_call import InputKind, InputReply, InputRequest
 from gateval.domain.trials.model_call import Usage
-from gateval.wire import openai_chat
 from gateval.wire.base import WireError, decoder
 from gateval.wire.fields import (
     as_count,
@@ -29,6 +28,7 @@ from gateval.wire.fields import (
 )
 from gateval.wire.inputs.base import counted, vector_in
 from gateval.wire.json_text import read_object, write_json
+from gateval.wire.openai import chat as openai_chat
 
 kind = InputKind.EMBEDDING
 base_path = "/v1"

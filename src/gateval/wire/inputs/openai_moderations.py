@@ -10,7 +10,6 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.input_call import InputKind, InputReply, InputRequest
-from gateval.wire import openai_chat
 from gateval.wire.base import WireError, decoder
 from gateval.wire.fields import (
     as_list,
@@ -23,6 +22,7 @@ from gateval.wire.fields import (
 )
 from gateval.wire.inputs.base import counted
 from gateval.wire.json_text import read_object, write_json
+from gateval.wire.openai import chat as openai_chat
 
 kind = InputKind.MODERATION
 base_path = "/v1"

@@ -9,8 +9,8 @@ import pytest
 from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
 from gateval.candidates.isolation.walls import System, Walls, build_walls, look_around
 from gateval.candidates.isolation.wishes import IN_SMALL_NAMESPACES, NOBODY_ELSES, Wishes
-from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.policy_words import EgressPolicy
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.words import EgressPolicy
 from gateval.errors import UsageError
 
 ALL = (1 << 41) - 1

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.manifests.extending import extend
-from gateval.domain.manifests.gate_config import GateConfig
-from gateval.domain.manifests.strictness import (
+from gateval.domain.manifests.policy.extending import extend
+from gateval.domain.manifests.policy.gate_config import GateConfig
+from gateval.domain.manifests.policy.strictness import (
     STRICTNESS,
     config_of,
     direction_of,

@@ -12,7 +12,7 @@ from gateval.app.action.context import ActionContext
 from gateval.app.action.result import ActionResult
 from gateval.domain.forge.pull_request import PullRequest
 from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject, Trigger, Verb
-from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.errors import EXIT_PASS, EXIT_USAGE, ForgeError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
 

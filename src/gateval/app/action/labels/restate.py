@@ -12,7 +12,7 @@ from gateval.domain.forge.check_conclusion import conclude
 from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.history.audited import about_record
 from gateval.domain.history.record import HistoryRecord
-from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.ruling import GateLabel
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.render.report.frame import Frame

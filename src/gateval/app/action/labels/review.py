@@ -14,7 +14,7 @@ from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.forge.pull_request import PullRequest
 from gateval.domain.labels.facts import newest_event
 from gateval.domain.labels.rules import rule_on
-from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.ruling import GateLabel, LabelUse, Ruling, Rulings, RulingStatus
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import ForgeError, GatevalError

@@ -20,7 +20,7 @@ from gateval.domain.history.record import (
     record_of,
 )
 from gateval.domain.history.standing import regressions_of, with_standing
-from gateval.domain.manifests.gate_config import Policy, policy_digest
+from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
 from gateval.errors import GatevalError, RecordsError

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from gateval.domain.manifests.gate_config import GateConfig
-from gateval.domain.manifests.strictness import KeyPath, direction_of, leaves, written
+from gateval.domain.manifests.policy.gate_config import GateConfig
+from gateval.domain.manifests.policy.strictness import KeyPath, direction_of, leaves, written
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.repository.place import Place
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from gateval.domain.base import canonical_json, digest
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.own_checks import (
     OWN_CHECKS,
     has_own_checks,
@@ -20,6 +19,7 @@ from gateval.domain.manifests.own_checks import (
     own_checks,
     own_roots,
 )
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.closure import Closure, closure_files
 from gateval.domain.planning.files.links import follow_links
 from gateval.domain.planning.snapshot import Snapshot

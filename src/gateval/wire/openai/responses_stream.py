@@ -12,11 +12,11 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason
-from gateval.wire import openai_responses
 from gateval.wire.base import EventRole, WireError, decoder
 from gateval.wire.fields import as_object, error_text, pieces_of, text_or_empty
 from gateval.wire.json_text import read_object, write_json, write_text
-from gateval.wire.openai_responses import output_out, reply_in, reply_out
+from gateval.wire.openai import responses as openai_responses
+from gateval.wire.openai.responses import output_out, reply_in, reply_out
 from gateval.wire.sse import SseEvent
 
 path = openai_responses.path

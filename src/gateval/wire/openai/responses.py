@@ -12,7 +12,6 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, StopReason, Usage
-from gateval.wire import openai_chat
 from gateval.wire.base import WireError, decoder
 from gateval.wire.fields import (
     as_count,
@@ -24,7 +23,8 @@ from gateval.wire.fields import (
     with_model,
 )
 from gateval.wire.json_text import read_object, write_json
-from gateval.wire.responses_items import (
+from gateval.wire.openai import chat as openai_chat
+from gateval.wire.openai.responses_items import (
     call_out,
     items_out,
     messages_in,

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.set_up import run_set_up, tell
+from gateval.candidates.preparing.set_up import run_set_up, tell
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from gateval.candidates.layers import Layer
+    from gateval.candidates.preparing.layers import Layer
     from gateval.candidates.process.processes import Programs
 
 
@@ -37,7 +37,7 @@ async def prepare_workplace(
     `name` marks the set-up's processes. Agents that share folder, set-up and literals share one
     set-up; where one of them differs, they have exports of their own. Layers are shared by digest.
     """
-    from gateval.candidates.layers import layer_of
+    from gateval.candidates.preparing.layers import layer_of
 
     spec = agent.runtime.layer
     layer: Layer | None = None

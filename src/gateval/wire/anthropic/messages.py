@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
-from gateval.wire.anthropic_blocks import (
+from gateval.wire.anthropic.blocks import (
     assistant_in,
     call_out,
     messages_in,

@@ -12,12 +12,12 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
-from gateval.wire import openai_chat
 from gateval.wire.base import EventRole, WireError, decoder
 from gateval.wire.fields import as_count, as_list, as_object, error_text, pieces_of, text_or_empty
 from gateval.wire.json_text import read_object, write_json, write_text
-from gateval.wire.openai_chat import finish_out, reply_in, usage_out
-from gateval.wire.openai_parts import call_out
+from gateval.wire.openai import chat as openai_chat
+from gateval.wire.openai.chat import finish_out, reply_in, usage_out
+from gateval.wire.openai.parts import call_out
 from gateval.wire.sse import SseEvent
 
 path = openai_chat.path

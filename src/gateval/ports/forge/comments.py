@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gateval.domain.forge.pull_request import Comment
-from gateval.ports.viewer import Viewer
+from gateval.ports.forge.viewer import Viewer
 
 
 class Comments(Viewer, Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from gateval.candidates.quiet import SWITCHES
+from gateval.candidates.environment.quiet import SWITCHES
 from gateval.domain.manifests.variable_names import refusal
 from gateval.gateway.upstream.providers import PREFIXES
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.door import ModelSession
+from gateval.candidates.doors.models import ModelSession
 from gateval.domain.manifests.services import TOOLS_COMMAND, TOOLS_URL
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 

@@ -26,7 +26,7 @@ from gateval.wire.fields import (
     with_model,
 )
 from gateval.wire.json_text import read_object, write_json
-from gateval.wire.openai_parts import (
+from gateval.wire.openai.parts import (
     call_out,
     calls_in,
     message_in,

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.manifests.gate_config import GateConfig
-from gateval.domain.manifests.strictness import config_of, direction_of, leaves, written
+from gateval.domain.manifests.policy.gate_config import GateConfig
+from gateval.domain.manifests.policy.strictness import config_of, direction_of, leaves, written
 
 
 class Ignored(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.candidates.allowlist import instance_environment
 from gateval.candidates.base import RuntimeContext
+from gateval.candidates.environment.allowlist import instance_environment
 from gateval.candidates.process.failures import command_line, failure, no_start
 from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program
 from gateval.domain.plan.plan import AgentDefinition

@@ -18,7 +18,8 @@ from pydantic import (
 )
 
 from gateval.domain.base import Spec, digest
-from gateval.domain.manifests.policy_words import (
+from gateval.domain.manifests.policy.rules_source import RulesSource
+from gateval.domain.manifests.policy.words import (
     AuditSinkName,
     BarPolicy,
     CallFeature,
@@ -29,7 +30,6 @@ from gateval.domain.manifests.policy_words import (
     ThresholdPolicy,
     UnsetThresholdPolicy,
 )
-from gateval.domain.manifests.rules_source import RulesSource
 
 GATE_CONFIG_PATH = ".github/gateval.yml"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.directions import (
+from gateval.domain.manifests.policy.directions import (
     Direction,
     fewer,
     fixed,
@@ -22,8 +22,8 @@ from gateval.domain.manifests.directions import (
     patterns,
     ports,
 )
-from gateval.domain.manifests.gate_config import GateConfig
-from gateval.domain.manifests.policy_words import (
+from gateval.domain.manifests.policy.gate_config import GateConfig
+from gateval.domain.manifests.policy.words import (
     BarPolicy,
     InconclusivePolicy,
     RegressionPolicy,

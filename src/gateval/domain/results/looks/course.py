@@ -14,7 +14,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
 from gateval.domain.results.grouping import outcomes
-from gateval.domain.results.silence import SILENCE_SHARE, is_silent, silence
+from gateval.domain.results.looks.silence import SILENCE_SHARE, is_silent, silence
 from gateval.domain.statistics.design import Design, Step, counted_only, design
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import Count, Outcomes, Walk, counted, walk

@@ -12,9 +12,9 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason
-from gateval.wire import anthropic_messages
-from gateval.wire.anthropic_blocks import call_out, text_block
-from gateval.wire.anthropic_messages import reply_in, reply_out
+from gateval.wire.anthropic import messages as anthropic_messages
+from gateval.wire.anthropic.blocks import call_out, text_block
+from gateval.wire.anthropic.messages import reply_in, reply_out
 from gateval.wire.base import EventRole, WireError, decoder
 from gateval.wire.fields import as_count, as_object, error_text, pieces_of, text_or_empty
 from gateval.wire.json_text import read_object, write_text

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.candidates.base import RuntimeContext
+from gateval.candidates.preparing.set_up import run_set_up, tell
 from gateval.candidates.process.failures import from_the_export
-from gateval.candidates.set_up import run_set_up, tell
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.plan.absent import absent_sentence, find_absent
 from gateval.domain.plan.layer import LayerInputs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gateval.ports.check_runs import CheckRuns
-from gateval.ports.comments import Comments
-from gateval.ports.labels import Labels
-from gateval.ports.pull_requests import PullRequests
+from gateval.ports.forge.check_runs import CheckRuns
+from gateval.ports.forge.comments import Comments
+from gateval.ports.forge.labels import Labels
+from gateval.ports.forge.pull_requests import PullRequests
 
 
 class Forge(PullRequests, Comments, Labels, CheckRuns, Protocol):

@@ -1,0 +1,1 @@
+"""The gate config: what the gate asks, and which of two rules asks more."""

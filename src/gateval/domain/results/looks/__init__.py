@@ -1,0 +1,1 @@
+"""Which trials come next, look by look, and what ends a run early."""
