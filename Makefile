@@ -12,10 +12,10 @@ WORKERS ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 # seconds before the first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-all unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
+.PHONY: help demo test test-all test-frameworks unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/run.stamp $(VENV)/agents.stamp ## Run the gate on a sample pull request, without keys or network
 	@$(BIN)/python -m examples.demo
@@ -25,7 +25,10 @@ test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and a
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests, the whole of the large tables too
-	@$(BIN)/python -m pytest -m "exhaustive or not exhaustive" -n $(WORKERS) --dist worksteal
+	@$(BIN)/python -m pytest -m "not frameworks" -n $(WORKERS) --dist worksteal
+
+test-frameworks: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run the sample repositories in all frameworks; takes registries and minutes
+	@$(BIN)/python -m pytest tests/frameworks -m "frameworks or not frameworks" --durations 0
 
 unit: $(VENV)/dev.stamp ## Run the unit tests, the quick part of the suite
 	@$(BIN)/python -m pytest tests/unit -n logical

@@ -10,7 +10,7 @@ from gateval.domain.planning.files.interpreters import missing_interpreters
 from gateval.domain.repository.place import Place
 from gateval.domain.setup.programs.advice import set_up_advice
 
-UV = "setup: {run: [uv, sync, --frozen, --no-install-project], inputs: [pyproject.toml, uv.lock]"
+UV = "setup: {run: [uv, sync, --frozen, --no-install-project, --compile-bytecode], inputs: [pyproject.toml, uv.lock]"
 NODE_SAYS = "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@ai-sdk/openai' imported from /x"
 
 
@@ -27,7 +27,7 @@ NODE_SAYS = "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@ai-sdk/openai' 
             "ModuleNotFoundError: No module named 'yaml'",
             "a/b",
             {"uv.lock", "pyproject.toml"},
-            "write `cwd: ., setup: {run: [uv, sync, --frozen, --no-install-project], inputs: [py",
+            "write `cwd: ., setup: {run: [uv, sync, --frozen, --no-install-project, --compile-bytecode], inputs: [py",
         ),
         (NODE_SAYS, "", {"package-lock.json", "package.json"}, "The package @ai-sdk/openai is"),
         (NODE_SAYS, "", {"package-lock.json", "package.json"}, "{run: [npm, ci], inputs: [pack"),

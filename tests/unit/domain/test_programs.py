@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.setup.programs.asking import invocation_of
 from gateval.domain.setup.programs.found import FoundProgram, Invocation, said_of
 from gateval.domain.setup.programs.frameworks import framework_of, models_in
 from gateval.domain.setup.programs.search import find_programs, worth_reading
+from gateval.domain.setup.starter import sketch
 
 MAIN = "\nif __name__ == '__main__':\n    main()\n"
 
@@ -34,7 +36,7 @@ REPOSITORIES = [
     ),
     pytest.param(
         {"app/graph.py": "from langgraph.graph import StateGraph\n", "app/main.py": "from app.graph import graph\nimport argparse\nargparse.ArgumentParser().add_argument('--question')" + MAIN, "poetry.lock": "", "pyproject.toml": ""},
-        "LangGraph", (".venv/bin/python", "app/main.py", "--question", "{{ prompt }}"), "", id="langgraph",
+        "LangGraph", (".venv/bin/python", "-m", "app.main", "--question", "{{ prompt }}"), "", id="langgraph",
     ),
     pytest.param(
         {"run.py": "from smolagents import CodeAgent\nq = input()" + MAIN, "requirements.txt": ""},
@@ -42,11 +44,11 @@ REPOSITORIES = [
     ),
     pytest.param(
         {"src/crew/main.py": "from crew.crew import Desk\n" + MAIN, "src/crew/crew.py": "from crewai import Crew\n", "src/crew/__init__.py": "", "uv.lock": "", "pyproject.toml": ""},
-        "CrewAI", (".venv/bin/python", "src/crew/main.py"), "", id="crewai",
+        "CrewAI", (".venv/bin/python", "-m", "crew.main"), "", id="crewai",
     ),
     pytest.param(
         {"src/agent.ts": "import { generateText } from 'ai';\nimport { anthropic } from '@ai-sdk/anthropic';\nconst q = process.argv[2];", "package.json": "{}", "package-lock.json": "{}"},
-        "Vercel AI SDK", ("node_modules/.bin/tsx", "src/agent.ts", "{{ prompt }}"), "", id="vercel",
+        "Vercel AI SDK", ("node", "--import", "tsx", "src/agent.ts", "{{ prompt }}"), "", id="vercel",
     ),
     pytest.param(
         {"agent.py": "from google import genai\nimport sys\nsys.stdin.read()" + MAIN},
@@ -167,3 +169,43 @@ def test_models_of_a_neighbour_with_a_longer_name_are_not_its_own() -> None:
         "services/desk": ("openai/gpt-4o",),
         "services/desk2": ("openai/gpt-5",),
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "others", "command", "modules_in"),
+    [
+        ("src/bot.py", "import tools\nsys.argv[1]", ("src/tools.py",), ("python3", "src/bot.py"), ""),
+        ("src/bot.py", "from agents import x\nsys.argv[1]", ("agents/bot/agent.yaml",), ("python3", "src/bot.py"), ""),
+        ("app/bot.py", "from app import x\nsys.argv[1]", ("app/x.py",), ("python3", "-m", "app.bot"), ""),
+        ("app/bot.py", "from .x import y\nsys.argv[1]", ("app/x.py",), ("python3", "-m", "app.bot"), ""),
+        ("src/desk/bot.py", "from desk.desk import y\nsys.argv[1]", ("src/desk/desk.py",), ("python3", "-m", "desk.bot"), "src"),
+        ("src/desk/__main__.py", "sys.argv[1]", ("src/desk/__init__.py",), ("python3", "-m", "desk"), "src"),
+        ("src/web.py", "app = FastAPI()\n@app.post('/x')", (), ("python3", "-m", "uvicorn", "web:app", "--port", "{port}"), "src"),
+        ("web/main.py", "import store\napp = FastAPI()\n@app.post('/x')", ("web/store.py",), ("python3", "-m", "uvicorn", "main:app", "--port", "{port}"), "web"),
+        ("web/main.py", "import web.store\napp = FastAPI()\n@app.post('/x')", ("web/store.py",), ("python3", "-m", "uvicorn", "web.main:app", "--port", "{port}"), ""),
+    ],
+)  # fmt: skip
+def test_python_finds_the_modules_of_the_program(
+    path: str, text: str, others: tuple[str, ...], command: tuple[str, ...], modules_in: str
+) -> None:
+    (program,) = found(
+        {path: f"import openai\n{text}{MAIN}", "setup.py": "", **dict.fromkeys(others, "")}
+    )
+    words = program.command[: len(command)]
+    assert (words, program.modules_in) == (command, modules_in)
+
+
+def test_a_set_up_sees_the_shared_package_that_its_lock_file_may_name() -> None:
+    (program,) = found(REPOSITORIES[8].values[0])  # type: ignore[arg-type]
+    assert program.setup is not None
+    assert program.setup.inputs == ("pyproject.toml", "uv.lock", "/libs/common/**")
+
+
+def test_the_files_that_a_program_in_the_root_reads_are_its_own() -> None:
+    text = "import openai, json\njson.load(open('data/orders.json')); open('schema.sql')" + MAIN
+    others = ("schema.sql", "data/orders.json", "notes.txt", "tests/schema.sql")
+    (program,) = found({"bot.py": text, **dict.fromkeys(others, "")})
+    assert program.reads == ("data/orders.json", "schema.sql")
+    chosen = sketch(Catalogue(), ("bot.py", *others), "scripted/first", program)
+    assert chosen is not None
+    assert chosen.watch == ("/bot.py", "/data/**", "/schema.sql")

@@ -74,7 +74,7 @@ def sketch(
     """
     if not catalogue.agents and program:
         name = _name_of_program(program)
-        watch = () if program.root else _watched(paths)
+        watch = () if program.root else _watched(paths, program.reads)
         return Sketch(name, f"agents/{name}", new=True, program=program, watch=watch)
     if not catalogue.agents:
         return _new_agent(sorted(filter(looks_like_a_prompt, paths), key=_depth_first), model)
@@ -107,11 +107,15 @@ def _name_of_program(program: FoundProgram) -> str:
     return FIRST_NAME
 
 
-def _watched(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return patterns of what a program in the root is made of: code, prompts, project files."""
+def _watched(paths: Iterable[str], reads: Collection[str]) -> tuple[str, ...]:
+    """Return patterns of what a program in the root is made of: code, prompts, project files.
+
+    And the files that it `reads` beside them.
+    """
     wanted = set()
+    known = {*PROJECT_FILES, *reads}
     for path in paths:
-        if worth_reading(path) or looks_like_a_prompt(path) or path in PROJECT_FILES:
+        if worth_reading(path) or looks_like_a_prompt(path) or path in known:
             top, _, below = path.partition("/")
             wanted.add(f"/{top}/**" if below else f"/{top}")
     return tuple(sorted(wanted))

@@ -44,6 +44,8 @@ def _lines(
     yield f"    cwd: {word('/' + program.root)}"
     if program.setup:
         yield from _setup(program.setup)
+    if program.modules_in:
+        yield f"    env: {{PYTHONPATH: {word(program.modules_in)}}} # its modules lie there"
     yield f"    command: {_list(program.command)}"
     yield from _asked(program.invocation)
 

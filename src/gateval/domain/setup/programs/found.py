@@ -34,8 +34,10 @@ class FoundProgram(NamedTuple):
     """A program: its path, the framework that it imports, and what its manifest would say.
 
     `root` is the folder that it works in ("" is the repository's root); `command` is relative to
-    that. `models` are those named in its text, as `provider/model-id`. `score` grows with how much
-    speaks for it.
+    that. `modules_in` is the folder there from which Python imports its modules, "" for the root
+    itself. `reads` are files whose names its text has, where it works in the repository's root.
+    `models` are those named in its text, as `provider/model-id`. `score` grows with how much speaks
+    for it.
     """
 
     path: str
@@ -47,6 +49,8 @@ class FoundProgram(NamedTuple):
     include: tuple[str, ...]
     models: tuple[str, ...]
     score: int
+    modules_in: str = ""
+    reads: tuple[str, ...] = ()
 
 
 def said_of(program: FoundProgram) -> tuple[str, ...]:

@@ -12,7 +12,9 @@ _PIP = "python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.t
 
 PYTHON = {
     "uv.lock": SetUp(
-        ("uv", "sync", "--frozen", "--no-install-project"), ("pyproject.toml", "uv.lock"), _VENV
+        ("uv", "sync", "--frozen", "--no-install-project", "--compile-bytecode"),
+        ("pyproject.toml", "uv.lock"),
+        _VENV,
     ),
     "poetry.lock": SetUp(
         ("env", "POETRY_VIRTUALENVS_IN_PROJECT=true", "poetry", "install", "--no-root"),

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from posixpath import basename, dirname, relpath, splitext
+from posixpath import basename, dirname, splitext
 
-from gateval.domain.setup.programs.asking import (
-    invocation_of,
-    is_entry,
-    is_flask,
-    server_of,
-)
+from gateval.domain.setup.programs.asking import invocation_of, is_entry
 from gateval.domain.setup.programs.found import FoundProgram, SetUp
 from gateval.domain.setup.programs.frameworks import framework_of, models_in, python_modules
 from gateval.domain.setup.programs.installing import project_of
+from gateval.domain.setup.programs.needing import (
+    file_names,
+    files_read,
+    shared_packages,
+    with_shared,
+)
+from gateval.domain.setup.programs.starting import start_of
 
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx")
 
@@ -33,24 +35,37 @@ class _Around:
     """What each file that was read names, and all tracked paths."""
 
     models: Mapping[str, tuple[str, ...]]
-    packages: Mapping[str, frozenset[str]]
+    modules: Mapping[str, frozenset[str]]
+    names: Mapping[str, frozenset[str]]
     files: frozenset[str]
 
     @staticmethod
     def of(texts: Mapping[str, str], files: Iterable[str]) -> _Around:
-        imported = {path: _packages(path, text) for path, text in texts.items()}
+        imported = {path: _modules(path, text) for path, text in texts.items()}
         models = {path: models_in(text) for path, text in texts.items()}
-        return _Around(models, imported, frozenset(files))
+        names = {path: frozenset(file_names(text)) for path, text in texts.items()}
+        return _Around(models, imported, names, frozenset(files))
+
+    def below(self, folder: str) -> list[str]:
+        """The files that were read in a folder, "" for the root."""
+        return [path for path in self.models if not folder or path.startswith(f"{folder}/")]
+
+    def imported(self, paths: Iterable[str]) -> frozenset[str]:
+        """The modules that these files import."""
+        return frozenset().union(*(self.modules[path] for path in paths))
 
 
-def _packages(path: str, text: str) -> frozenset[str]:
-    modules = python_modules(text) if path.endswith(".py") else set()
-    return frozenset(module.split(".")[0] for module in modules)
+def _modules(path: str, text: str) -> frozenset[str]:
+    return frozenset(python_modules(text) if path.endswith(".py") else ())
 
 
 def worth_reading(path: str) -> bool:
     """Whether a file may be an agent or a part of one, by its path."""
-    return path.endswith(ENDINGS) and not _ELSEWHERE.search(path) and path.isprintable()
+    return path.endswith(ENDINGS) and _is_own(path)
+
+
+def _is_own(path: str) -> bool:
+    return not _ELSEWHERE.search(path) and path.isprintable()
 
 
 def find_programs(texts: Mapping[str, str], files: Iterable[str]) -> tuple[FoundProgram, ...]:
@@ -84,17 +99,25 @@ def _behind(path: str, text: str, frameworks: Mapping[str, str]) -> str:
 
 def _program(path: str, text: str, framework: str, around: _Around) -> FoundProgram:
     root, setup = project_of(path, around.files)
-    inside = [other for other in around.models if not root or other.startswith(f"{root}/")]
+    inside = around.below(root)
     models = dict.fromkeys(model for other in [path, *inside] for model in around.models[other])
     invocation = invocation_of(path, text)
+    modules = around.imported([path, *around.below(dirname(path))])
+    start = start_of(path, text, root, modules, around.files, set_up=setup is not None)
+    packages = {module.split(".")[0] for module in around.imported(inside)}
+    shared = shared_packages(root, packages, around.files)
+    named = frozenset().union(*(around.names[other] for other in inside))
+    data = (other for other in around.files if not other.endswith(ENDINGS) and _is_own(other))
     return FoundProgram(
         path=path,
         framework=framework,
         root=root,
-        command=(*_command(path, text, root, setup, around.files), *invocation.words),
+        command=(*start.command, *invocation.words),
+        modules_in=start.modules_in,
         invocation=invocation,
-        setup=setup,
-        include=_shared(inside, root, around),
+        setup=with_shared(setup, shared),
+        include=shared,
+        reads=files_read(named, data) if not root else (),
         models=tuple(models),
         score=_score(path, framework, setup),
     )
@@ -104,53 +127,3 @@ def _score(path: str, framework: str, setup: SetUp | None) -> int:
     stem = splitext(basename(path))[0].lower()
     named = stem in _TELLING or any(word in stem for word in ("agent", "bot", "assistant"))
     return 2 * named + 2 * (framework not in _PLAIN_SDKS) + (setup is not None)
-
-
-def _command(
-    path: str, text: str, root: str, setup: SetUp | None, files: frozenset[str]
-) -> tuple[str, ...]:
-    file = relpath(path, root or ".")
-    if path.endswith(".py"):
-        python = ".venv/bin/python" if setup else "python3"
-        module = splitext(file)[0].replace("/", ".").removeprefix("src.")
-        application = server_of(path, text)
-        served = f"{module}:{application}"
-        if application and is_flask(text):
-            return (python, "-m", "flask", "--app", served, "run", "--port", "{port}")
-        if application:
-            return (python, "-m", "uvicorn", served, "--port", "{port}")
-        if _is_package_main(file) and f"{dirname(path)}/__init__.py" in files:
-            return (python, "-m", dirname(file).replace("/", ".").removeprefix("src."))
-        return (python, file)
-    if path.endswith((".ts", ".mts", ".tsx")):
-        return ("node_modules/.bin/tsx" if setup else "tsx", file)
-    return ("node", file)
-
-
-def _is_package_main(file: str) -> bool:
-    """Whether a file is what `python -m PACKAGE` starts."""
-    return basename(file) == "__main__.py"
-
-
-def _shared(inside: Iterable[str], root: str, around: _Around) -> tuple[str, ...]:
-    """Return patterns of the repository's own packages outside `root` that are imported."""
-    if not root:
-        return ()
-    wanted = {module for path in inside for module in around.packages[path]}
-    folders = set()
-    for path in around.files:
-        folder = dirname(path)
-        outside = not f"{folder}/".startswith(f"{root}/")
-        if outside and basename(path) == "__init__.py" and basename(folder) in wanted:
-            folders.add(_project_folder(folder, around.files))
-    return tuple(f"/{folder}/**" for folder in sorted(folders))
-
-
-def _project_folder(folder: str, files: frozenset[str]) -> str:
-    """Return the project that a package belongs to: the folder with a project file, else itself."""
-    above = folder
-    while above:
-        if f"{above}/pyproject.toml" in files or f"{above}/setup.py" in files:
-            return above
-        above = dirname(above)
-    return folder
