@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gateval.candidates.allowlist import HARMLESS
+from gateval.candidates.environment.allowlist import HARMLESS
 from tests.frameworks.samples import ALWAYS, SAMPLES, Sample
 from tests.helpers.command import gateval
 from tests.helpers.frameworks import PROGRAMS, ROOT, need_frameworks
