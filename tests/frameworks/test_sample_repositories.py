@@ -13,9 +13,14 @@ from typing import Any
 
 import pytest
 
+<<<<<<< HEAD
 from gateval.candidates.environment.allowlist import HARMLESS
+=======
+from examples.demo import gate
+from gateval.candidates.allowlist import HARMLESS
+>>>>>>> e1
 from tests.frameworks.samples import ALWAYS, SAMPLES, Sample
-from tests.helpers.command import gateval
+from tests.helpers.command import environment, run_command
 from tests.helpers.frameworks import PROGRAMS, ROOT, need_frameworks
 from tests.helpers.repo import Repo
 from tests.servers.google_models import google_reply
@@ -65,7 +70,10 @@ class Desk:
             "GEMINI_API_KEY": CANARY,
             **{name: os.environ[name] for name in HARMLESS - {"PATH"} if name in os.environ},
         }
-        return await asyncio.to_thread(gateval, self.repo, *words, seconds=600, **environ)
+        words = (*gate(), *words)
+        return await asyncio.to_thread(
+            run_command, self.repo, words, environment(self.repo, **environ), 900
+        )
 
     def trials(self) -> list[dict[str, Any]]:
         """The trials of the newest results."""
@@ -102,7 +110,8 @@ def test_from_a_clone_to_a_true_verdict(tmp_path: Path, sample: Sample) -> None:
 
 
 async def _story(sample: Sample, repo: Repo) -> None:
-    before = {path: path.read_bytes() for path in repo.path.rglob("*") if path.is_file()}
+    listed = repo.git("ls-files", "-z").decode().split("\0")[:-1]
+    before = {path: (repo.path / path).read_bytes() for path in listed}
     async with ModelServer(serve) as provider:
         desk = Desk(repo, provider)
         begun = await desk.type("init", "--yes")
@@ -117,7 +126,7 @@ async def _story(sample: Sample, repo: Repo) -> None:
             done = await desk.type(*shlex.split(line)[1:])
             assert done.returncode == 0, done.stdout + done.stderr
         assert desk.commands <= MOST_COMMANDS
-        assert all(path.read_bytes() == held for path, held in before.items() if path.is_file())
+        assert {path: (repo.path / path).read_bytes() for path in listed} == before
         saw_everything(sample, desk)
 
         repo.commit("The gate")
