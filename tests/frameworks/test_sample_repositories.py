@@ -13,12 +13,8 @@ from typing import Any
 
 import pytest
 
-<<<<<<< HEAD
-from gateval.candidates.environment.allowlist import HARMLESS
-=======
 from examples.demo import gate
-from gateval.candidates.allowlist import HARMLESS
->>>>>>> e1
+from gateval.candidates.environment.allowlist import HARMLESS
 from tests.frameworks.samples import ALWAYS, SAMPLES, Sample
 from tests.helpers.command import environment, run_command
 from tests.helpers.frameworks import PROGRAMS, ROOT, need_frameworks

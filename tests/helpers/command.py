@@ -32,7 +32,7 @@ def gateval(
         capture_output=True,
         text=True,
         errors="surrogateescape",
-        timeout=600,
+        timeout=120,
         check=False,
     )
 
@@ -66,9 +66,15 @@ def candidate_processes(folder: Path) -> list[str]:
 
 
 def run_command(
-    repo: Repo, words: Sequence[str], env: dict[str, str]
+    repo: Repo, words: Sequence[str], env: dict[str, str], seconds: float = 300
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command line in the repository and return how it ended."""
+    """Run a command line in the repository, for at most `seconds`, and return how it ended."""
     return subprocess.run(
-        [*words], cwd=repo.path, env=env, capture_output=True, text=True, timeout=300, check=False
+        [*words],
+        cwd=repo.path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
     )
