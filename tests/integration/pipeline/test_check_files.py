@@ -142,3 +142,36 @@ def test_an_agent_that_loses_a_file_to_a_check_is_changed_and_asked_less(repo: R
     assert [one.what for one in plan.lost] == [
         "Agent desk no longer depends on 1 file: desk/lib/tool.py"
     ]
+
+
+TEMPLATE = """\
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: e}
+spec: {targetAgent: desk, fixtures: [f], vars: {tone: kind}}
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: f}
+spec:
+  cases: {file: cases.jsonl}
+  input: {type: prompt, payload: {prompt: "{{ case.asks }}"}}
+  assertions:
+    - {type: script, command: [sh, rules/run.sh, "--tone={{ vars.tone }}"]}
+"""
+
+
+@pytest.mark.parametrize(("path", "counts"), [("rules/run.sh", True), ("other.txt", False)])
+def test_the_checks_of_cases_are_part_of_each_case(repo: Repo, path: str, *, counts: bool) -> None:
+    repo.git("checkout", "--quiet", "main")
+    repo.write("evals/e.yaml", TEMPLATE)
+    repo.write("evals/cases.jsonl", '{"id": "one", "asks": "Hi"}\n{"id": "two", "asks": "Ho"}\n')
+    repo.commit()
+    repo.branch("later")
+    repo.write(f"evals/{path}", "echo\n")
+    repo.commit()
+    plan = plan_of(repo)
+    assert bool(why(plan)) is counts
+    found = [fixture for one in plan.evals if not one.bar for fixture in one.fixtures]
+    assert [fixture.name for fixture in found] == (["f-one", "f-two"] if counts else [])
+    assert all(spec.own for fixture in found for spec in own_checks(fixture))
