@@ -12,8 +12,6 @@ WORKERS ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 # seconds before the first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-# Fork bombs and full disks have the machine to themselves: they come last.
-
 .PHONY: help demo test test-all test-frameworks unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
 
 help: ## List the targets
@@ -22,6 +20,7 @@ help: ## List the targets
 demo: $(VENV)/run.stamp $(VENV)/agents.stamp ## Run the gate on a sample pull request, without keys or network
 	@$(BIN)/python -m examples.demo
 
+# Fork bombs and full disks have the machine to themselves: they come last.
 test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and all tests
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/hostile

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gateval.app.schemas import ALL_KINDS, schema_text
-from tools import action_copy, assertions_page, cli_page, strictness_page
+from tools import action_copy, assertions_page, cli_page, compat_page, strictness_page
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -23,13 +23,15 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "assertions.md", assertions_page.page()
     yield REFERENCE / "cli.md", cli_page.page()
     yield REFERENCE / "strictness.md", strictness_page.page()
+    for name in compat_page.documents():
+        yield REFERENCE / "compat" / f"{name}.md", compat_page.page(name)
     yield from ((copy.path, action_copy.page(copy)) for copy in action_copy.COPIES)
 
 
 def stale() -> list[Path]:
     """Return the files that are missing, differ, or have no source any more."""
     wanted = dict(pages())
-    present = set((REFERENCE / "schema").glob("*.json"))
+    present = {*REFERENCE.glob("schema/*.json"), *REFERENCE.glob("compat/*.md")}
     differs = [path for path, text in wanted.items() if not _holds(path, text)]
     return sorted({*differs, *(present - wanted.keys())})
 
