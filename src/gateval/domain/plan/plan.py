@@ -67,11 +67,11 @@ class AgentDefinition(Value):
     uses: tuple[str, ...] = ()
     system: str = ""
     tools: tuple[AgentTool, ...] = ()
-    runtime: RuntimeSpec = RuntimeSpec()
+    runtime: RuntimeSpec = Field(default_factory=RuntimeSpec)
     folder: str = ""
     cwd: str = ""
     closure: str
-    files: FileRules = FileRules()
+    files: FileRules = Field(default_factory=FileRules)
 
 
 class SideScripts(Value):
@@ -115,7 +115,7 @@ class Plan(Value):
     head: Revision
     base: Revision | None = None
     base_tip: Revision | None = None
-    policy: Policy = Policy()
+    policy: Policy = Field(default_factory=Policy)
     policy_source: str = ""
     policy_digest: str = ""
     changes: tuple[AgentChange, ...] = ()

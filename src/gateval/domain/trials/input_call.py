@@ -39,5 +39,5 @@ class InputReply(NamedTuple):
 
     vectors: Sequence[Sequence[float]] = ()
     flags: Sequence[frozenset[str]] = ()
-    usage: Usage | None = Usage()
+    usage: Usage | None = Field(default_factory=Usage)
     model: str = ""
