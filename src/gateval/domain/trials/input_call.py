@@ -39,5 +39,5 @@ class InputReply(NamedTuple):
 
     vectors: Sequence[Sequence[float]] = ()
     flags: Sequence[frozenset[str]] = ()
-    usage: Usage | None = Field(default_factory=Usage)
+    usage: Usage | None = Usage()
     model: str = ""
