@@ -67,11 +67,11 @@ class AgentDefinition(Value):
     uses: tuple[str, ...] = ()
     system: str = ""
     tools: tuple[AgentTool, ...] = ()
-    runtime: RuntimeSpec = Field(default_factory=RuntimeSpec)
+    runtime: RuntimeSpec = RuntimeSpec()
     folder: str = ""
     cwd: str = ""
     closure: str
-    files: FileRules = Field(default_factory=FileRules)
+    files: FileRules = FileRules()
 
 
 class SideScripts(Value):
@@ -115,7 +115,7 @@ class Plan(Value):
     head: Revision
     base: Revision | None = None
     base_tip: Revision | None = None
-    policy: Policy = Field(default_factory=Policy)
+    policy: Policy = Policy()
     policy_source: str = ""
     policy_digest: str = ""
     changes: tuple[AgentChange, ...] = ()
