@@ -77,21 +77,29 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     trials: dict[TrialKey, Trial] = {}
     planned = plan.trial_count
     context.tell(RunStarted(plan=plan))
-    first = Side.BASE
+    first: Side = Side.BASE
+    running: Side | None = None
     try:
         while keys := next_trials(plan, trials.values()):
             if trials:
                 planned += len(keys)
                 context.tell(TrialsAdded(count=len(keys)))
             for phase in phases(plan, keys, first):
+                await _rest(context, running, unless=phase.side)
+                running = phase.side
                 await _run_batch(plan, phase.keys, context, trials)
-                if phase.rests is not None:
-                    await context.candidates.rest(phase.rests)
-            first = Side.HEAD if first is Side.BASE else Side.BASE
+            first = running or first
+        await _rest(context, running)
         await judge_again(plan, trials, context.judge, context.log, context.checks)
     finally:
         context.tell(RunFinished(finished=len(trials), planned=planned))
     return tuple(trials.values())
+
+
+async def _rest(context: RunContext, running: Side | None, *, unless: Side | None = None) -> None:
+    """End the processes of a side, unless the next trials are its own."""
+    if running is not None and running is not unless:
+        await context.candidates.rest(running)
 
 
 async def _run_batch(
