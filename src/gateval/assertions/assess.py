@@ -122,9 +122,9 @@ async def _doubted(
         found, usage = await asked
     except JudgeError as error:
         found, usage = _error(spec, error.cause, error.message), error.usage
-    if not (why := await doubt()):
+    if not await doubt():
         return found, usage
-    said = f"The judge's word does not count, as {why}; it said: {found.reason}"
+    said = f"The judge is not calibrated as its Eval asks, so this does not count: {found.reason}"
     unbelieved = _error(spec, Cause.UNCALIBRATED, said)
     return unbelieved.model_copy(update={"verdict": found.verdict, "asked": found.asked}), usage
 
