@@ -35,6 +35,7 @@ from gateval.events import (
     TrialStarted,
 )
 from gateval.judging.judge import Judge
+from gateval.ports.model_calls import Embed
 from gateval.ports.trial_log import TrialLog
 
 
@@ -44,7 +45,7 @@ class RunContext:
 
     `redact` takes secrets out of a finished trial, before anybody sees it. `at_once` is how many
     trials may run side by side over all Evals; None for no such limit. Without `checks`, people's
-    own checks are errors.
+    own checks are errors; without `embed`, likeness by embeddings is.
     """
 
     candidates: Candidates
@@ -54,6 +55,7 @@ class RunContext:
     redact: Callable[[Trial], Trial] = lambda trial: trial
     at_once: int | None = None
     checks: Checks | None = None
+    embed: Embed | None = None
 
 
 TRIES = 4
@@ -88,7 +90,7 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
                 if phase.rests is not None:
                     await context.candidates.rest(phase.rests)
             first = Side.HEAD if first is Side.BASE else Side.BASE
-        await judge_again(plan, trials, context.judge, context.log, context.checks)
+        await judge_again(plan, trials, context.judge, context.log, context.checks, context.embed)
     finally:
         context.tell(RunFinished(finished=len(trials), planned=planned))
     return tuple(trials.values())
@@ -162,6 +164,6 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
         return conclude_no_answer(key, answer)
     judge = task.planned.judge
     checks = context.checks.of(task.planned) if context.checks else None
-    found = await assess(fixture, answer, context.judge, judge, checks=checks)
+    found = await assess(fixture, answer, context.judge, judge, checks=checks, embed=context.embed)
     assessments, judge_usage = found
     return conclude_answer(key, fixture, answer, assessments, judge_usage)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.embedding import embedding_scripts
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.planning.change import scripted_names
 from gateval.domain.planning.selection import script_name
@@ -21,7 +22,9 @@ SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def read_scripts(
     catalogue: Catalogue, tree: Tree, cache: ManifestCache
 ) -> tuple[Mapping[str, ScriptedModel], list[Problem]]:
-    """Return the scripted models that Agents and judges name, and what is wrong with them."""
+    """Return the scripted models that Agents, judges and assertions name, and what is wrong with
+    them.
+    """
     wanted: dict[str, tuple[Place, str]] = {}
     for agent in catalogue.agents:
         for name in scripted_names(agent):
@@ -33,6 +36,8 @@ def read_scripts(
         if judge is not None:
             place = evaluation.places.get("spec.judge", evaluation.place)
             wanted.setdefault(judge, (place, "spec.judge.model"))
+    for name, spec in embedding_scripts(catalogue.fixtures).items():
+        wanted.setdefault(name, (spec.place, ""))
     scripts: dict[str, ScriptedModel] = {}
     problems: list[Problem] = []
     for name, (place, where) in wanted.items():

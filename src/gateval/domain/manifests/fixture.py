@@ -120,7 +120,8 @@ class AssertionSpec(Value):
     fixture was read. `turn` is the turn whose answer it looks at, None for the whole run.
     `severity` weighs the assertion inside its fixture; None is the fixture's.
     `parts` are the assertions that a combinator is made of; they have no weight of their own.
-    `own` are the files of an own check, known once the whole revision was read.
+    `own` are the files of an own check and `script` the digest of the scripted model that measures,
+    known once the whole revision was read.
     """
 
     type: str
@@ -132,6 +133,7 @@ class AssertionSpec(Value):
     turn: int | None = Field(default=None, ge=1)
     parts: tuple[AssertionSpec, ...] = ()
     own: CheckFiles | None = None
+    script: str = ""
     place: Place
 
     @property
