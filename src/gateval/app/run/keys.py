@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.errors import MissingKey
@@ -35,7 +36,7 @@ def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:
 
 
 def _models(plan: Plan, planned: PlannedEval) -> set[str]:
-    """The models of an Eval: its Agent's on both sides, and its judge's if one is needed."""
+    """The models of an Eval: its Agent's on both sides, its judge's, and measuring ones."""
     models = {
         model
         for agent in plan.agents
@@ -45,4 +46,4 @@ def _models(plan: Plan, planned: PlannedEval) -> set[str]:
     judged = any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
     if judged and planned.judge.model:
         models.add(planned.judge.model)
-    return models
+    return models | embedding_models(planned.fixtures).keys()

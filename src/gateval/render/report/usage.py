@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
+from gateval.domain.manifests.embedding import embedded
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Side, Trial
@@ -42,7 +43,9 @@ def count_tokens(usages: Iterable[Usage]) -> Tokens:
 
 
 class AgentUsage(NamedTuple):
-    """The usage of one Agent's trials: on head, on base, and by the judge of both."""
+    """The usage of one Agent's trials: on head, on base, and by what measures both: judges, and
+    models for embeddings.
+    """
 
     agent: str
     head: Tokens
@@ -58,7 +61,7 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
         (planned.name, fixture.name)
         for planned in plan.evals
         for fixture in planned.fixtures
-        if any(assertion.needs_judge for assertion in fixture.assertions)
+        if any(assertion.needs_judge for assertion in fixture.assertions) or any(embedded(fixture))
     }
     trials: dict[str, list[Trial]] = {agent: [] for agent in agents.values()}
     for trial in report.results.trials:
