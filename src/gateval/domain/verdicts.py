@@ -57,6 +57,8 @@ class ReasonCode(StrEnum):
     BELOW_THRESHOLD = "below-threshold"
     NEW_FIXTURE = "new-fixture"
     LOWERED_BAR = "lowered-bar"
+    COST = "cost"
+    LATENCY = "latency"
     RULES_UNREADABLE = "rules-unreadable"
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"

@@ -13,6 +13,7 @@ from gateval.domain.decision.measured_reasons import (
     passes_alone,
     score_reasons,
 )
+from gateval.domain.decision.rising import rise_reasons
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
@@ -45,6 +46,7 @@ def all_reasons(
         yield from (
             found if planned.bar is None else _bar_reasons(results.plan, found, planned.threshold)
         )
+    yield from rise_reasons(comparison, policy)
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)

@@ -18,6 +18,7 @@ from gateval.domain.results.grouping import Grouped, group_trials, outcomes, too
 from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
+from gateval.domain.results.rises import rises
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.design import Step
@@ -68,6 +69,7 @@ def compare(results: Results) -> Comparison:
     return Comparison(
         evals=tuple(_compare_eval(planned, trials, far) for planned in results.plan.evals),
         removed=results.plan.removed,
+        rises=tuple(rises(results.plan, trials)),
     )
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from gateval.domain.base import Value
 from gateval.domain.plan.planned_eval import Baseline, Removed
 from gateval.domain.results.grouping import LOST_SHARE
+from gateval.domain.results.rises import Rise
 from gateval.domain.results.scoring import EvalScore, FixtureScore
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import Step
@@ -125,7 +126,8 @@ class EvalComparison(Value):
 
 
 class Comparison(Value):
-    """All Evals of a run, in the plan's order, and what head no longer runs."""
+    """All Evals of a run, in the plan's order, what head no longer runs, what costs and time do."""
 
     evals: tuple[EvalComparison, ...] = ()
     removed: tuple[Removed, ...] = ()
+    rises: tuple[Rise, ...] = ()

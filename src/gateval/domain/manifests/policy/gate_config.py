@@ -19,6 +19,7 @@ from pydantic import (
 
 from gateval.domain.base import Spec, digest
 from gateval.domain.manifests.policy.rules_source import RulesSource
+from gateval.domain.manifests.policy.spending import RisePolicy
 from gateval.domain.manifests.policy.words import (
     AuditSinkName,
     BarPolicy,
@@ -159,6 +160,8 @@ class Policy(Spec):
         default=DraftPolicy.EVALUATE,
         description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",
     )
+    cost: RisePolicy = RisePolicy()
+    latency: RisePolicy = RisePolicy()
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
 

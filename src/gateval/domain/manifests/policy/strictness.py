@@ -27,6 +27,7 @@ from gateval.domain.manifests.policy.words import (
     BarPolicy,
     InconclusivePolicy,
     RegressionPolicy,
+    RiseEffect,
     ThresholdPolicy,
     UnsetThresholdPolicy,
 )
@@ -54,6 +55,10 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.gateway.tokensPerRun": number(lower=True),
     "policy.mustBelong": patterns(empty_is_all=False),
     "policy.drafts": free(),
+    "policy.cost.maxRatio": number(lower=True, absent=True),
+    "policy.cost.over": order(*RiseEffect),
+    "policy.latency.maxRatio": number(lower=True, absent=True),
+    "policy.latency.over": order(*RiseEffect),
     "policy.bypass.roles": fewer(),
     "policy.bypass.requireReason": order(*_YES_FIRST),
     "policy.bypass.allowAuthor": order(*_NO_FIRST),

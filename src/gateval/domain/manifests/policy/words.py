@@ -34,6 +34,13 @@ class InconclusivePolicy(StrEnum):
     WARN = "warn"
 
 
+class RiseEffect(StrEnum):
+    """The effect of a cost or a time over its limit: fail the gate, or a warning."""
+
+    BLOCK = "block"
+    WARN = "warn"
+
+
 class DraftPolicy(StrEnum):
     """What happens on a draft: it is evaluated, or waits, unpassed, until it is ready."""
 

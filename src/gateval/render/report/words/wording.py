@@ -34,6 +34,8 @@ _BLOCKED = {
     ReasonCode.BELOW_THRESHOLD: "below threshold",
     ReasonCode.NEW_FIXTURE: "new fixture fails",
     ReasonCode.LOWERED_BAR: "bar not met",
+    ReasonCode.COST: "costs more",
+    ReasonCode.LATENCY: "takes longer",
     ReasonCode.MISSING_TRIALS: "not complete",
     ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
     ReasonCode.STAND_IN: "answered by a stand-in",
