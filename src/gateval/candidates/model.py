@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from gateval.candidates.agent_loop.conversation import Conversation
 from gateval.candidates.base import Runtime, TrialRequest
 from gateval.candidates.talk import Talk, converse
-from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.model_call import ModelReply
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
@@ -15,15 +16,8 @@ TURN_LIMIT = 50
 """Replies of the model in one trial."""
 
 
-class ModelOptions(Spec):
-    """`model` has no keys of its own: what it needs stands beside `runtime` in the Agent."""
-
-
 class ModelRuntime(Runtime):
     """The built-in agent loop. No tool is live: each is replayed or shadowed."""
-
-    type = "model"
-    options = ModelOptions
 
     async def prepare(self) -> NoAnswer | None:
         """Nothing to start; but without a model there is nobody to ask."""
@@ -44,8 +38,6 @@ class ModelRuntime(Runtime):
 
     async def say(self, talk: Conversation, text: str, seconds: float) -> Answer | NoAnswer:
         """Say this as the user and return what the model answers within so many seconds."""
-        import asyncio  # `plan` imports the registry, and start-up time is a promise
-
         clock = self.context.clock
         talk.hear_user(text)
         began = clock.monotonic()

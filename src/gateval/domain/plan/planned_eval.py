@@ -100,7 +100,7 @@ class Bar(Value):
     reused: tuple[Name, ...] = ()
 
 
-class Standing(Value):
+class KnownRegression(Value):
     """An earlier run's finding on a fixture that regressed: it is not measured again."""
 
     fixture: Name
@@ -149,7 +149,7 @@ class PlannedEval(Value):
     silence_share: float = Field(default=0.0, ge=0, lt=1)
     deterministic: bool = False
     strict: bool = False
-    standing: tuple[Standing, ...] = ()
+    standing: tuple[KnownRegression, ...] = ()
     left_out: tuple[LeftFixture, ...] = ()
 
     @property
@@ -228,7 +228,7 @@ class PlannedEval(Value):
         """The same without what an earlier run found."""
         return self.model_copy(update={"standing": ()}) if self.standing else self
 
-    def stands(self, fixture: str) -> Standing | None:
+    def stands(self, fixture: str) -> KnownRegression | None:
         """Return an earlier run's finding on this fixture, None if it is measured."""
         return next((one for one in self.standing if one.fixture == fixture), None)
 

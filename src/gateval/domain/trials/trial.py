@@ -123,7 +123,7 @@ class AnsweredTurn(Value):
     first: int = Field(ge=1)
     last: int = Field(ge=1)
     source: TraceSource
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(ge=0)
     waited: float = Field(default=0, ge=0)
 
@@ -137,7 +137,7 @@ class Answer(Value):
 
     output: str
     trace: Trace | None = None
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(ge=0)
     turns: tuple[AnsweredTurn, ...] = ()
 
@@ -180,8 +180,8 @@ class Trial(Value):
     output: str | None = None
     output_truncated: bool = False
     trace: Trace | None = None
-    usage: Usage = Usage()
-    judge_usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
+    judge_usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
 
     @property
