@@ -72,6 +72,7 @@ class ReasonCode(StrEnum):
     BASELINE_ERROR = "baseline-error"
     UNCALIBRATED_JUDGE = "uncalibrated-judge"
     STAND_IN = "stand-in"
+    BUDGET = "budget"
     BAR_UNMEASURED = "bar-unmeasured"
     SUSPECT = "suspect"
     FAILS_AS_BEFORE = "fails-as-before"

@@ -14,6 +14,7 @@ from gateval.domain.decision.measured_reasons import (
     score_reasons,
 )
 from gateval.domain.decision.rising import rise_reasons
+from gateval.domain.decision.spending import budget_reasons
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
@@ -70,6 +71,7 @@ def _reasons_of(
             yield from fixture_reasons(planned, compared, fixture, policy)
             yield from _unmeasured_reasons(planned, compared, fixture, trials, policy)
     yield from failing_as_before(planned, compared)
+    yield from budget_reasons(planned, compared, policy)
 
 
 def _unknown_score(

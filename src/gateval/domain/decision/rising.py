@@ -12,7 +12,7 @@ from gateval.domain.text.figures import show_ratio
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
 _CODES = {Measure.COST: ReasonCode.COST, Measure.LATENCY: ReasonCode.LATENCY}
-SPENDING_CODES = tuple(_CODES.values())
+SPENDING_CODES = (*_CODES.values(), ReasonCode.BUDGET)
 
 _WHAT = {Measure.COST: "an answer costs", Measure.LATENCY: "an answer takes"}
 

@@ -36,6 +36,7 @@ class _Found(NamedTuple):
     added: bool
     course: Course
     wanted: Look
+    cut: bool
     head: Sequence[Trial]
     base: Sequence[Trial]
 
@@ -96,6 +97,7 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
         broad=next((said for test, said in broad if said and not test.family), None),
         families=tuple(said for test, said in broad if said and test.family),
         head_first=first,
+        cut=planned.name in far.cut_together,
     )
 
 
@@ -108,6 +110,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
             added=fixture.name in added and planned.baseline is not Baseline.NEW_AGENT,
             course=far.courses[owner, fixture.name],
             wanted=far.wanted[owner, fixture.name],
+            cut=(owner, fixture.name) in far.cut,
             head=trials.get((owner, fixture.name, Side.HEAD), ()),
             base=trials.get((owner, fixture.name, Side.BASE), ()),
         )
@@ -156,6 +159,7 @@ def _compare_fixture(
         exact=found.course.exact,
         missing=found.missing,
         missing_base=found.missing_base,
+        cut=found.cut,
         first_passed=outcomes(found.head)[:1] == [True],
     )
 

@@ -19,7 +19,7 @@ from pydantic import (
 
 from gateval.domain.base import Spec, digest
 from gateval.domain.manifests.policy.rules_source import RulesSource
-from gateval.domain.manifests.policy.spending import RisePolicy
+from gateval.domain.manifests.policy.spending import BudgetPolicy, RisePolicy
 from gateval.domain.manifests.policy.words import (
     AuditSinkName,
     BarPolicy,
@@ -162,6 +162,7 @@ class Policy(Spec):
     )
     cost: RisePolicy = RisePolicy()
     latency: RisePolicy = RisePolicy()
+    budget: BudgetPolicy = BudgetPolicy()
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
 

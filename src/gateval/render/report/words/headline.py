@@ -101,6 +101,7 @@ _UNKNOWN = {
     ReasonCode.CHECK_ERROR: "an own check gave no usable answer in {}",
     ReasonCode.GATE_ERROR: "something needed was missing in {}",
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
+    ReasonCode.BUDGET: "{} looked worse, and the budget left nothing to look again",
     ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",
 }
 _UNKNOWN_EVALS = {
@@ -116,7 +117,7 @@ def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
     return [
         _UNKNOWN_EVALS[code].format(count(n, "Eval"))
         if code in _UNKNOWN_EVALS
-        else _UNKNOWN[code].format(count(n, "run"))
+        else _UNKNOWN[code].format(count(n, "fixture" if code is ReasonCode.BUDGET else "run"))
         for code, n in counts.items()
     ]
 

@@ -39,6 +39,7 @@ _BLOCKED = {
     ReasonCode.MISSING_TRIALS: "not complete",
     ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
     ReasonCode.STAND_IN: "answered by a stand-in",
+    ReasonCode.BUDGET: "budget used up",
 }
 
 _NO_SCORE = {
