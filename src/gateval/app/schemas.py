@@ -14,6 +14,7 @@ from gateval.domain.forge.trigger import Trigger
 from gateval.domain.history.record import HistoryRecord
 from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import nearest
+from gateval.domain.results.calibration_report import CalibrationReport
 from gateval.domain.results.results import Results
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.schemas import KINDS, manifest_schema
@@ -25,6 +26,7 @@ STAGES: Mapping[str, type[Value]] = {
     "decision.v1": Decision,
     "audit.v1": AuditEntry,
     "history.v2": HistoryRecord,
+    "calibrations.v1": CalibrationReport,
 }
 ALL_KINDS = (*KINDS, *STAGES)
 

@@ -191,6 +191,7 @@ def _planned(
         place=evaluation.place,
         agent=evaluation.target_agent,
         judge=evaluation.judge,
+        calibration=head.catalogue.calibration(evaluation.judge.calibration or ""),
         scoring=evaluation.scoring,
         execution=evaluation.execution,
         baseline=baseline,

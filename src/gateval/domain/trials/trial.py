@@ -41,13 +41,15 @@ class Cause(StrEnum):
     """Who is to blame for an error or a skip.
 
     `candidate`: it did not start, crashed, was too slow or broke the contract; `judge`: the judge
-    gave no usable verdict; `provider`: a model provider was down or refused the key; `check`: one
-    of people's own checks crashed, was too slow or gave no usable answer; `gate`: what an assertion
-    needs is not there (no trace, no usage), or a fault of the gate itself.
+    gave no usable verdict; `uncalibrated`: the judge was not measured against people as the Eval
+    asks, so its word does not count; `provider`: a model provider was down or refused the key;
+    `check`: one of people's own checks crashed, was too slow or gave no usable answer; `gate`: what
+    an assertion needs is not there (no trace, no usage), or a fault of the gate itself.
     """
 
     CANDIDATE = "candidate"
     JUDGE = "judge"
+    UNCALIBRATED = "uncalibrated"
     PROVIDER = "provider"
     CHECK = "check"
     GATE = "gate"
@@ -88,6 +90,11 @@ class Assessment(Value):
     asked: int = Field(default=1, ge=1)
     again: AssessmentStatus | None = None
     parts: tuple[Assessment, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether it decides anything: the word of a judge that is not calibrated does not."""
+        return self.cause is not Cause.UNCALIBRATED
 
     @property
     def wavered(self) -> bool:

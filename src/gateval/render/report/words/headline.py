@@ -105,7 +105,7 @@ _UNKNOWN = {
     ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",
 }
 _UNKNOWN_EVALS = {
-    ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} has to be calibrated, which is not done yet",
+    ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} is not calibrated as it asks",
     ReasonCode.STAND_IN: "stand-ins answered for the first model in {}",
     ReasonCode.COST: "the cost of {} cannot be held against base",
     ReasonCode.LATENCY: "the time of {} cannot be held against base",
