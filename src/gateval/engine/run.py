@@ -186,4 +186,5 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
     doubt = partial(agreements.doubt, task.planned) if agreements else believed
     found = await assess(fixture, answer, context.judge, judge, checks=checks, doubt=doubt)
     assessments, judge_usage = found
-    return conclude_answer(key, fixture, answer, assessments, judge_usage)
+    scoring = task.planned.scoring
+    return conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
 from gateval.domain.manifests.messages import MESSAGES_LIMIT, InputMessage, Role, text_of
-from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.manifests.severity import AssertionWeight, Severity
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
 
@@ -92,7 +92,7 @@ class AssertionSpec(Value):
     """
 
     type: str
-    weight: Weight = 1.0
+    weight: AssertionWeight = 1.0
     severity: Severity | None = None
     axis: str | None = None
     options: JsonObject = {}
