@@ -7,6 +7,7 @@ import contextlib
 import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
@@ -31,12 +32,13 @@ from gateval.candidates.team import Candidates
 from gateval.domain.calibration.replay import Replay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
-from gateval.domain.trials.trial import Trial
+from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext, run_trials
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
+from gateval.gateway.measuring import embed
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
@@ -217,6 +219,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             candidates=candidates,
             judge=judge,
             agreements=Agreements(plan, judge, keep=_keeping(run)),
+            embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(checks),
             log=run.log,
             tell=run.listen,

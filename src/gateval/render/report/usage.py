@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
+from gateval.domain.manifests.embedding import embedded
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.text.figures import show_usd
 from gateval.domain.trials.model_call import Usage
@@ -87,7 +88,9 @@ def count_money(usages: Sequence[Usage]) -> Money:
 
 
 class AgentUsage(NamedTuple):
-    """The usage of one Agent's trials: on head, on base, and by the judge of both."""
+    """The usage of one Agent's trials: on head, on base, and by what measures both: judges, and
+    models for embeddings.
+    """
 
     agent: str
     head: Spent
@@ -109,7 +112,7 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
         (planned.name, fixture.name)
         for planned in plan.evals
         for fixture in planned.fixtures
-        if any(assertion.needs_judge for assertion in fixture.assertions)
+        if any(assertion.needs_judge for assertion in fixture.assertions) or any(embedded(fixture))
     }
     trials: dict[str, list[Trial]] = {agent: [] for agent in agents.values()}
     for trial in report.results.trials:

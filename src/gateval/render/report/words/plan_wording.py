@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
@@ -95,7 +96,9 @@ def _found(drop: float) -> str:
 
 
 def models_needed(plan: Plan) -> tuple[str, ...]:
-    """Return the models that the planned agents declare first, and their judges, sorted."""
+    """Return the models that the planned agents declare first, their judges, and those by which
+    likeness is measured, sorted.
+    """
     names: set[str] = set()
     for planned in plan.evals:
         for side in planned.sides:
@@ -103,4 +106,5 @@ def models_needed(plan: Plan) -> tuple[str, ...]:
             names.update(definition.models[:1] if definition else ())
         if judge_questions(planned):
             names.add(planned.judge.model or "")
+        names.update(embedding_models(planned.fixtures))
     return tuple(sorted(names - {""}))
