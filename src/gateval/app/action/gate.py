@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gateval.app.action.baseline import with_baseline
 from gateval.app.action.claims import confirmed_trigger
 from gateval.app.action.commands.comments import Asked, take_comment, without_right
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.kept_run import keep_run
+from gateval.app.action.kept_run import keep_run, repeated
 from gateval.app.action.labels.restate import restate
 from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
@@ -80,6 +81,7 @@ def _measure_decide_publish(
     from gateval.app.run.views import write_views
 
     plan, without_memory = with_earlier_findings(event, plan)
+    plan, baseline = with_baseline(event, plan)
     measured = measure_plan(event, plan, progress)
     if measured.interrupted:
         write_views(make_report(measured.results), measured.folder)
@@ -91,13 +93,17 @@ def _measure_decide_publish(
     decided = decide(event, measured.results)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
-    note += without_memory + keep_run(event, decided.report, measured.folder)
+    note += without_memory + baseline + keep_run(event, decided.report, measured.folder)
     result = publish_report(event, decided, note + views["summary"])
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})
 
 
 def _plan(event: ActionEvent) -> Plan:
+    return repeated(event, _planned(event))
+
+
+def _planned(event: ActionEvent) -> Plan:
     context = event.context
     if event.trigger.event is EventName.SCHEDULE:
         return plan_everything(

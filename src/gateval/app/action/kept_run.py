@@ -8,6 +8,7 @@ from gateval.app.run.remember import remember
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.trigger import EventName
 from gateval.domain.history.run_record import RunFacts
+from gateval.domain.plan.plan import Plan
 from gateval.errors import GatevalError
 from gateval.publish.history import store_run
 
@@ -51,3 +52,19 @@ def facts_of(event: ActionEvent) -> RunFacts:
         branch=event.trigger.default_branch if of_branch else "",
         pull_request=event.resolved.number,
     )
+
+
+def repeated(event: ActionEvent, plan: Plan) -> Plan:
+    """Return the plan of a run on the default branch with the repetitions that the policy wants."""
+    least = plan.policy.baseline.repetitions
+    if event.trigger.event not in OF_BRANCH or least == 1:
+        return plan
+    evals = tuple(
+        one
+        if one.deterministic or one.execution.reps_per_fixture >= least
+        else one.model_copy(
+            update={"execution": one.execution.model_copy(update={"reps_per_fixture": least})}
+        )
+        for one in plan.evals
+    )
+    return plan.model_copy(update={"evals": evals})

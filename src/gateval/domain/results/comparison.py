@@ -53,7 +53,8 @@ class FixtureComparison(Value):
     `baseline_gap` says that lost or missing base trials could have changed the status. `exact` says
     that the candidates proved to be deterministic. `found_at` is when an earlier run found it
     regressed, which stands; empty if this run measured it. `missing` trials of head are asked for
-    and did not run, and `missing_base` ones to compare with.
+    and did not run, and `missing_base` ones to compare with. `stored` of base's trials were made by
+    earlier runs; `outdated` says that these call head worse and base as it is now does not.
     """
 
     fixture: str
@@ -69,6 +70,8 @@ class FixtureComparison(Value):
     missing_base: int = 0
     first_passed: bool = False
     found_at: str = ""
+    stored: int = 0
+    outdated: bool = False
 
     @property
     def may_hide_break(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from gateval.domain.base import Value
 from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.plan import Plan
@@ -33,7 +35,7 @@ def outlook(plan: Plan) -> Outlook:
     return Outlook(
         planned=plan.trial_count,
         expected=round(sum(_expected(planned) for planned in plan.evals)),
-        most=sum(plan.most_repetitions().values()),
+        most=sum(plan.most_repetitions().values()) - _stored(plan),
         drop=max(drops, default=None),
     )
 
@@ -57,7 +59,8 @@ def found_drop(planned: PlannedEval) -> float:
     """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none."""
     if not planned.fixture_share:
         return 1.0
-    rule = design(planned.looks, planned.fixture_share)
+    least = min((planned.stored_counts().get(one, 0) for one in planned.compared), default=0)
+    rule = design(planned.looks_with(least), planned.fixture_share)
     return smallest_drop(rule, STEADY_RATE) or 1.0
 
 
@@ -69,5 +72,15 @@ def _expected(planned: PlannedEval) -> float:
     alone = (len(own) - len(compared)) * reps * len(planned.sides)
     if not compared or planned.deterministic:
         return alone + len(compared) * reps * len(planned.sides)
-    rule = design(planned.looks, planned.fixture_share)
-    return alone + len(compared) * expected(rule, STEADY_RATE, STEADY_RATE).trials
+    stored = planned.stored_counts()
+    counts = Counter(stored.get(name, 0) for name in compared)
+    return alone + sum(times * (_trials(planned, many) - many) for many, times in counts.items())
+
+
+def _trials(planned: PlannedEval, stored: int) -> float:
+    rule = design(planned.looks_with(stored), planned.fixture_share)
+    return expected(rule, STEADY_RATE, STEADY_RATE).trials
+
+
+def _stored(plan: Plan) -> int:
+    return sum(len(one.marks) for planned in plan.evals for one in planned.stored)

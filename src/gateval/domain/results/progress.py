@@ -9,10 +9,10 @@ from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
-from gateval.domain.results.looks.broad_slippage import broad_slippage
+from gateval.domain.results.looks.broad_slippage import Stored, broad_slippage
 from gateval.domain.results.looks.course import Course, course_of, larger, rules_of
 from gateval.domain.results.threshold import threshold_repetitions
-from gateval.domain.statistics.broad import Broad
+from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
 from gateval.domain.statistics.design import Step
 from gateval.domain.statistics.looks import Look
 from gateval.domain.trials.trial import Side
@@ -45,23 +45,28 @@ def progress(plan: Plan, trials: Grouped) -> Progress:
             )
             courses[planned.name, fixture.name] = course_of(rules, fixture, base, head)
     wanted = {name: course.wanted for name, course in courses.items()}
-    broad = {planned.name: _broad(planned, trials, courses) for planned in plan.evals}
+    stored = {(e.name, one.fixture): len(one.marks) for e in plan.evals for one in e.stored}
+    broad = {planned.name: _broad(planned, trials, stored, courses) for planned in plan.evals}
     for planned in plan.evals:
-        _add_wishes(planned, trials, broad[planned.name], wanted)
+        _add_wishes(planned, trials, stored, broad[planned.name], wanted)
     return Progress(courses, wanted, broad)
 
 
 def _broad(
-    planned: PlannedEval, trials: Grouped, courses: Mapping[tuple[str, str], Course]
+    planned: PlannedEval,
+    trials: Grouped,
+    stored: Stored,
+    courses: Mapping[tuple[str, str], Course],
 ) -> Together:
     owners = planned.owners()
     found = any(courses[owners[name], name].regressed for name in planned.compared)
-    return broad_slippage(planned, trials, found=found)
+    return broad_slippage(planned, trials, stored, found=found)
 
 
 def _add_wishes(
     planned: PlannedEval,
     trials: Grouped,
+    stored: Stored,
     broad: Together,
     wanted: dict[tuple[str, str], Look],
 ) -> None:
@@ -74,4 +79,11 @@ def _add_wishes(
         if said is not None and said.step is Step.GO_ON:
             for name in test.fixtures:
                 at = owners[name], name
-                wanted[at] = larger(wanted[at], test.looks[1])
+                wanted[at] = larger(wanted[at], _next(test, said, stored.get(at, 0)))
+
+
+def _next(test: Joint, said: Broad, stored: int) -> Look:
+    """Return what a test of several fixtures wants of one of them next."""
+    if said.confirming:
+        return Look(base=stored + CONFIRMING_TRIALS, head=1)
+    return Look(base=max(stored, test.looks[1].base), head=test.looks[1].head)
