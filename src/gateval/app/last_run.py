@@ -13,9 +13,9 @@ from gateval.app.names import PLAN_FILE, RESULTS_FILE
 from gateval.app.stored import read_results
 from gateval.domain.decision.report import Report, make_report
 from gateval.errors import UsageError
-from gateval.render.report.facts import Standing, gather
+from gateval.render.report.facts import FixtureStatus, gather
 
-GOOD = {Standing.PASSING, Standing.IMPROVED}
+GOOD = {FixtureStatus.PASSING, FixtureStatus.IMPROVED}
 
 
 def run_folder(root: Path, run: str) -> Path | None:
@@ -40,7 +40,7 @@ def failed_in(report: Report) -> tuple[tuple[str, str], ...]:
     found = [
         (fact.planned.own_name, fact.fixture.name)
         for fact in gather(report)
-        if fact.standing not in GOOD
+        if fact.status not in GOOD
     ]
     return tuple(dict.fromkeys(found))
 

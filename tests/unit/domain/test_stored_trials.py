@@ -15,7 +15,7 @@ from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.outlook import outlook
 from gateval.domain.results.results import Results, RunInfo, results_of
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.trials.trial import Side, Trial, TrialKey
 from gateval.domain.verdicts import GateVerdict
 from tests.helpers.reports import make_results, make_trial
@@ -124,7 +124,7 @@ def test_an_alarm_of_all_together_is_confirmed_against_fresh_trials_of_base() ->
     report = make_report(run(stored_plan(marks), both))
     (compared,) = report.comparison.evals
     assert compared.broad is not None
-    assert (compared.broad.step, compared.broad.outdated) == (Step.STOP, True)
+    assert (compared.broad.step, compared.broad.outdated) == (LookResult.STOP, True)
     assert report.decision.evals is GateVerdict.PASS
     assert any("is below the stored baseline" in one.text for one in report.decision.reasons)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gateval.app.action.baseline import with_baseline
 from gateval.app.action.claims import confirmed_trigger
-from gateval.app.action.commands.comments import Asked, take_comment, without_right
+from gateval.app.action.commands.comments import RerunRequest, take_comment, without_right
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
@@ -45,7 +45,7 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
     published = context.inputs.step is ActionStep.PUBLISH
     trigger = confirmed_trigger(context) if published else context.trigger
-    asked: Asked | None = None
+    asked: RerunRequest | None = None
     if isinstance(trigger.subject, CommentSubject):
         taken = take_comment(context, trigger.subject)
         if isinstance(taken, ActionResult):

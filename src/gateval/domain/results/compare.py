@@ -18,9 +18,10 @@ from gateval.domain.results.grouping import Grouped, outcomes, too_many_lost, wi
 from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
+from gateval.domain.results.rises import rises
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.status import deterministic, status
 from gateval.domain.statistics.walk import counted
@@ -38,6 +39,7 @@ class _Found(NamedTuple):
     added: bool
     course: Course
     wanted: Look
+    cut: bool
     head: Sequence[Trial]
     base: Sequence[Trial]
     stored: int = 0
@@ -72,6 +74,7 @@ def compare(results: Results) -> Comparison:
     return Comparison(
         evals=tuple(_compare_eval(planned, trials, far) for planned in results.plan.evals),
         removed=results.plan.removed,
+        rises=tuple(rises(results.plan, trials)),
     )
 
 
@@ -98,6 +101,7 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
         broad=next((said for test, said in broad if said and not test.family), None),
         families=tuple(said for test, said in broad if said and test.family),
         head_first=first,
+        cut=planned.name in far.cut_together,
     )
 
 
@@ -111,6 +115,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
             added=fixture.name in added and planned.baseline is not Baseline.NEW_AGENT,
             course=far.courses[owner, fixture.name],
             wanted=far.wanted[owner, fixture.name],
+            cut=(owner, fixture.name) in far.cut,
             head=trials.get((owner, fixture.name, Side.HEAD), ()),
             base=trials.get((owner, fixture.name, Side.BASE), ()),
             stored=stored.get(fixture.name, 0),
@@ -121,7 +126,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
 
 def _is_unsettled(broad: Together, head: EvalScore) -> bool:
     """Whether trials are missing that would show whether fixtures together are worse."""
-    ended = all(said is not None and said.step is not Step.GO_ON for _, said in broad)
+    ended = all(said is not None and said.step is not LookResult.GO_ON for _, said in broad)
     perfect = all(fixture.all_passed for fixture in head.fixtures)
     return not ended and not perfect
 
@@ -162,6 +167,7 @@ def _compare_fixture(
         stored=found.stored,
         missing=found.missing,
         missing_base=found.missing_base,
+        cut=found.cut,
         first_passed=outcomes(found.head)[:1] == [True],
     )
 

@@ -19,7 +19,9 @@ from pydantic import (
 
 from gateval.domain.base import Spec, digest
 from gateval.domain.manifests.policy.rules_source import RulesSource
+from gateval.domain.manifests.policy.spending import BudgetPolicy, RisePolicy
 from gateval.domain.manifests.policy.words import (
+    AgreementPolicy,
     AuditSinkName,
     BarPolicy,
     CallFeature,
@@ -28,6 +30,7 @@ from gateval.domain.manifests.policy.words import (
     InconclusivePolicy,
     RegressionPolicy,
     ThresholdPolicy,
+    UncalibratedPolicy,
     UnsetThresholdPolicy,
 )
 
@@ -141,6 +144,21 @@ class BaselinePolicy(Spec):
     )
 
 
+class JudgePolicy(Spec):
+    """When a judge that an Eval wants calibrated may decide."""
+
+    agreement: AgreementPolicy = Field(
+        default=AgreementPolicy.POINT,
+        description="Which figure has to reach `minAgreement`: Cohen's kappa as measured (`point`) "
+        "or the lower limit of its interval of 95 % (`lowerBound`).",
+    )
+    uncalibrated: UncalibratedPolicy = Field(
+        default=UncalibratedPolicy.INCONCLUSIVE,
+        description="What an Eval is whose judge is not calibrated as it asks: inconclusive, or "
+        "decided by its other assertions, with a warning (`warn`).",
+    )
+
+
 class Policy(Spec):
     """How the decision is made."""
 
@@ -167,6 +185,7 @@ class Policy(Spec):
     inconclusive: InconclusivePolicy = Field(
         default=InconclusivePolicy.BLOCK, description="What errors of the judge do."
     )
+    judge: JudgePolicy = JudgePolicy()
     bar: BarPolicy = Field(
         default=BarPolicy.STRICTEST,
         description="Whose Evals bind a change: its own and, where it asks less, the target "
@@ -190,6 +209,9 @@ class Policy(Spec):
         default=DraftPolicy.EVALUATE,
         description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",
     )
+    cost: RisePolicy = RisePolicy()
+    latency: RisePolicy = RisePolicy()
+    budget: BudgetPolicy = BudgetPolicy()
     baseline: BaselinePolicy = BaselinePolicy()
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()

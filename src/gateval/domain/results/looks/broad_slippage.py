@@ -15,7 +15,7 @@ from gateval.domain.statistics.broad import (
     confirmed,
     first,
 )
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import Outcomes, counted
 from gateval.domain.trials.trial import Side
@@ -79,9 +79,9 @@ def _newest(test: Joint, sides: Sequence[_Sides], *, found: bool) -> Broad | Non
         said = broad_step(
             test.looks, index, strata, test.share, found=found, least_drop=test.least_drop
         ).model_copy(update={"family": test.family})
-        if said.step is Step.REGRESSED and any(one.stored for one in sides):
+        if said.step is LookResult.REGRESSED and any(one.stored for one in sides):
             return _borne_out(said, look, sides)
-        if said.step is not Step.GO_ON:
+        if said.step is not LookResult.GO_ON:
             break
     return said
 
@@ -92,7 +92,7 @@ def _borne_out(alarm: Broad, look: Look, sides: Sequence[_Sides]) -> Broad:
     The first fresh trials of every fixture take part, whatever they were made for.
     """
     if not all(one.has(Look(base=one.stored + CONFIRMING_TRIALS, head=1)) for one in sides):
-        return alarm.model_copy(update={"step": Step.GO_ON, "confirming": True})
+        return alarm.model_copy(update={"step": LookResult.GO_ON, "confirming": True})
     fresh = [
         (
             counted(one.base[one.stored : one.stored + CONFIRMING_TRIALS]),
@@ -102,4 +102,4 @@ def _borne_out(alarm: Broad, look: Look, sides: Sequence[_Sides]) -> Broad:
     ]
     if confirmed(fresh):
         return alarm
-    return alarm.model_copy(update={"step": Step.STOP, "outdated": True})
+    return alarm.model_copy(update={"step": LookResult.STOP, "outdated": True})
