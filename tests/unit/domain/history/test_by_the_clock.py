@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_runs_of_the_default_branch_count_as_runs() -> None:
     assert found["other"] == run_record(3).at
 
 
-def failing(**more: object) -> dict[str, object]:
+def failing(**more: Any) -> dict[str, Any]:
     return {"verdict": "fail", **more}
 
 
