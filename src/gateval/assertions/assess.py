@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from pydantic import JsonValue, ValidationError
@@ -29,6 +29,9 @@ _LONG = 2_000
 """Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
 a long text, without Python's lock, so that other trials go on meanwhile."""
 
+Doubt = Callable[[], Awaitable[str]]
+"""Says why the judge's word does not count; empty if it does."""
+
 _Assessed = tuple[Assessment, Usage | None]
 
 
@@ -40,6 +43,12 @@ class _World(NamedTuple):
     bench: Bench
     embed: Embed | None
     known: Mapping[str, type[Assertion]]
+    doubt: Doubt
+
+
+async def believed() -> str:
+    """Say that nothing speaks against the judge."""
+    return ""
 
 
 async def assess(
@@ -51,16 +60,18 @@ async def assess(
     checks: OwnChecks | None = None,
     embed: Embed | None = None,
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
+    doubt: Doubt = believed,
 ) -> tuple[tuple[Assessment, ...], Usage]:
     """Return one assessment per assertion, in order, and the tokens of judge and embeddings.
 
     `checks` runs the fixture's own checks, `embed` asks models for embeddings; without them what
-    needs them is an error.
+    needs them is an error. `doubt` says why the word of the judge does not count: what it says is
+    an error then, of the cause `uncalibrated`.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer)
-    world = _World(judge, judge_spec, Bench(fixture, checks), embed, known)
+    world = _World(judge, judge_spec, Bench(fixture, checks), embed, known, doubt)
     found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)
@@ -87,7 +98,8 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) ->
             return await _combined(assertion, spec, evidence, world)
         if isinstance(assertion, JudgedAssertion) and world.judge is not None:
             whole = evidence.for_a_judge
-            found, usage = await assertion.assess_with(whole, world.judge, world.judge_spec)
+            asked = assertion.assess_with(whole, world.judge, world.judge_spec)
+            found, usage = await _doubted(asked, spec, world.doubt)
         elif isinstance(assertion, OwnCheck):
             found = await assertion.assess_by(evidence, spec.own, world.bench)
         elif assertion.asks:
@@ -105,6 +117,22 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) ->
     except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
         what = f"{type(error).__name__}: {error}"
         return _error(spec, Cause.GATE, f"`{spec.type}` broke with {what}; please report it"), None
+
+
+async def _doubted(
+    asked: Awaitable[tuple[Assessment, Usage]], spec: AssertionSpec, doubt: Doubt
+) -> _Assessed:
+    """Return what the judge says, as an error where its word does not count."""
+    usage: Usage | None = None
+    try:
+        found, usage = await asked
+    except JudgeError as error:
+        found, usage = _error(spec, error.cause, error.message), error.usage
+    if not await doubt():
+        return found, usage
+    said = f"The judge is not calibrated as its Eval asks, so this does not count: {found.reason}"
+    unbelieved = _error(spec, Cause.UNCALIBRATED, said)
+    return unbelieved.model_copy(update={"verdict": found.verdict, "asked": found.asked}), usage
 
 
 async def _combined(

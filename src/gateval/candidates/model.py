@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from gateval.candidates.agent_loop.conversation import Called, Conversation
 from gateval.candidates.agent_loop.faults import ServerFault
+from gateval.candidates.agent_loop.servers import Servers, running_servers
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.preparing.workplace import prepare_workplace
+from gateval.candidates.process.processes import Programs
+from gateval.candidates.serving.launch import Launch
 from gateval.candidates.talk import Talk, converse
-from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.messages import Content
 from gateval.domain.plan.plan import AgentDefinition
@@ -20,11 +23,7 @@ from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, waited_sentence
 
-if TYPE_CHECKING:  # asyncio: `plan` does without it
-    from gateval.candidates.agent_loop.servers import Servers
-    from gateval.candidates.serving.launch import Launch
-
-    _Ask = Callable[[Conversation, Servers | None], Awaitable[Answer | NoAnswer]]
+_Ask: TypeAlias = Callable[[Conversation, Servers | None], Awaitable[Answer | NoAnswer]]
 
 _NO_MODEL = "The Agent names no model; add `spec.models`, or a `spec.runtime` that starts it."
 
@@ -32,15 +31,8 @@ TURN_LIMIT = 50
 """Replies of the model in one trial."""
 
 
-class ModelOptions(Spec):
-    """`model` has no keys of its own: what it needs stands beside `runtime`."""
-
-
 class ModelRuntime(Runtime):
     """The built-in agent loop. Tools are replayed or shadowed, but for those of MCP servers."""
-
-    type = "model"
-    options = ModelOptions
 
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         super().__init__(agent, context)
@@ -52,9 +44,6 @@ class ModelRuntime(Runtime):
             return NoAnswer(cause=Cause.CANDIDATE, reason=_NO_MODEL)
         if not self.agent.runtime.servers:
             return None
-        from gateval.candidates.process.processes import Programs
-        from gateval.candidates.serving.launch import Launch
-
         programs = Programs(self.context.clock, self.context.starter)
         place = await prepare_workplace(self.agent, self.context, programs, self.name)
         if isinstance(place, NoAnswer):
@@ -80,8 +69,6 @@ class ModelRuntime(Runtime):
         """Have `ask` converse while the servers of the agent's tools run."""
         if self._launch is None:
             return await ask(Conversation(self.agent, request), None)
-        from gateval.candidates.agent_loop.servers import running_servers
-
         try:
             async with running_servers(self._launch) as servers:
                 talk = Conversation(self.agent, request, servers.tools)
@@ -96,8 +83,6 @@ class ModelRuntime(Runtime):
 
         `live` answers the calls that the fixture leaves to servers.
         """
-        import asyncio  # `plan` imports the registry, and start-up time is a promise
-
         clock = self.context.clock
         talk.hear_user(content)
         began = clock.monotonic()
@@ -150,8 +135,6 @@ class ModelRuntime(Runtime):
 
         A model that is out is not asked again in this trial; the next one takes over.
         """
-        import asyncio
-
         models = list(self.agent.models)
         for _ in range(TURN_LIMIT):
             reply = await self._ask(talk, models)

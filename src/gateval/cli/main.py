@@ -16,8 +16,8 @@ from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 COMMANDS: Final = (
-    "aa", "action", "check", "plan", "run", "show", "report", "validate", "closure", "init",
-    "doctor", "audit", "schema",
+    "aa", "action", "calibrate", "check", "plan", "run", "show", "report", "validate", "closure",
+    "init", "doctor", "audit", "schema", "get", "history", "compare", "flaky",
 )  # fmt: skip
 """Every command: a file of this folder, with a function of that name."""
 

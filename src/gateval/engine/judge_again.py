@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from gateval.assertions.assess import assess
 from gateval.candidates.checks import Checks, OwnChecks
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.looks.course import has_real_judge
@@ -23,18 +22,18 @@ SHOWN = 3
 
 
 async def judge_again(
-    plan: Plan,
+    evals: Iterable[PlannedEval],
     trials: dict[TrialKey, Trial],
     judge: Judge,
     log: TrialLog,
     checks: Checks | None = None,
     embed: Embed | None = None,
 ) -> None:
-    """Judge outputs of flipped fixtures again; store the trials with what was said."""
+    """Judge outputs of these Evals' flipped fixtures again; store the trials with what was said."""
     grouped = group_trials(trials.values())
     jobs = [
         _again(planned, fixture, trial, judge, checks.of(planned) if checks else None, embed)
-        for planned in plan.evals
+        for planned in evals
         for fixture in planned.own_fixtures
         if has_real_judge(planned, fixture)
         for trial in _flipped(

@@ -60,6 +60,9 @@ step it names. Leave out a violation that you cannot prove, and give the score t
 deserves.\
 """
 
+PROMPT = (_INSTRUCTIONS, _REPAIR)
+"""All that Gateval itself says to judges. A measured agreement holds for these words only."""
+
 _REPLY_SHOWN = 8 * 1024
 
 

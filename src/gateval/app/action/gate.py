@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateval.app.action.claims import confirmed_trigger
-from gateval.app.action.commands.comments import Asked, take_comment, without_right
+from gateval.app.action.commands.comments import RerunRequest, take_comment, without_right
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
+from gateval.app.action.kept_run import keep_run
 from gateval.app.action.labels.restate import restate
 from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
@@ -43,7 +44,7 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
     published = context.inputs.step is ActionStep.PUBLISH
     trigger = confirmed_trigger(context) if published else context.trigger
-    asked: Asked | None = None
+    asked: RerunRequest | None = None
     if isinstance(trigger.subject, CommentSubject):
         taken = take_comment(context, trigger.subject)
         if isinstance(taken, ActionResult):
@@ -90,7 +91,7 @@ def _measure_decide_publish(
     decided = decide(event, measured.results)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
-    note += without_memory
+    note += without_memory + keep_run(event, decided.report, measured.folder)
     result = publish_report(event, decided, note + views["summary"])
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})

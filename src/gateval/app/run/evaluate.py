@@ -28,9 +28,11 @@ from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
+from gateval.domain.calibration.replay import Replay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Side, Trial
+from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext, run_trials
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
@@ -78,7 +80,10 @@ def evaluate(
     interrupted = False
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as log:
-        run = _Run(plan, repository, settings, folder, log, listen, walls, at_once, minutes)
+        replays: list[Replay] = []
+        run = _Run(
+            plan, repository, settings, folder, log, listen, walls, at_once, minutes, replays
+        )
         try:
             trials = asyncio.run(_until_signalled(run))
         except asyncio.CancelledError:
@@ -93,12 +98,15 @@ def evaluate(
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
     )
     done = read_trials(folder.path / TRIALS_FILE) if trials is None else trials
-    return Evaluation(results_of(plan, done, info), interrupted)
+    return Evaluation(results_of(plan, done, info, replays), interrupted)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """The values that the parts of one run share. `walls` is None when no process is started."""
+    """The values that the parts of one run share. `walls` is None when no process is started.
+
+    `replays` takes in the calibrations that the run replays, without secrets.
+    """
 
     plan: Plan
     repository: GitRepository
@@ -109,6 +117,7 @@ class _Run:
     walls: Walls | None
     at_once: int | None
     minutes: float
+    replays: list[Replay]
 
 
 async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
@@ -141,6 +150,11 @@ def _redacting(run: _Run) -> Callable[[Trial], Trial]:
     """Return what takes secrets out of a trial; its key, by which it is found, stays."""
     redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
     return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
+
+
+def _keeping(run: _Run) -> Callable[[Replay], None]:
+    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
+    return lambda replay: run.replays.append(redactor.value(replay))
 
 
 def _warning(listen: Listener) -> Callable[[str], None]:
@@ -190,9 +204,11 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         )
         candidates = await stack.enter_async_context(Candidates(context))
         checks = Checks(run.folder.run, plan, exports, environ, context.clock, scratch, starter)
+        judge = Judge(gateway)
         yield RunContext(
             candidates=candidates,
-            judge=Judge(gateway),
+            judge=judge,
+            agreements=Agreements(plan, judge, keep=_keeping(run)),
             embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(checks),
             log=run.log,

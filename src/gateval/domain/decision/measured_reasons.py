@@ -14,7 +14,7 @@ from gateval.domain.results.comparison import (
     Repeated,
 )
 from gateval.domain.results.scoring import TOLERANCE, Meets
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.text.figures import show_percent, show_score, show_threshold
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
@@ -62,7 +62,7 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
 def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[DecisionReason]:
     """Yield the reasons that an Eval's fixtures, or the cases of one file, got worse together."""
     for one in compared.together:
-        if one.step is Step.REGRESSED:
+        if one.step is LookResult.REGRESSED:
             before, now = show_percent(one.base), show_percent(one.head)
             what = f"{compared.eval} got worse as a whole"
             if one.family:

@@ -40,7 +40,7 @@ def all_reasons(
     for compared in comparison.evals:
         planned = results.plan.eval(compared.eval)
         found = list(_reasons_of(planned, compared, trials, policy))
-        found += evidence_reasons(results.plan, planned, trials)
+        found += evidence_reasons(results, planned, trials)
         found += _unknown_score(compared, found, planned.bar is not None)
         yield from (
             found if planned.bar is None else _bar_reasons(results.plan, found, planned.threshold)
@@ -79,7 +79,10 @@ def _unknown_score(
     known = compared.head.meets is not Meets.UNKNOWN or bool(compared.head.left_out)
     if known or any(reason.verdict is not GateVerdict.PASS for reason in found):
         return []
-    if not of_bar and any(reason.code is ReasonCode.JUDGE_ERROR for reason in found):
+    codes = {reason.code for reason in found}
+    if ReasonCode.UNCALIBRATED_JUDGE in codes:
+        return []
+    if not of_bar and ReasonCode.JUDGE_ERROR in codes:
         return []
     score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
     text = f"{compared.eval} is not fully measured ({score})"
@@ -178,7 +181,8 @@ def _unmeasured_reasons(
     on_base = base is not None and base.unclear and fixture.baseline_gap
     for side, unclear in ((Side.HEAD, head.unclear), (Side.BASE, on_base)):
         mine = trials.get((compared.eval, fixture.fixture, side), ()) if unclear else ()
-        yield from (_unmeasured(one, lenient=lenient) for one in mine if one.passed is None)
+        lost = (one for one in mine if one.passed is None and one.cause is not Cause.UNCALIBRATED)
+        yield from (_unmeasured(one, lenient=lenient) for one in lost)
     if fixture.silent:
         yield DecisionReason(
             verdict=GateVerdict.INCONCLUSIVE,
@@ -211,6 +215,7 @@ _CODES = {
     Cause.CANDIDATE: ReasonCode.CANDIDATE_ERROR,
     Cause.PROVIDER: ReasonCode.PROVIDER_ERROR,
     Cause.JUDGE: ReasonCode.JUDGE_ERROR,
+    Cause.UNCALIBRATED: ReasonCode.UNCALIBRATED_JUDGE,
     Cause.CHECK: ReasonCode.CHECK_ERROR,
     Cause.GATE: ReasonCode.GATE_ERROR,
 }

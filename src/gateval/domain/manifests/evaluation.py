@@ -36,7 +36,8 @@ class JudgeSpec(Spec):
         default=None,
         ge=-1,
         le=1,
-        description="Cohen's kappa the judge should reach in its calibration. Not enforced yet.",
+        description="Cohen's kappa that the judge has to reach in its calibration, or its word "
+        "counts for nothing. 0.6, if it has a calibration and this is absent.",
     )
 
     @property

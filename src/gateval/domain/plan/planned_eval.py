@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from gateval.domain.base import Name, Value
+from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
@@ -100,7 +101,7 @@ class Bar(Value):
     reused: tuple[Name, ...] = ()
 
 
-class Standing(Value):
+class KnownRegression(Value):
     """An earlier run's finding on a fixture that regressed: it is not measured again."""
 
     fixture: Name
@@ -125,16 +126,18 @@ class PlannedEval(Value):
     merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
     compared. `family_share` is that of the cases of one file, `silence_share` that of a fixture
-    which is tested with its family only (`joint.py`). `deterministic` says that the candidates are
-    known to do the same each time, `strict` that the policy asks for a threshold of 1 where none is
-    written. `standing` is what an earlier run found regressed. `left_out` are fixtures of it that
-    nobody asked for.
+    which is tested with its family only (`joint.py`). `calibration` is what its judge is measured
+    against, None where it names none, or none is there. `deterministic` says that the candidates
+    are known to do the same each time, `strict` that the policy asks for a threshold of 1 where
+    none is written. `standing` is what an earlier run found regressed. `left_out` are fixtures of
+    it that nobody asked for.
     """
 
     name: Name
     place: Place
     agent: Name
     judge: JudgeSpec
+    calibration: Calibration | None = None
     scoring: ScoringSpec
     execution: ExecutionSpec
     baseline: Baseline
@@ -149,8 +152,19 @@ class PlannedEval(Value):
     silence_share: float = Field(default=0.0, ge=0, lt=1)
     deterministic: bool = False
     strict: bool = False
-    standing: tuple[Standing, ...] = ()
+    standing: tuple[KnownRegression, ...] = ()
     left_out: tuple[LeftFixture, ...] = ()
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge is asked about a fixture of it."""
+        return any(one.needs_judge for fixture in self.fixtures for one in fixture.assertions)
+
+    @property
+    def wants_calibration(self) -> bool:
+        """Whether the word of its judge counts only if that was measured against people."""
+        asked = self.judge.calibration is not None or self.judge.min_agreement is not None
+        return asked and self.is_judged
 
     @property
     def threshold(self) -> float | None:
@@ -228,7 +242,7 @@ class PlannedEval(Value):
         """The same without what an earlier run found."""
         return self.model_copy(update={"standing": ()}) if self.standing else self
 
-    def stands(self, fixture: str) -> Standing | None:
+    def stands(self, fixture: str) -> KnownRegression | None:
         """Return an earlier run's finding on this fixture, None if it is measured."""
         return next((one for one in self.standing if one.fixture == fixture), None)
 

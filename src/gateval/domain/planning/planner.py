@@ -34,7 +34,7 @@ from gateval.domain.trials.trial import Side
 
 
 @dataclass(frozen=True)
-class Rules:
+class GateRules:
     """The policy that applies, where it was read, and the base tip it came from.
 
     `edit` is what the change does to the gate config; None if it leaves that alone. `ignored` are
@@ -49,7 +49,9 @@ class Rules:
     unread: str = ""
 
 
-def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | None = None) -> Plan:
+def plan_change(
+    head: Snapshot, base: Snapshot, rules: GateRules, tip: Snapshot | None = None
+) -> Plan:
     """Plan what a change from `base` (the merge-base) to `head` calls for.
 
     `tip` is the target branch as it is now, whose bar binds as the policy says; None if nothing
@@ -99,7 +101,7 @@ def plan_revision(
     head: Snapshot,
     names: Sequence[str],
     fixtures: Sequence[str],
-    rules: Rules,
+    rules: GateRules,
     asked: str = "command line",
 ) -> Plan:
     """Plan the named Evals on one revision, without a baseline; `fixtures` narrows them if given.
@@ -131,7 +133,7 @@ def plan_revision(
     )
 
 
-def plan_without_rules(head: Revision, base: Revision | None, rules: Rules) -> Plan:
+def plan_without_rules(head: Revision, base: Revision | None, rules: GateRules) -> Plan:
     """Plan nothing: rules that nobody could read may forbid whatever would run."""
     return Plan(
         head=head,
@@ -186,6 +188,7 @@ def _planned(
         place=evaluation.place,
         agent=evaluation.target_agent,
         judge=evaluation.judge,
+        calibration=head.catalogue.calibration(evaluation.judge.calibration or ""),
         scoring=evaluation.scoring,
         execution=evaluation.execution,
         baseline=baseline,

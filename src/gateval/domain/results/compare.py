@@ -20,7 +20,7 @@ from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.status import deterministic, status
 from gateval.domain.statistics.walk import counted
@@ -115,7 +115,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
 
 def _is_unsettled(broad: Together, head: EvalScore) -> bool:
     """Whether trials are missing that would show whether fixtures together are worse."""
-    ended = all(said is not None and said.step is not Step.GO_ON for _, said in broad)
+    ended = all(said is not None and said.step is not LookResult.GO_ON for _, said in broad)
     perfect = all(fixture.all_passed for fixture in head.fixtures)
     return not ended and not perfect
 

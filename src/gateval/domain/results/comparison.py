@@ -9,7 +9,7 @@ from gateval.domain.plan.planned_eval import Baseline, Removed
 from gateval.domain.results.grouping import LOST_SHARE
 from gateval.domain.results.scoring import EvalScore, FixtureScore
 from gateval.domain.statistics.broad import Broad
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 
 
 class FixtureChange(StrEnum):
@@ -116,7 +116,7 @@ class EvalComparison(Value):
     @property
     def slipped(self) -> bool:
         """Whether its fixtures together are worse than before."""
-        return any(one.step is Step.REGRESSED for one in self.together)
+        return any(one.step is LookResult.REGRESSED for one in self.together)
 
     @property
     def together(self) -> tuple[Broad, ...]:

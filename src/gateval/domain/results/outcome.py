@@ -31,7 +31,8 @@ def conclude_answer(
     """Return the trial of a candidate that answered.
 
     One failed assertion makes it a `fail`, whatever else could not be evaluated: it could not have
-    passed. Without a failed one, an assertion that could not be evaluated makes it an `error`.
+    passed. Without a failed one, an assertion that could not be evaluated makes it an `error`. What
+    does not count makes nothing, unless there is nothing else.
     """
     outcome, cause, reason = _outcome(fixture, assessments)
     return Trial(
@@ -85,11 +86,12 @@ def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
 def _outcome(
     fixture: Fixture, assessments: Sequence[Assessment]
 ) -> tuple[Outcome, Cause | None, str]:
+    counted = [assessment for assessment in assessments if assessment.counts]
     for status, outcome in (
         (AssessmentStatus.FAILED, Outcome.FAIL),
         (AssessmentStatus.ERROR, Outcome.ERROR),
     ):
-        for assessment in assessments:
+        for assessment in counted or assessments:
             if assessment.status is status:
                 return outcome, assessment.cause, f"{assessment.type}: {assessment.reason}"
     if len(assessments) != len(fixture.assertions):

@@ -13,7 +13,7 @@ from gateval.domain.results.looks.broad_slippage import broad_slippage
 from gateval.domain.results.looks.course import Course, course_of, larger, rules_of
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.broad import Broad
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.looks import Look
 from gateval.domain.trials.trial import Side
 
@@ -71,7 +71,7 @@ def _add_wishes(
     for name, owner in owners.items():
         wanted[owner, name] = larger(wanted[owner, name], least)
     for test, said in broad:
-        if said is not None and said.step is Step.GO_ON:
+        if said is not None and said.step is LookResult.GO_ON:
             for name in test.fixtures:
                 at = owners[name], name
                 wanted[at] = larger(wanted[at], test.looks[1])

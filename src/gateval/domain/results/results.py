@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 from pydantic import model_validator
 
 from gateval.domain.base import Value
+from gateval.domain.calibration.replay import Replay
+from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.plan.plan import Plan
-from gateval.domain.trials.trial import AssessmentStatus, Outcome, Trial
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Trial
 
 
 class RunInfo(Value):
@@ -27,11 +30,15 @@ class RunInfo(Value):
 
 
 class Results(Value):
-    """A plan and its trials in report order. Trials that never ran are simply absent."""
+    """A plan and its trials in report order. Trials that never ran are simply absent.
+
+    `calibrations` are the replays by which the word of judges counts, or does not.
+    """
 
     version: Literal["results.v1"] = "results.v1"
     plan: Plan
     trials: tuple[Trial, ...] = ()
+    calibrations: tuple[Replay, ...] = ()
     info: RunInfo = RunInfo()
 
     @model_validator(mode="after")
@@ -51,20 +58,40 @@ class Results(Value):
     def _outcomes_follow_from_assessments(self) -> Self:
         """A pass rests on every assertion of its fixture. Anything else that says so is forged."""
         assertions = {
-            (planned.name, fixture.name): len(fixture.assertions)
+            (planned.name, fixture.name): (planned, fixture.assertions)
             for planned in self.plan.evals
             for fixture in planned.fixtures
         }
         for trial in self.trials:
             if trial.outcome is not Outcome.PASS:
                 continue
-            statuses = [assessment.status for assessment in trial.assessments]
-            wanted = assertions.get((trial.key.eval, trial.key.fixture), 0)
-            if statuses != [AssessmentStatus.PASSED] * wanted:
+            planned, wanted = assertions[trial.key.eval, trial.key.fixture]
+            if not _all_passed(planned, wanted, trial.assessments):
                 raise ValueError(f"the run {trial.key} says pass, but its assertions do not")
         return self
 
 
-def results_of(plan: Plan, trials: Iterable[Trial], info: RunInfo) -> Results:
+def _all_passed(
+    planned: PlannedEval, wanted: Sequence[AssertionSpec], found: Sequence[Assessment]
+) -> bool:
+    """Whether every assertion passed that counts; only a judge's may not count, and never all."""
+    if len(found) != len(wanted) or not any(one.counts for one in found):
+        return False
+    return all(
+        one.status is AssessmentStatus.PASSED
+        if one.counts
+        else asked.needs_judge and planned.wants_calibration
+        for asked, one in zip(wanted, found, strict=True)
+    )
+
+
+def results_of(
+    plan: Plan, trials: Iterable[Trial], info: RunInfo, calibrations: Iterable[Replay] = ()
+) -> Results:
     """Put trials into report order, so that no report depends on which finished first."""
-    return Results(plan=plan, trials=tuple(sorted(trials, key=lambda t: t.key.order)), info=info)
+    return Results(
+        plan=plan,
+        trials=tuple(sorted(trials, key=lambda t: t.key.order)),
+        calibrations=tuple(sorted(calibrations, key=lambda one: one.binding.digest)),
+        info=info,
+    )

@@ -145,22 +145,20 @@ class EvalScore(Value):
 def trial_score(fixture: Fixture, assessments: Sequence[Assessment]) -> float | None:
     """Return Σ weight × severity weight of passed assertions over Σ of all, in [0, 1].
 
-    None when an assessment is missing or an error: what was not measured has no score.
+    None when an assessment is missing or an error: what was not measured has no score. What does
+    not count is left out; if nothing else is there, there is no score.
     """
     if len(assessments) != len(fixture.assertions):
         return None
-    if any(assessment.status is AssessmentStatus.ERROR for assessment in assessments):
-        return None
-    weights = [
-        spec.weight * DEFAULT_WEIGHTS[spec.severity or fixture.severity]
-        for spec in fixture.assertions
+    counted = [
+        (spec.weight * DEFAULT_WEIGHTS[spec.severity or fixture.severity], assessment.status)
+        for spec, assessment in zip(fixture.assertions, assessments, strict=True)
+        if assessment.counts
     ]
-    passed = sum(
-        weight
-        for weight, assessment in zip(weights, assessments, strict=True)
-        if assessment.status is AssessmentStatus.PASSED
-    )
-    return min(1.0, passed / sum(weights))
+    if not counted or any(status is AssessmentStatus.ERROR for _, status in counted):
+        return None
+    passed = sum(weight for weight, status in counted if status is AssessmentStatus.PASSED)
+    return min(1.0, passed / sum(weight for weight, _ in counted))
 
 
 def score_fixture(

@@ -15,7 +15,7 @@ from gateval.domain.statistics.broad import (
     confirmed,
     first,
 )
-from gateval.domain.statistics.design import ESCALATION, Design, Step, design
+from gateval.domain.statistics.design import ESCALATION, Design, LookResult, design
 from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.walk import counted, walk
@@ -69,12 +69,12 @@ class _Fixture:
         self.head += [self._draw() < head for _ in range(look.head - len(self.head))]
 
     def regresses(self, rule: Design) -> bool:
-        step = Step.GO_ON
-        while step is Step.GO_ON:
+        step = LookResult.GO_ON
+        while step is LookResult.GO_ON:
             now = walk(rule, self.base, self.head)
             step = now.step
             self.up_to(now.look)
-        return step is Step.REGRESSED
+        return step is LookResult.REGRESSED
 
 
 def simulate(random: Random, evals: Sequence[Rates], rule: Rule) -> Run:
@@ -119,10 +119,10 @@ def _slips(fixtures: Sequence[_Fixture], rule: Rule, share: float, *, found: boo
             fixture.up_to(look)
         strata = [first(look, fixture.base, fixture.head) for fixture in fixtures]
         step = broad_step(schedule, index, strata, share, found=found).step
-        if step is not Step.GO_ON:
+        if step is not LookResult.GO_ON:
             break
-    if step is not Step.REGRESSED or not rule.stored:
-        return step is Step.REGRESSED
+    if step is not LookResult.REGRESSED or not rule.stored:
+        return step is LookResult.REGRESSED
     return _still_worse(fixtures, look)
 
 

@@ -114,7 +114,7 @@ class ModelReply(Value):
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     stop: StopReason = StopReason.END
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     model: str = ""
     id: str = ""
     seconds: float | None = None

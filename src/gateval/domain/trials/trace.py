@@ -79,7 +79,7 @@ class Trace(Value):
 
     steps: tuple[Step, ...] = ()
     source: TraceSource = "gate"
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     model_calls: int = 0
     models: tuple[str, ...] = ()
     """Models that answered, as `provider/model-id`, in order of first use."""

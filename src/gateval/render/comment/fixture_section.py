@@ -8,7 +8,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.domain.trials.trial import Assessment, Outcome
-from gateval.render.report.causes import Cause
+from gateval.render.report.causes import FailureGroup
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.reproduce import one_fixture_command
@@ -21,7 +21,7 @@ NAMES_WIDTH = 4_000
 """Characters for the names of those that fail alike."""
 
 
-def cause(found: Cause, plan: Plan, tree_url: str = "") -> str:
+def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
     """Render everything about the worst of the fixtures that fail alike, and name the others.
 
     The fixture and its assertions lead to their lines below `tree_url`, if that is given.
@@ -46,7 +46,7 @@ def cause(found: Cause, plan: Plan, tree_url: str = "") -> str:
     )
 
 
-def cause_line(found: Cause) -> str:
+def cause_line(found: FailureGroup) -> str:
     """Render the same as one line of a list."""
     return _line(found.first, _same(found) if found.others else "")
 
@@ -56,7 +56,7 @@ def fixture_line(fact: FixtureFacts) -> str:
     return _line(fact, "")
 
 
-def cause_summary(found: Cause) -> str:
+def cause_summary(found: FailureGroup) -> str:
     """Render how many fixtures fail for one reason, and for which."""
     label, reason = _told(found.first)
     return fill(
@@ -94,12 +94,12 @@ def _told(fact: FixtureFacts) -> tuple[str, str]:
     return "Reason", fact.worst.reason if fact.worst else ""
 
 
-def _same(found: Cause) -> str:
+def _same(found: FailureGroup) -> str:
     number = f"{len(found.others):,} more"
     return f"In {number}, {found.alike}" if found.alike else f"The same in {number}"
 
 
-def _names(found: Cause) -> str:
+def _names(found: FailureGroup) -> str:
     """Name the others; their Eval only where it is another."""
     first = found.first.planned.name
     names = [

@@ -18,15 +18,15 @@ from gateval.render.comment.fixture_section import (
     fixture_line,
 )
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
-from gateval.render.report.causes import FEW, Cause, causes
+from gateval.render.report.causes import FEW, FailureGroup, causes
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence, trace_sources
 from gateval.render.report.facts import (
     FixtureFacts,
-    Standing,
+    FixtureStatus,
     gather,
     silent_agents,
-    standing,
+    with_status,
     worst_first,
 )
 from gateval.render.report.frame import PLAIN, Frame
@@ -98,7 +98,9 @@ def _worse(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Par
     shown = partial(cause, plan=plan, tree_url=tree)
     title = regressed_title(plan.policy)
     return [
-        _fixtures("regressed fixture", title, standing(facts, Standing.REGRESSED), 10, shown),
+        _fixtures(
+            "regressed fixture", title, with_status(facts, FixtureStatus.REGRESSED), 10, shown
+        ),
         Part(
             "prompt's diff",
             "### What changed in the prompt\n\n",
@@ -115,9 +117,15 @@ def _worse(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Par
             weight=5,
         ),
         _fixtures(
-            "suspect", "Looks worse, not certain", standing(facts, Standing.SUSPECT), 4, shown
+            "suspect",
+            "Looks worse, not certain",
+            with_status(facts, FixtureStatus.SUSPECT),
+            4,
+            shown,
         ),
-        _fixtures("failing fixture", "Failing", standing(facts, Standing.FAILING), 8, shown),
+        _fixtures(
+            "failing fixture", "Failing", with_status(facts, FixtureStatus.FAILING), 8, shown
+        ),
     ]
 
 
@@ -137,7 +145,7 @@ def _folded(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Pa
     improved = worst_first(f for f in facts if f.compared.change is FixtureChange.IMPROVED)
     passing = [
         f"{fact.planned.shown_name}/{fact.fixture.name}: {passes(fact.compared)}"
-        for fact in standing(facts, Standing.PASSING)
+        for fact in with_status(facts, FixtureStatus.PASSING)
     ]
     return [
         _fold(
@@ -184,8 +192,8 @@ def _fixtures(
     title: str,
     facts: Sequence[FixtureFacts],
     weight: float,
-    shown: Callable[[Cause], str],
-) -> Part[Cause]:
+    shown: Callable[[FailureGroup], str],
+) -> Part[FailureGroup]:
     found = causes(facts)
     return Part(
         noun,
@@ -199,7 +207,7 @@ def _fixtures(
     )
 
 
-def _overview(found: Sequence[Cause], fixtures: int) -> str:
+def _overview(found: Sequence[FailureGroup], fixtures: int) -> str:
     """List the causes first, where there are several and fewer than fixtures."""
     if not 1 < len(found) < fixtures:
         return ""

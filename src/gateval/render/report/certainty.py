@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateval.domain.calibration.belief import show_agreement
 from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.judge_doubts import judge_doubt, replay_of
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import ReasonCode
@@ -17,6 +19,7 @@ def certainty(report: Report) -> tuple[str, ...]:
     return (
         *_unseen(report),
         *_intervals(report),
+        *_judges(report),
         *(
             reason.text
             for reason in report.decision.reasons
@@ -42,6 +45,19 @@ def _intervals(report: Report) -> Iterator[str]:
         written = planned.scoring.pass_threshold is not None
         if written and compared.head.measured and not planned.deterministic:
             yield _interval(compared)
+
+
+def _judges(report: Report) -> Iterator[str]:
+    """How far judges agree with people whose word counts for that."""
+    results = report.results
+    for one in results.calibrations:
+        asked = [p for p in results.plan.evals if replay_of(p, (one,)) is one]
+        policy = results.plan.policy.judge
+        if asked and not any(judge_doubt(planned, (one,), policy) for planned in asked):
+            yield (
+                f"The judge {one.binding.model} agrees with people, by {one.calibration}: "
+                f"{show_agreement(one.agreement)}."
+            )
 
 
 def _interval(compared: EvalComparison) -> str:

@@ -11,7 +11,13 @@ from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence
-from gateval.render.report.facts import FixtureFacts, Standing, gather, silent_agents, standing
+from gateval.render.report.facts import (
+    FixtureFacts,
+    FixtureStatus,
+    gather,
+    silent_agents,
+    with_status,
+)
 from gateval.render.report.gaps import find_gaps
 from gateval.render.report.labels import label_lines
 from gateval.render.report.reproduce import reproduce_command
@@ -47,10 +53,10 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     _listed(page, "Labels", [str(line) for line in label_lines(report.decision)])
     _table(page, report)
     plan = report.results.plan
-    fixtures(page, regressed_title(plan.policy), standing(facts, Standing.REGRESSED), plan)
+    fixtures(page, regressed_title(plan.policy), with_status(facts, FixtureStatus.REGRESSED), plan)
     silent(page, silent_agents(facts), plan)
-    fixtures(page, "Looks worse, not certain", standing(facts, Standing.SUSPECT), plan)
-    fixtures(page, "Failing", standing(facts, Standing.FAILING), plan)
+    fixtures(page, "Looks worse, not certain", with_status(facts, FixtureStatus.SUSPECT), plan)
+    fixtures(page, "Failing", with_status(facts, FixtureStatus.FAILING), plan)
     _listed(page, "The bar", lowered_bar(report))
     _listed(page, "Evidence", doubts_on_evidence(report))
     unmeasured(page, find_gaps(facts))
@@ -99,7 +105,7 @@ def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
 def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     plan = report.results.plan
     improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
-    passing = len(standing(facts, Standing.PASSING))
+    passing = len(with_status(facts, FixtureStatus.PASSING))
     notes = [f"warning: {warning}" for warning in plan.warnings]
     notes += certainty(report)
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]

@@ -29,6 +29,8 @@ VALUES: dict[str, list[Any]] = {
     "policy.thresholdFloor": [0, 0.4, 1],
     "policy.unsetThreshold": ["regressions", "strict"],
     "policy.inconclusive": ["block", "warn"],
+    "policy.judge.agreement": ["point", "lowerBound"],
+    "policy.judge.uncalibrated": ["inconclusive", "warn"],
     "policy.bar": ["strictest", "base", "head"],
     "policy.candidateEnv": [[], ["LANG"], ["LANG", "TZ"], ["SHOP_URL"]],
     "policy.egress": ["open", "gateway", [443], [80, 443], [8080]],

@@ -20,6 +20,7 @@ from pydantic import (
 from gateval.domain.base import Spec, digest
 from gateval.domain.manifests.policy.rules_source import RulesSource
 from gateval.domain.manifests.policy.words import (
+    AgreementPolicy,
     AuditSinkName,
     BarPolicy,
     CallFeature,
@@ -28,6 +29,7 @@ from gateval.domain.manifests.policy.words import (
     InconclusivePolicy,
     RegressionPolicy,
     ThresholdPolicy,
+    UncalibratedPolicy,
     UnsetThresholdPolicy,
 )
 
@@ -110,6 +112,21 @@ class GatewayPolicy(Spec):
     )
 
 
+class JudgePolicy(Spec):
+    """When a judge that an Eval wants calibrated may decide."""
+
+    agreement: AgreementPolicy = Field(
+        default=AgreementPolicy.POINT,
+        description="Which figure has to reach `minAgreement`: Cohen's kappa as measured (`point`) "
+        "or the lower limit of its interval of 95 % (`lowerBound`).",
+    )
+    uncalibrated: UncalibratedPolicy = Field(
+        default=UncalibratedPolicy.INCONCLUSIVE,
+        description="What an Eval is whose judge is not calibrated as it asks: inconclusive, or "
+        "decided by its other assertions, with a warning (`warn`).",
+    )
+
+
 class Policy(Spec):
     """How the decision is made."""
 
@@ -136,6 +153,7 @@ class Policy(Spec):
     inconclusive: InconclusivePolicy = Field(
         default=InconclusivePolicy.BLOCK, description="What errors of the judge do."
     )
+    judge: JudgePolicy = JudgePolicy()
     bar: BarPolicy = Field(
         default=BarPolicy.STRICTEST,
         description="Whose Evals bind a change: its own and, where it asks less, the target "

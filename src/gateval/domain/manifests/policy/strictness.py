@@ -24,10 +24,12 @@ from gateval.domain.manifests.policy.directions import (
 )
 from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.manifests.policy.words import (
+    AgreementPolicy,
     BarPolicy,
     InconclusivePolicy,
     RegressionPolicy,
     ThresholdPolicy,
+    UncalibratedPolicy,
     UnsetThresholdPolicy,
 )
 
@@ -45,6 +47,8 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.unsetThreshold": order(UnsetThresholdPolicy.STRICT, UnsetThresholdPolicy.REGRESSIONS),
     "policy.evalWeights": fixed(),
     "policy.inconclusive": order(*InconclusivePolicy),
+    "policy.judge.agreement": order(AgreementPolicy.LOWER_BOUND, AgreementPolicy.POINT),
+    "policy.judge.uncalibrated": order(*UncalibratedPolicy),
     "policy.bar": order(BarPolicy.STRICTEST, BarPolicy.BASE, BarPolicy.HEAD),
     "policy.candidateEnv": fewer(),
     "policy.egress": ports(),

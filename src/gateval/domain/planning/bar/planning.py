@@ -17,7 +17,13 @@ from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import Bar, Doubt, Lowered, PlannedEval, Reason
 from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
-from gateval.domain.planning.bar.evals import asks_less, lowered, lowered_parts, same_judge
+from gateval.domain.planning.bar.evals import (
+    as_calibrated,
+    asks_less,
+    lowered,
+    lowered_parts,
+    same_judge,
+)
 from gateval.domain.planning.bar.fixtures import same_test
 from gateval.domain.planning.bar.names import free_name
 from gateval.domain.planning.cases import lowered_cases
@@ -144,6 +150,7 @@ def _bar_eval(
         place=asked.place,
         agent=asked.target_agent,
         judge=asked.judge.model_copy(update={"model": model}),
+        calibration=sides.tip.catalogue.calibration(asked.judge.calibration or ""),
         scoring=asked.scoring,
         execution=asked.execution.model_copy(update={"reps_per_fixture": reps}),
         baseline=baseline_of(change),
@@ -183,6 +190,7 @@ def _reusable(
     if ours.execution.reps_per_fixture < asked.execution.reps_per_fixture:
         return []
     alike = same_judge(asked, ours, sides.tip, sides.head)
+    alike = alike and as_calibrated(asked, ours, sides.tip, sides.head)
     mine = {fixture.name: fixture for fixture in running.fixtures}
     return [
         one

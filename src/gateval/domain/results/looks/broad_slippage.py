@@ -6,7 +6,7 @@ from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, outcomes
 from gateval.domain.statistics.broad import Broad, broad_step, first
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.trials.trial import Side
 
 
@@ -41,6 +41,6 @@ def _newest(
         said = broad_step(
             test.looks, index, strata, test.share, found=found, least_drop=test.least_drop
         ).model_copy(update={"family": test.family})
-        if said.step is not Step.GO_ON:
+        if said.step is not LookResult.GO_ON:
             break
     return said

@@ -15,7 +15,7 @@ from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
 from gateval.domain.results.grouping import outcomes
 from gateval.domain.results.looks.silence import SILENCE_SHARE, is_silent, silence
-from gateval.domain.statistics.design import Design, Step, counted_only, design
+from gateval.domain.statistics.design import Design, LookResult, counted_only, design
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import Count, Outcomes, Walk, counted, walk
 from gateval.domain.trials.trial import Side, Trial
@@ -41,10 +41,10 @@ class Course(NamedTuple):
     @property
     def regressed(self) -> bool:
         """Whether the fixture has regressed by itself."""
-        return self.walk is not None and self.walk.step is Step.REGRESSED
+        return self.walk is not None and self.walk.step is LookResult.REGRESSED
 
 
-class Rules(NamedTuple):
+class CourseRules(NamedTuple):
     """What holds for all fixtures of an Eval; `design` is None where none is tested alone.
 
     `together` are those that are tested with their family only; `quiet` is the design whose silence
@@ -67,12 +67,12 @@ class Rules(NamedTuple):
         return self.counted if fixture in self.together else self.design
 
 
-def rules_of(planned: PlannedEval) -> Rules:
+def rules_of(planned: PlannedEval) -> CourseRules:
     """Return the rules by which an Eval's fixtures are looked at."""
     measured = Side.BASE in planned.sides and planned.compared
     together = together_only(planned.fixtures, planned.compared) if measured else frozenset()
     silent = planned.silence_share / SILENCE_SHARE
-    return Rules(
+    return CourseRules(
         planned=planned,
         first=planned.first_look,
         compared=frozenset(planned.compared),
@@ -87,7 +87,7 @@ def rules_of(planned: PlannedEval) -> Rules:
 
 
 def course_of(
-    rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course:
     """Return where a fixture stands after these trials of both sides, each by repetition."""
     first, rule = rules.first, rules.design_of(fixture.name)
@@ -95,20 +95,22 @@ def course_of(
         return _alone(rules, fixture, base, head)
     old, new = outcomes(base), outcomes(head)
     if len(old) < first.base or len(new) < first.head:
-        return Course(first, Walk(step=Step.GO_ON, look=first, **_counts(old, new)), rule)
+        return Course(first, Walk(step=LookResult.GO_ON, look=first, **_counts(old, new)), rule)
     if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
         known = _deterministic(first, base, head)
         if known is not None:
             return known._replace(design=rule)
     quiet_rule = rules.quiet if fixture.name in rules.together else rule
     taken, quiet = walk(rule, old, new), silence(quiet_rule, base, head)
-    if quiet is None or taken.step is Step.REGRESSED:
+    if quiet is None or taken.step is LookResult.REGRESSED:
         return Course(taken.look, taken, rule, fell_silent=quiet is not None)
     wanted = quiet.wanted if quiet.proven else larger(taken.look, quiet.wanted)
     return Course(wanted, taken, rule, fell_silent=quiet.proven)
 
 
-def _alone(rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]) -> Course:
+def _alone(
+    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+) -> Course:
     """Return the course of a fixture that is not compared."""
     quiet = silence(None, base, head)
     if quiet is not None:
@@ -134,11 +136,11 @@ def _deterministic(first: Look, base: Sequence[Trial], head: Sequence[Trial]) ->
         return None
     quiet = is_silent(head) and not is_silent(base)
     if new[0] or (old[0] is new[0] and not quiet):
-        return Course(first, Walk(step=Step.STOP, look=first, **counts), exact=True)
+        return Course(first, Walk(step=LookResult.STOP, look=first, **counts), exact=True)
     second = Look(base=max(AGREEING, first.base), head=max(AGREEING, first.head))
     if len(old) < AGREEING or len(new) < AGREEING:
-        return Course(second, Walk(step=Step.GO_ON, look=second, **counts))
-    taken = Walk(step=Step.REGRESSED, look=second, **counts)
+        return Course(second, Walk(step=LookResult.GO_ON, look=second, **counts))
+    taken = Walk(step=LookResult.REGRESSED, look=second, **counts)
     return Course(second, taken, exact=True, fell_silent=quiet)
 
 

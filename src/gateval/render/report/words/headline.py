@@ -91,7 +91,7 @@ _UNKNOWN = {
     ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",
 }
 _UNKNOWN_EVALS = {
-    ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} has to be calibrated, which is not done yet",
+    ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} is not calibrated as it asks",
     ReasonCode.STAND_IN: "stand-ins answered for the first model in {}",
 }
 

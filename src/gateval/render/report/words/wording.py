@@ -122,6 +122,8 @@ _NEXT_STEP = {
     "answers; if it refused the key, renew the key.",
     Cause.JUDGE: "This says nothing about the agent. Run the gate again; if it stays so, make the "
     "rubric clearer or take another judge model.",
+    Cause.UNCALIBRATED: "The judge has to agree with people first: `gateval calibrate` shows where "
+    "it does not. An assertion beside the judge's would decide meanwhile.",
     Cause.CHECK: "This says nothing about the agent. Mend the check that the reason names.",
     Cause.GATE: "The trial needs something that is not there, as the reason says. Provide it, or "
     "change the assertion that asks for it.",
@@ -132,6 +134,7 @@ GAP_TITLES = {
     Cause.CANDIDATE: "the candidate gave no answer",
     Cause.PROVIDER: "the model provider was down or refused the call",
     Cause.JUDGE: "the judge gave no usable verdict",
+    Cause.UNCALIBRATED: "only a judge that is not calibrated says something here",
     Cause.CHECK: "an own check gave no usable answer",
     Cause.GATE: "something that the trial needs was not there",
     None: "planned, but never ran",
