@@ -9,9 +9,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from gateval.domain.base import SHA_PATTERN, Name, Value
-from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
+from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.plan.planned_eval import Doubt, Lowered, PlannedEval, Reason, Removed
 from gateval.domain.plan.stored import UsedBaseline, stored_digest
 from gateval.domain.repository.file_rules import FileRules
