@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED
+from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
@@ -22,5 +22,6 @@ def registries() -> Registries:
         judged=JUDGED,
         combinators=COMBINATORS,
         environ=os.environ,
+        weighing=WEIGHING,
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

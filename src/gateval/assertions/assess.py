@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
 from gateval.assertions.base import Assertion, JudgedAssertion
 from gateval.assertions.combinators.base import Combinator
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.own.base import Bench, OwnCheck
+from gateval.assertions.graded.composites.base import Weighing
+from gateval.assertions.own.base import OwnCheck
 from gateval.assertions.registry import ASSERTIONS
+from gateval.assertions.world import Asker, Assessed, Bench, World
 from gateval.candidates.checks import OwnChecks
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
@@ -27,17 +28,6 @@ from gateval.judging.neutral import shorten
 _LONG = 2_000
 """Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
 a long text, without Python's lock, so that other trials go on meanwhile."""
-
-_Assessed = tuple[Assessment, Usage | None]
-
-
-class _World(NamedTuple):
-    """What all assertions of a trial are assessed with."""
-
-    judge: Judge | None
-    judge_spec: JudgeSpec
-    bench: Bench
-    known: Mapping[str, type[Assertion]]
 
 
 async def assess(
@@ -55,8 +45,8 @@ async def assess(
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
-    evidence = Evidence.of(fixture.input, answer)
-    world = _World(judge, judge_spec, Bench(fixture, checks), known)
+    evidence = Evidence.of(fixture.input, answer, fixture.reference)
+    world = World(judge, judge_spec, Bench(fixture, checks), known)
     found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)
@@ -67,12 +57,12 @@ async def assess(
 
 
 async def _assess_all(
-    specs: Sequence[AssertionSpec], evidence: Evidence, world: _World
-) -> list[_Assessed]:
+    specs: Sequence[AssertionSpec], evidence: Evidence, world: World
+) -> list[Assessed]:
     return await asyncio.gather(*(_assess_one(spec, evidence, world) for spec in specs))
 
 
-async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) -> _Assessed:
+async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> Assessed:
     try:
         assertion = _assertion(spec, world.known.get(spec.type))
         if spec.turn is not None:
@@ -81,7 +71,9 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) ->
         usage: Usage | None = None
         if isinstance(assertion, Combinator):
             return await _combined(assertion, spec, evidence, world)
-        if isinstance(assertion, JudgedAssertion) and world.judge is not None:
+        if isinstance(assertion, Asker):
+            found, usage = await assertion.assess_in(evidence, spec, world)
+        elif isinstance(assertion, JudgedAssertion) and world.judge is not None:
             whole = evidence.for_a_judge
             found, usage = await assertion.assess_with(whole, world.judge, world.judge_spec)
         elif isinstance(assertion, OwnCheck):
@@ -102,17 +94,23 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) ->
 
 
 async def _combined(
-    assertion: Combinator, spec: AssertionSpec, evidence: Evidence, world: _World
-) -> _Assessed:
+    assertion: Combinator, spec: AssertionSpec, evidence: Evidence, world: World
+) -> Assessed:
     """Assess the parts; what the judge took for them counts even if they cannot be combined."""
     found = await _assess_all(spec.parts, assertion.view(evidence), world)
     spent = [usage for _, usage in found if usage is not None]
     usage = add_usage(spent) if spent else None
     parts = [part.model_copy(update={"index": at}) for at, (part, _) in enumerate(found)]
     try:
+        if isinstance(assertion, Weighing):
+            whole, more = await assertion.aggregate(parts, evidence, spec, world)
+            return whole, add_usage([*spent, more]) if more else usage
         return assertion.combine(parts, evidence), usage
     except NotMeasured as error:
         return _error(spec, error.cause, error.message), usage
+    except JudgeError as error:
+        spent += [error.usage] if error.usage else []
+        return _error(spec, error.cause, error.message), add_usage(spent) if spent else None
 
 
 def _placed(one: Assessment, where: tuple[int, ...]) -> Assessment:

@@ -60,16 +60,22 @@ def parse_verdict(text: str, limits: JudgeLimits) -> Verdict:
             f"The answer has {size} bytes; at most {limits.output_bytes} are allowed."
         )
     try:
-        given = _GivenVerdict.model_validate(read_json(_without_fence(text)))
+        given = _GivenVerdict.model_validate(read_json(without_fence(text)))
     except NotStrictJson as error:
         raise DefectiveVerdict(f"The answer is not one JSON object: {error}.") from None
     except ValidationError as error:
-        wrong = "; ".join(_sentence(details) for details in error.errors()[:5])
-        raise DefectiveVerdict(f"The JSON does not have the required form: {wrong}.") from None
+        raise DefectiveVerdict(said_wrong(error)) from None
     return _kept(given, limits)
 
 
-def _without_fence(text: str) -> str:
+def said_wrong(error: ValidationError) -> str:
+    """Return what is wrong with an answer, as a sentence for the judge."""
+    wrong = "; ".join(_sentence(details) for details in error.errors()[:5])
+    return f"The JSON does not have the required form: {wrong}."
+
+
+def without_fence(text: str) -> str:
+    """Return an answer without the one fence that many models put around it."""
     stripped = text.strip()
     match = _FENCE.fullmatch(stripped)
     return match[1] if match else stripped
@@ -88,7 +94,7 @@ def _sentence(details: ErrorDetails) -> str:
 
 
 def _kept(given: _GivenVerdict, limits: JudgeLimits) -> Verdict:
-    summary = _cut(given.summary, limits.reasoning_bytes * 3 // 4)
+    summary = cut(given.summary, limits.reasoning_bytes * 3 // 4)
     left = limits.reasoning_bytes - len(summary.encode())
     return Verdict(
         score=given.score,
@@ -103,11 +109,11 @@ def _kept(given: _GivenVerdict, limits: JudgeLimits) -> Verdict:
             )
             for one in given.violations[: limits.violations]
         ),
-        what_would_raise_score=_cut(given.what_would_raise_score, left),
+        what_would_raise_score=cut(given.what_would_raise_score, left),
     )
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
     """Return as many whole characters as fit into `limit` bytes, `…` included if cut."""
     raw = text.encode()
     if len(raw) <= limit:

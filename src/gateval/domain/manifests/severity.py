@@ -27,3 +27,6 @@ DEFAULT_WEIGHTS: dict[Severity, float] = {
 Weight = Annotated[float, Field(ge=0.001, le=1000)]
 """How much something counts beside others. Outside of these bounds, sums would lose what counts
 little, or be no numbers any more."""
+
+AnyWeight = Annotated[float, Field(ge=0, le=1_000_000)]
+"""The same where files of others may say that something does not count at all."""

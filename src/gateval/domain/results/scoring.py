@@ -160,7 +160,8 @@ def trial_score(fixture: Fixture, assessments: Sequence[Assessment]) -> float | 
         for weight, assessment in zip(weights, assessments, strict=True)
         if assessment.status is AssessmentStatus.PASSED
     )
-    return min(1.0, passed / sum(weights))
+    total = sum(weights)
+    return min(1.0, passed / total) if total else 1.0
 
 
 def score_fixture(
