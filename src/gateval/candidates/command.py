@@ -6,9 +6,9 @@ import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.base import OptionsModel, Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.bounded import template
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import (
@@ -55,8 +55,8 @@ class CommandRuntime(Runtime):
     """
 
     type = "command"
-    options = CommandOptions
-    requires = ("command",)
+    options: ClassVar[OptionsModel] = CommandOptions
+    requires: ClassVar[tuple[str, ...]] = ("command",)
 
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it

@@ -55,7 +55,7 @@ def snapshot_of(
     unread = tuple(_unread(tree_files, links, cache))
     together = gathered(parsed, tree, cache)
     catalogue, filled = _catalogue(parsed, together, unread), Filled()
-    problems = [problem for one in (*parsed, together) for problem in one.problems]
+    problems = [*together.problems, *(found for one in parsed for found in one.problems)]
     if not agents_only:
         filled = _fill_in(parsed, catalogue.evals, tree, cache)
         catalogue = replace(
@@ -104,7 +104,7 @@ def _catalogue(
         *(manifest for one in parsed for manifest in one.manifests),
         *(*together.agents, *together.evals, *together.fixtures),
     ]
-    broken = [one for each in (*parsed, together) for one in each.broken]
+    broken = [*together.broken, *(one for each in parsed for one in each.broken)]
     return Catalogue(
         agents=tuple(m for m in manifests if isinstance(m, Agent)),
         evals=tuple(sorted((m for m in manifests if isinstance(m, Eval)), key=lambda m: m.name)),

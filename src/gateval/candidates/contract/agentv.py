@@ -172,10 +172,9 @@ def _steps(messages: list[JsonValue]) -> Iterator[JsonObject]:
         for call in calls if isinstance(calls, list) else []:
             if not isinstance(call, dict):
                 raise ClaimError("an entry of `tool_calls` is no object")
-            given, common = call.get("input"), {"tool": call.get("tool"), "call_id": call.get("id")}
-            arguments = (
-                given if isinstance(given, dict) else {} if given is None else {"input": given}
-            )
+            common: JsonObject = {"tool": call.get("tool"), "call_id": call.get("id")}
+            given = call.get("input", {})
+            arguments: JsonObject = given if isinstance(given, dict) else {"input": given}
             yield {"type": "tool_call", **common, "arguments": arguments}
             if call.get("output") is not None:
                 yield {"type": "tool_result", **common, "text": call["output"]}

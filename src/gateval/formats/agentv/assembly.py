@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.manifests.evaluation import (
-    Eval,
-    ExecutionSpec,
-    JudgeSpec,
-    ScoringModel,
-    ScoringSpec,
-)
+from gateval.domain.manifests.evaluation import Eval, JudgeSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.repository.place import Place, Problem
 from gateval.domain.text.quoting import quote
-from gateval.formats.agentv.agents import agent_of, model_of
-from gateval.formats.agentv.case import Case, CaseReader
-from gateval.formats.agentv.names import slug, suite_name
-from gateval.formats.agentv.node import Node
-from gateval.formats.agentv.recognition import Kind, almost_key, is_named, kind_of
-from gateval.formats.agentv.suite import Suite, read_lines, read_suite
+from gateval.formats.agentv.cases.case import CaseReader
+from gateval.formats.agentv.names import slug
+from gateval.formats.agentv.suites.evals import Asked, eval_of, own_targets, targets_of
+from gateval.formats.agentv.suites.finding import suites
+from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
-from gateval.formats.agentv.targets import DEFAULT, NoTarget, Target, TargetsFile, targets_paths
-from gateval.formats.agentv.written import ExecutionBody
+from gateval.formats.agentv.targets.agents import agent_of, model_of
+from gateval.formats.agentv.targets.file import NoTarget, Target, TargetsFile, targets_paths
 from gateval.formats.gathering import Around, Gathered, Pending
-from gateval.formats.native.written import canonical
-from gateval.formats.yaml.document import Document
 
 
 def gather(pending: Sequence[Pending], around: Around) -> Gathered:
     """Return what the suites of a revision and the files that they name say together."""
     found = Findings()
     assembly = _Assembly(around, found)
-    for suite in _suites(pending, around, found):
+    for suite in suites(pending, around, found):
         assembly.add(suite)
     return Gathered(
         agents=tuple(assembly.agents.values()),
@@ -46,70 +34,6 @@ def gather(pending: Sequence[Pending], around: Around) -> Gathered:
         broken=tuple(found.broken),
         own=frozenset(found.own - found.shown),
     )
-
-
-def _suites(pending: Sequence[Pending], around: Around, found: Findings) -> Iterator[Suite]:
-    lines: dict[str, Document | None] = {}
-    for path, document in pending:
-        if document is None:
-            lines.setdefault(path, None)
-            continue
-        kind = kind_of(path, document.data)
-        if kind is Kind.SUITE:
-            yield from _read(path, document, around, found)
-        elif kind is Kind.ALMOST:
-            _tell_almost(path, document, found)
-        elif kind is Kind.COMPANION:
-            beside = [one for one in _lines_beside(path) if one in around.tree]
-            lines |= dict.fromkeys(beside, document)
-            found.own |= {path} if beside else set()
-            if not beside and is_named(path):
-                said = f"This suite has no cases, and {_lines_beside(path)[0]} is not there either."
-                found.problems.append(Problem(place=document.place(), message=said))
-    for path, companion in lines.items():
-        before = len(found.problems)
-        suite = read_lines(path, companion, around, found)
-        if suite is not None:
-            yield suite
-        elif len(found.problems) > before:
-            found.broken.append(Broken(found.problems[before], kind="Eval", name=suite_name(path)))
-
-
-def _read(path: str, document: Document, around: Around, found: Findings) -> Iterator[Suite]:
-    found.own.add(path)
-    before = len(found.problems)
-    suite = read_suite(path, document, around, found)
-    if suite is not None:
-        yield suite
-    else:
-        found.broken.append(Broken(found.problems[before], kind="Eval", name=suite_name(path)))
-
-
-def _tell_almost(path: str, document: Document, found: Findings) -> None:
-    data = document.data if isinstance(document.data, dict) else {}
-    key = almost_key(data)
-    said = "This file looks like a suite of AgentV, but has no cases. Add `tests`, or `evalcases`."
-    if key:
-        said = (
-            f"This file looks like a suite of AgentV, but {quote(key)} is no key of one: its cases "
-            "stand under `tests`, or `evalcases`."
-        )
-    place = document.key_place((key,)) if key else document.place()
-    problem = Problem(place=place, path=key, message=said)
-    found.problems.append(problem)
-    found.broken.append(Broken(problem, kind="Eval", name=suite_name(path)))
-
-
-def _lines_beside(path: str) -> tuple[str, ...]:
-    base = path.rpartition(".")[0]
-    return tuple(dict.fromkeys((f"{base.removesuffix('.eval')}.jsonl", f"{base}.jsonl")))
-
-
-class _Asked(NamedTuple):
-    """A target as a suite or case names it."""
-
-    name: str
-    node: Node
 
 
 class _Assembly:
@@ -127,13 +51,17 @@ class _Assembly:
         """Take a suite: its fixtures, and an Eval for each target that they are for."""
         broken = len(self._found.broken)
         reader = CaseReader(suite, self._around, self._found)
+        if not reader.shared():
+            problem = self._found.problems[-1]
+            self._found.broken.append(Broken(problem, kind="Eval", name=suite.name))
+            return
         cases = [case for raw in suite.cases if (case := reader.read(raw)) is not None]
         self.fixtures += [case.fixture for case in cases]
-        usual = tuple(_targets(suite.node, suite.execution, suite.body.target))
+        usual = tuple(targets_of(suite.node, suite.execution, suite.body.target))
         lost = [one.name for one in self._found.broken[broken:] if one.name]
-        wanted: dict[str, tuple[_Asked, list[Fixture]]] = {one.name: (one, []) for one in usual}
+        wanted: dict[str, tuple[Asked, list[Fixture]]] = {one.name: (one, []) for one in usual}
         for case in cases:
-            for asked in _own_targets(case) or usual:
+            for asked in own_targets(case) or usual:
                 wanted.setdefault(asked.name, (asked, []))[1].append(case.fixture)
         alone = usual[0].name if len(usual) == 1 else ""
         for name, (asked, fixtures) in wanted.items():
@@ -143,7 +71,7 @@ class _Assembly:
                 self._eval(own, suite, asked, fixtures, names)
 
     def _eval(
-        self, name: str, suite: Suite, asked: _Asked, fixtures: Sequence[Fixture], names: list[str]
+        self, name: str, suite: Suite, asked: Asked, fixtures: Sequence[Fixture], names: list[str]
     ) -> None:
         try:
             target = self._target(suite, asked)
@@ -155,9 +83,9 @@ class _Assembly:
             self._found.broken.append(Broken(problem, kind="Eval", name=name))
             return
         self.agents[(agent.path, agent.name)] = agent
-        self.evals.append(_made(name, suite, asked, target, agent, judge, names))
+        self.evals.append(eval_of(name, suite, asked, target, agent, judge, names))
 
-    def _target(self, suite: Suite, asked: _Asked) -> Target:
+    def _target(self, suite: Suite, asked: Asked) -> Target:
         path = next(targets_paths(suite.folder, self._around), None)
         if path is None:
             raise NoTarget(
@@ -187,89 +115,3 @@ class _Assembly:
         except NoTarget as error:
             raise NoTarget("", error.problem or node.problem(str(error))) from None
         return JudgeSpec(model=model_of(judge, self._around))
-
-
-def _targets(node: Node, execution: ExecutionBody, root: str | None = None) -> Iterator[_Asked]:
-    """Yield the targets that `execution` of a suite or case names; for a suite, at least one."""
-    inside = node.at("execution")
-    if execution.targets:
-        for entry, ref in zip(inside.at("targets").items(), execution.targets, strict=True):
-            yield _Asked(ref if isinstance(ref, str) else ref.name, entry)
-    elif execution.target:
-        yield _Asked(execution.target, inside.at("target"))
-    elif root:
-        yield _Asked(root, node.at("target"))
-    else:
-        yield _Asked(DEFAULT, node)
-
-
-def _own_targets(case: Case) -> tuple[_Asked, ...]:
-    execution = case.body.execution
-    if execution is None or not (execution.target or execution.targets):
-        return ()
-    return tuple(_targets(case.node, execution))
-
-
-def _made(
-    name: str,
-    suite: Suite,
-    asked: _Asked,
-    target: Target,
-    agent: Agent,
-    judge: JudgeSpec,
-    fixtures: Sequence[str],
-) -> Eval:
-    execution, trials = suite.execution, suite.execution.trials
-    runs = ExecutionSpec().model_copy(
-        update={
-            "parallel": execution.workers or target.body.workers or ExecutionSpec().parallel,
-            "timeout_seconds": target.body.timeout_seconds or ExecutionSpec().timeout_seconds,
-            "reps_per_fixture": trials.count if trials else 1,
-        }
-    )
-    scoring = ScoringSpec(model=ScoringModel.WEIGHTED)
-    if execution.threshold is not None:
-        scoring = scoring.model_copy(update={"pass_score": execution.threshold})
-    return Eval(
-        name=name,
-        labels={"dataset": dataset} if (dataset := _dataset(suite)) else {},
-        target_agent=agent.name,
-        fixtures=tuple(fixtures),
-        judge=judge,
-        scoring=scoring,
-        execution=runs,
-        place=suite.place,
-        places=_places(suite, asked, target),
-        path=suite.path,
-        digest=digest(
-            {
-                "kind": "Eval",
-                "name": name,
-                "targetAgent": agent.name,
-                "judge": canonical(judge),
-                "scoring": canonical(scoring),
-                "execution": canonical(runs),
-            }
-        ),
-    )
-
-
-def _dataset(suite: Suite) -> str:
-    for key in ("name", "suite", "dataset"):
-        if isinstance(said := suite.node.at(key).value, str) and said:
-            return said
-    return ""
-
-
-def _places(suite: Suite, asked: _Asked, target: Target) -> Mapping[str, Place]:
-    execution = suite.node.at("execution")
-    places = {"spec.targetAgent": asked.node.place if asked.node.path else suite.place}
-    for key, node in (
-        ("spec.judge", target.judge),
-        ("spec.scoring.passScore", execution.at("threshold")),
-        ("spec.execution.parallel", execution.at("workers")),
-        ("spec.execution.repsPerFixture", execution.at("trials")),
-    ):
-        if node is not None and node.value is not None:
-            places[key] = node.key_place
-    return places

@@ -6,12 +6,12 @@ import re
 
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.place import Problem
+from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.names import suite_name
 from gateval.formats.agentv.recognition import Kind, is_named, kind_of
 from gateval.formats.gathering import Pending
 from gateval.formats.native.manifests import Parsed
 from gateval.formats.registries import Registries
-from gateval.formats.yaml.reader import read_documents
 
 _PECULIAR = re.compile(rb"^[\"']?(?:evalcases|eval_cases)[\"']?[ \t]*:", re.MULTILINE)
 _NEWER = (
@@ -28,7 +28,7 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
     del registries
     if path.endswith(".jsonl"):
         return Parsed((), (), pending=(Pending(path, None),))
-    documents, problems = read_documents(path, data)
+    documents, problems = read_yaml(path, data)
     kinds = [kind_of(path, document.data) for document in documents]
     if not any(kinds):
         surely = b"agentv-eval" in data or _PECULIAR.search(data) is not None

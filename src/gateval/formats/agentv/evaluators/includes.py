@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.evaluators.entry import Context
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.references import NoFile, find
-from gateval.formats.yaml.reader import read_documents
 
 _DEPTH = 3
 
@@ -33,7 +33,7 @@ def _file(node: Node, name: str, context: Context, depth: int) -> Iterator[Node]
         context.found.problems.append(node.problem(str(error)))
         return
     context.found.own.add(path)
-    documents, problems = read_documents(path, context.around.content(path) or b"")
+    documents, problems = read_yaml(path, context.around.content(path) or b"")
     context.found.problems += problems
     if problems or not documents:
         return

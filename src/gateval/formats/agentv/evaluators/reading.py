@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.formats.agentv.evaluators.common import Common
 from gateval.formats.agentv.evaluators.entry import COMMON, Becomes, Context, Entry, unusable
 from gateval.formats.agentv.evaluators.includes import included
 from gateval.formats.agentv.evaluators.judged import items_of
 from gateval.formats.agentv.evaluators.kinds import KINDS, normal
 from gateval.formats.agentv.node import Node
-from gateval.formats.agentv.suite import Suite
+from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.agentv.written import CaseBody
 from gateval.formats.gathering import Around
@@ -31,30 +32,30 @@ class Evaluators:
         self._context = Context(suite.folder, suite.appended, around, found)
         self._shared: list[AssertionSpec] | None = None
 
-    def of_case(self, node: Node, body: CaseBody) -> Iterator[AssertionSpec]:
-        """Yield the assertions of a case: rubrics first, then its own and the suite's.
+    def of_case(self, node: Node, body: CaseBody) -> list[AssertionSpec]:
+        """Return the assertions of a case: rubrics first, then its own and the suite's.
 
         Where cases are `tests`, the suite's come behind a case's own; else these take their place.
         A case with none is judged by what it says of the outcome.
         """
-        count = 0
+        before = len(self._found.problems)
+        specs = [*self._written(node, body), *self._of_turns(node.at("turns"))]
+        if not specs and len(self._found.problems) == before:
+            specs = [*self._default(node)]
+        return specs
+
+    def _written(self, node: Node, body: CaseBody) -> Iterator[AssertionSpec]:
         rubrics = node.at("rubrics")
         if rubrics.value is not None:
-            count += 1
             yield from self._spec(items_of(Entry(rubrics, self._context), rubrics), rubrics, {})
-        own = _own(node, case=True)
+        own = _own(node)
         skips = body.execution is not None and body.execution.skip_defaults
         if own is not None:
-            count += 1
             yield from self._listed(own)
         if (own is None or self._suite.appended) and not skips:
-            shared = self._of_suite()
-            count += len(shared)
-            yield from shared
-        if not count and not body.turns:
-            yield from self._default(node)
+            yield from self.of_suite()
 
-    def of_turns(self, turns: Node) -> Iterator[AssertionSpec]:
+    def _of_turns(self, turns: Node) -> Iterator[AssertionSpec]:
         """Yield what is asked of each turn: all its assertions together weigh 1."""
         for number, turn in enumerate(turns.items(), 1):
             written = turn.first(("assertions", "assert"))
@@ -64,10 +65,10 @@ class Evaluators:
                 weight = spec.weight / total if total else 0.0
                 yield spec.model_copy(update={"turn": number, "weight": weight})
 
-    def _of_suite(self) -> list[AssertionSpec]:
+    def of_suite(self) -> list[AssertionSpec]:
         """Return the suite's own evaluators, read once."""
         if self._shared is None:
-            written = _own(self._suite.node, case=False)
+            written = _own(self._suite.node)
             self._shared = [] if written is None else list(self._listed(written))
         return self._shared
 
@@ -119,7 +120,7 @@ class Evaluators:
     ) -> Iterator[AssertionSpec]:
         """Yield the assertion that an evaluator becomes, if nothing is wrong with it."""
         before = len(self._found.problems)
-        common = _Common(node, made, weights, self._found)
+        common = Common(node, made, weights, self._found)
         parts = [*self._parts(made, node, level)]
         registries = self._context.around.registries
         shown = made if not (made.parts or made.made) else _with_parts(made, parts)
@@ -160,48 +161,8 @@ class Evaluators:
         return spec.model_copy(update=outer)
 
 
-class _Common:
-    """The keys that every evaluator has."""
-
-    def __init__(
-        self, node: Node, made: Becomes, weights: Mapping[str, JsonValue], found: Findings
-    ) -> None:
-        value = node.value if isinstance(node.value, dict) else {}
-        self.name = name if isinstance(name := value.get("name"), str) else ""
-        self.required = False
-        self.negated = value.get("negate") is True
-        given = weights.get(self.name, value.get("weight", 1.0))
-        wrong = isinstance(given, bool) or not isinstance(given, int | float) or given < 0
-        if wrong:
-            said = "A weight is a number from 0 on."
-            found.problems.append(node.at("weight").problem(said))
-        self.weight = 1.0 if wrong else float(str(given))
-        self._gate(node, made, value, found)
-
-    def _gate(
-        self, node: Node, made: Becomes, value: Mapping[str, JsonValue], found: Findings
-    ) -> None:
-        """Read `required`, which may be the least score, and `min_score`."""
-        required, least = value.get("required"), value.get("min_score")
-        if isinstance(required, bool) or required is None:
-            self.required = required is True
-        elif isinstance(required, int | float) and 0 < required <= 1:
-            self.required, least = True, required if least is None else least
-        else:
-            said = "`required` is true, false, or a score above 0 up to 1."
-            found.problems.append(node.at("required").problem(said))
-        if least is None:
-            return
-        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 < least <= 1:
-            said = "`min_score` is a score above 0 up to 1."
-            found.problems.append(node.at("min_score").problem(said))
-        elif made.graded:
-            made.options = {**made.options, "minScore": least}
-
-
-def _own(node: Node, *, case: bool) -> Node | None:
+def _own(node: Node) -> Node | None:
     """Return the list of evaluators of a case or suite, under any of its spellings."""
-    del case
     inside = node.at("execution")
     for found in (node.first(("assertions", "assert")), inside.first(("evaluators", "assertions"))):
         if found is not None:
