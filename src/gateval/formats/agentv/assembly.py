@@ -49,13 +49,15 @@ class _Assembly:
 
     def add(self, suite: Suite) -> None:
         """Take a suite: its fixtures, and an Eval for each target that they are for."""
-        broken = len(self._found.broken)
+        broken, before = len(self._found.broken), len(self._found.problems)
         reader = CaseReader(suite, self._around, self._found)
-        if not reader.shared():
-            problem = self._found.problems[-1]
+        sound = reader.shared() and not suite.flawed and bool(suite.cases)
+        cases = [case for raw in suite.cases if (case := reader.read(raw)) is not None]
+        if not sound:
+            told = self._found.problems
+            problem = told[min(before, len(told) - 1)]
             self._found.broken.append(Broken(problem, kind="Eval", name=suite.name))
             return
-        cases = [case for raw in suite.cases if (case := reader.read(raw)) is not None]
         self.fixtures += [case.fixture for case in cases]
         usual = tuple(targets_of(suite.node, suite.execution, suite.body.target))
         lost = [one.name for one in self._found.broken[broken:] if one.name]

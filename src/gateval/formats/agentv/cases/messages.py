@@ -80,10 +80,10 @@ class Reader:
             message["content"] = self._content(node.at("content"))
         if value.get("tool_calls") is not None:
             message["tool_calls"] = list(self._calls(node.at("tool_calls")))
-        if not message.get("content") and not message.get("tool_calls"):
+        if message.get("content") or message.get("tool_calls"):
+            yield message
+        elif not (value.get("content") or value.get("tool_calls")):
             self._tell(node.problem("This message says nothing: give it `content`."))
-            return
-        yield message
 
     def _calls(self, node: Node) -> Iterator[JsonObject]:
         if not isinstance(node.value, list):

@@ -34,6 +34,13 @@ KINDS: Mapping[str, Reading] = {
 }
 
 
+NAMES = (
+    *KINDS, *(name.replace("-", "_") for name in KINDS if "-" in name),
+    "llm_judge", "code_judge", "llm-judge", "code-judge",
+)  # fmt: skip
+"""Every spelling of them."""
+
+
 def normal(kind: str) -> str:
     """Return a type as the table has it: `llm_judge` and `llm-judge` are `llm-grader`."""
     return kind.strip().lower().replace("_", "-").replace("-judge", "-grader")

@@ -7,17 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.repository.place import nearest
+from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.evaluators.common import Common
 from gateval.formats.agentv.evaluators.entry import COMMON, Becomes, Context, Entry, unusable
 from gateval.formats.agentv.evaluators.includes import included
 from gateval.formats.agentv.evaluators.judged import items_of
-from gateval.formats.agentv.evaluators.kinds import KINDS, normal
+from gateval.formats.agentv.evaluators.kinds import KINDS, NAMES, normal
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.agentv.written import CaseBody
 from gateval.formats.gathering import Around
-from gateval.formats.problems.sentences import unknown_word
+from gateval.formats.problems.wording import one_of
 
 _LEVELS = 4
 _DEFAULT = "llm-grader"
@@ -103,7 +105,8 @@ class Evaluators:
         if reading is None:
             said = "An evaluator needs `type`."
             if isinstance(kind, str):
-                said = unknown_word("evaluator", kind, [*KINDS])
+                near = nearest(kind, NAMES) or f" Known: {one_of(KINDS, last='and')}."
+                said = f"Unknown evaluator {quote(kind)}.{near}"
             self._found.problems.append(node.at("type").problem(said))
             return
         self._found.problems += node.slips(COMMON)

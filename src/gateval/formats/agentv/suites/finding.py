@@ -35,12 +35,7 @@ def suites(pending: Sequence[Pending], around: Around, found: Findings) -> Itera
                 said = f"This suite has no cases, and {_lines_beside(path)[0]} is not there either."
                 found.problems.append(Problem(place=document.place(), message=said))
     for path, companion in lines.items():
-        before = len(found.problems)
-        suite = read_lines(path, companion, around, found)
-        if suite is not None:
-            yield suite
-        elif len(found.problems) > before:
-            found.broken.append(Broken(found.problems[before], kind="Eval", name=suite_name(path)))
+        yield read_lines(path, companion, around, found)
 
 
 def _read(path: str, document: Document, around: Around, found: Findings) -> Iterator[Suite]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
@@ -31,7 +31,8 @@ class Suite:
     """A suite whose settings could be read.
 
     `path` is the file that names it, `folder` that from which files are found. With `appended` the
-    suite's evaluators come behind those of each case, else a case's own take their place.
+    suite's evaluators come behind those of each case, else a case's own take their place. `flawed`
+    says that its settings cannot be used; its cases are read for what is wrong with them.
     """
 
     path: str
@@ -39,6 +40,7 @@ class Suite:
     node: Node
     body: SuiteBody
     appended: bool
+    flawed: bool = False
     cases: Sequence[RawCase] = field(default_factory=tuple)
 
     @property
@@ -59,40 +61,40 @@ class Suite:
 
 
 def read_suite(path: str, document: Document, around: Around, found: Findings) -> Suite | None:
-    """Return the suite that a document is; None, with its problems told, if it cannot be read."""
+    """Return the suite that a document is, None if it has no cases; what is wrong is told."""
+    before = len(found.problems)
     node = _filled(Node(document, (), document.data), around, found)
     cases = node.first(CASES_KEYS)
-    body = _settings(node, found)
-    if cases is None or body is None:
-        if cases is None:
-            found.problems.append(node.problem(f"This suite has no cases. Add {CASES_KEYS[0]}."))
+    if cases is None:
+        found.problems.append(node.problem("There are no cases here. Add some."))
         return None
+    body = _settings(node, found)
+    flawed = len(found.problems) > before
     appended = cases.path == ("tests",) or _newer(body)
-    suite = Suite(path, suite_name(path), node, body, appended)
-    return _with(suite, list(raw_cases(cases, suite.folder, around, found)), found)
+    suite = Suite(path, suite_name(path), node, body, appended, flawed)
+    return _with(suite, raw_cases(cases, suite.folder, around, found), found)
 
 
-def read_lines(
-    path: str, companion: Document | None, around: Around, found: Findings
-) -> Suite | None:
+def read_lines(path: str, companion: Document | None, around: Around, found: Findings) -> Suite:
     """Return the suite that a file of JSON lines is, with the settings of its companion."""
+    before = len(found.problems)
     found.own.add(path)
     document = companion or Document(show_path(path), {}, None)
     node = _filled(Node(document, (), document.data), around, found)
     body = _settings(node, found)
-    if body is None:
-        return None
+    flawed = len(found.problems) > before
     appended = path.endswith(".eval.jsonl") or document.file.endswith((".eval.yaml", ".eval.yml"))
-    suite = Suite(path, suite_name(path), node, body, appended or _newer(body))
-    return _with(suite, list(json_lines(path, around, found)), found)
+    suite = Suite(path, suite_name(path), node, body, appended or _newer(body), flawed)
+    return _with(suite, json_lines(path, around, found), found)
 
 
-def _settings(node: Node, found: Findings) -> SuiteBody | None:
-    problems: list[Problem] = [*node.slips(SUITE_KEYS), *refused(node)]
-    problems += node.at("execution").slips(EXECUTION_KEYS)
+def _settings(node: Node, found: Findings) -> SuiteBody:
+    """Return the settings; the defaults, with the problems told, where they cannot be read."""
+    found.problems += (*node.slips(SUITE_KEYS), *refused(node))
+    found.problems += node.at("execution").slips(EXECUTION_KEYS)
     body, wrong = node.read(SuiteBody)
-    found.problems += (*problems, *wrong)
-    return None if problems or wrong else body
+    found.problems += wrong
+    return body or SuiteBody()
 
 
 def _filled(node: Node, around: Around, found: Findings) -> Node:
@@ -112,8 +114,10 @@ def _newer(body: SuiteBody) -> bool:
     return body.assertions is not None or body.assert_ is not None
 
 
-def _with(suite: Suite, cases: list[RawCase], found: Findings) -> Suite:
-    if not cases:
+def _with(suite: Suite, cases: Iterator[RawCase], found: Findings) -> Suite:
+    before = len(found.problems)
+    listed = list(cases)
+    if not listed and len(found.problems) == before:
         said = "There are no cases here. Add some, or remove the file."
         found.problems.append(Problem(place=suite.place, message=said))
-    return replace(suite, cases=cases)
+    return replace(suite, cases=listed)
