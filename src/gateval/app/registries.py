@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
@@ -19,6 +21,7 @@ def registries() -> Registries:
         word_checks={name: runtime.check_word for name, runtime in RUNTIMES.items()},
         judged=JUDGED,
         combinators=COMBINATORS,
+        environ=os.environ,
         weighing=WEIGHING,
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -13,7 +13,9 @@ from gateval.candidates.process.once import Once
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import Spec
 from gateval.domain.manifests.agent import LayerSpec
-from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
+from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.manifests.messages import Content
+from gateval.domain.manifests.recorded import ToolReplay
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.tools import Replay, offered_tools
 from gateval.domain.trials.trial import Answer, NoAnswer, TrialKey
@@ -44,7 +46,7 @@ class TrialRequest:
     tool_replay: tuple[ToolReplay, ...]
     shadow_tools: tuple[str, ...]
     timeout_seconds: float
-    turns: tuple[str, ...] = ()
+    turns: tuple[Content, ...] = ()
 
     @property
     def replay(self) -> Replay:
@@ -68,6 +70,9 @@ class Exports(Protocol):
 
     async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
         """Write them into an empty folder. Raises `RepositoryError`."""
+
+    async def contents(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+        """The files of messages by their git objects. Raises `RepositoryError`."""
 
     def around(self, agent: AgentDefinition) -> Surroundings:
         """The files that are in this folder, and the tracked files that are not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from gateval.candidates.agentv import AgentvRuntime
 from gateval.candidates.base import Runtime
 from gateval.candidates.command import CommandRuntime
 from gateval.candidates.http import HttpRuntime
@@ -15,5 +16,6 @@ RUNTIMES: Mapping[str, type[Runtime]] = MappingProxyType(
         "model": ModelRuntime,
         "command": CommandRuntime,
         "http": HttpRuntime,
+        "agentv": AgentvRuntime,
     }
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from gateval.candidates.attaching import with_contents
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.hints import Hints
 from gateval.candidates.process.failures import from_the_export
@@ -15,6 +16,7 @@ from gateval.candidates.registry import RUNTIMES
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
+from gateval.errors import RepositoryError
 
 Key = tuple[str, Side, int]
 
@@ -55,13 +57,20 @@ class Candidates:
                 return runtime
             key = self._key(agent)
             failed = await self._ready.get(key, lambda: _prepared(runtime))
-            answer = failed or await _asked(runtime, request)
+            answer = failed or await self._asked(runtime, request)
         except Exception as error:  # noqa: BLE001 - one broken runtime must not end the run
             answer = _gate_fault(agent.runtime.type, error)
         if isinstance(answer, NoAnswer):
             told = from_the_export(answer, self._context.scratch)
             return self._hints.explained(told, agent)
         return answer
+
+    async def _asked(self, runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:
+        try:
+            whole = await with_contents(request, self._context.exports)
+        except RepositoryError as error:
+            return NoAnswer(cause=Cause.GATE, reason=error.sentence)
+        return await (runtime.converse(whole) if whole.turns else runtime.answer(whole))
 
     async def rest(self, side: Side) -> None:
         """End everything that runs for a side. It starts anew when it is asked again."""
@@ -99,10 +108,6 @@ class Candidates:
                 return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
             self._started[key] = self._types[wanted](agent, self._context)
         return self._started[key]
-
-
-async def _asked(runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:
-    return await (runtime.converse(request) if request.turns else runtime.answer(request))
 
 
 async def _prepared(runtime: Runtime) -> NoAnswer | None:

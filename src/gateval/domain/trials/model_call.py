@@ -33,15 +33,31 @@ class ToolCall(Value):
     by_provider: bool = False
 
 
+class MessageFile(Value):
+    """A file or an image in a message: its content is `data`, in base64."""
+
+    name: str
+    media_type: str
+    is_image: bool
+    data: str
+
+    @property
+    def url(self) -> str:
+        """The content as a `data:` URL (RFC 2397)."""
+        return f"data:{self.media_type};base64,{self.data}"
+
+
 class Message(Value):
     """One message of a conversation.
 
     Roles: `system` and `user` have `text`; `assistant` has `text` and/or `tool_calls`; `tool` has
-    `text` (the result) and `tool_call_id`, and may say `is_error`.
+    `text` (the result) and `tool_call_id`, and may say `is_error`. What a user says with files has
+    `parts`, in order, and `text` then only names them.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str = ""
+    parts: tuple[str | MessageFile, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     is_error: bool = False
