@@ -164,4 +164,5 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
     checks = context.checks.of(task.planned) if context.checks else None
     found = await assess(fixture, answer, context.judge, judge, checks=checks)
     assessments, judge_usage = found
-    return conclude_answer(key, fixture, answer, assessments, judge_usage)
+    scoring = task.planned.scoring
+    return conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)

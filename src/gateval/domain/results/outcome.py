@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.results.scoring import trial_score
+from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.transcript import numbered_steps
 from gateval.domain.trials.trial import (
     OUTPUT_LIMIT,
     Answer,
     Assessment,
-    AssessmentStatus,
     Cause,
     NoAnswer,
     Outcome,
@@ -27,20 +27,17 @@ def conclude_answer(
     answer: Answer,
     assessments: Sequence[Assessment],
     judge_usage: Usage,
+    scoring: ScoringSpec | None = None,
 ) -> Trial:
-    """Return the trial of a candidate that answered.
-
-    One failed assertion makes it a `fail`, whatever else could not be evaluated: it could not have
-    passed. Without a failed one, an assertion that could not be evaluated makes it an `error`.
-    """
-    outcome, cause, reason = _outcome(fixture, assessments)
+    """Return the trial of a candidate that answered, by the Eval's scoring model."""
+    outcome, cause, reason, score = trial_verdict(scoring or ScoringSpec(), fixture, assessments)
     return Trial(
         key=key,
         outcome=outcome,
         cause=cause,
         reason=reason,
         assessments=tuple(assessments),
-        score=trial_score(fixture, assessments),
+        score=score,
         output=answer.output[:OUTPUT_LIMIT],
         output_truncated=len(answer.output) > OUTPUT_LIMIT,
         trace=numbered_steps(fixture.input, answer),
@@ -50,16 +47,21 @@ def conclude_answer(
     )
 
 
-def reassessed(trial: Trial, fixture: Fixture, assessments: Sequence[Assessment]) -> Trial:
+def reassessed(
+    trial: Trial,
+    fixture: Fixture,
+    assessments: Sequence[Assessment],
+    scoring: ScoringSpec | None = None,
+) -> Trial:
     """Return the trial as these assessments make it, in place of its own."""
-    outcome, cause, reason = _outcome(fixture, assessments)
+    outcome, cause, reason, score = trial_verdict(scoring or ScoringSpec(), fixture, assessments)
     return trial.model_copy(
         update={
             "outcome": outcome,
             "cause": cause,
             "reason": reason,
             "assessments": tuple(assessments),
-            "score": trial_score(fixture, assessments),
+            "score": score,
         }
     )
 
@@ -80,19 +82,3 @@ def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
         usage=silence.trace.usage if silence.trace else Usage(),
         seconds=silence.seconds,
     )
-
-
-def _outcome(
-    fixture: Fixture, assessments: Sequence[Assessment]
-) -> tuple[Outcome, Cause | None, str]:
-    for status, outcome in (
-        (AssessmentStatus.FAILED, Outcome.FAIL),
-        (AssessmentStatus.ERROR, Outcome.ERROR),
-    ):
-        for assessment in assessments:
-            if assessment.status is status:
-                return outcome, assessment.cause, f"{assessment.type}: {assessment.reason}"
-    if len(assessments) != len(fixture.assertions):
-        missing = len(fixture.assertions) - len(assessments)
-        return Outcome.ERROR, Cause.GATE, f"{missing} assertions were not evaluated"
-    return Outcome.PASS, None, ""

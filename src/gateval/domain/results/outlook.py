@@ -7,7 +7,9 @@ from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.statistics.design import design
+from gateval.domain.results.looks.course import graded_rule_of
+from gateval.domain.statistics.design import Design, design
+from gateval.domain.statistics.graded.rule import on_passes
 from gateval.domain.statistics.power import expected, smallest_drop
 
 STEADY_RATE = 0.95
@@ -57,8 +59,14 @@ def found_drop(planned: PlannedEval) -> float:
     """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none."""
     if not planned.fixture_share:
         return 1.0
-    rule = design(planned.looks, planned.fixture_share)
-    return smallest_drop(rule, STEADY_RATE) or 1.0
+    return smallest_drop(_rule(planned), STEADY_RATE) or 1.0
+
+
+def _rule(planned: PlannedEval) -> Design:
+    """The design of a fixture tested alone; of scores, that of the hardest to tell apart."""
+    if planned.scoring.weighted:
+        return on_passes(graded_rule_of(planned))
+    return design(planned.looks, planned.fixture_share)
 
 
 def _expected(planned: PlannedEval) -> float:
@@ -69,5 +77,5 @@ def _expected(planned: PlannedEval) -> float:
     alone = (len(own) - len(compared)) * reps * len(planned.sides)
     if not compared or planned.deterministic:
         return alone + len(compared) * reps * len(planned.sides)
-    rule = design(planned.looks, planned.fixture_share)
+    rule = _rule(planned)
     return alone + len(compared) * expected(rule, STEADY_RATE, STEADY_RATE).trials

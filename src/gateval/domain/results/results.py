@@ -8,8 +8,11 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from gateval.domain.base import Value
+from gateval.domain.manifests.evaluation import ScoringSpec
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
-from gateval.domain.trials.trial import AssessmentStatus, Outcome, Trial
+from gateval.domain.results.trial_verdict import trial_verdict
+from gateval.domain.trials.trial import Outcome, Trial
 
 
 class RunInfo(Value):
@@ -50,19 +53,27 @@ class Results(Value):
     @model_validator(mode="after")
     def _outcomes_follow_from_assessments(self) -> Self:
         """A pass rests on every assertion of its fixture. Anything else that says so is forged."""
-        assertions = {
-            (planned.name, fixture.name): len(fixture.assertions)
+        asked = {
+            (planned.name, fixture.name): (planned.scoring, fixture)
             for planned in self.plan.evals
             for fixture in planned.fixtures
         }
         for trial in self.trials:
+            scoring, fixture = asked[trial.key.eval, trial.key.fixture]
+            if scoring.weighted and not _follows(trial, scoring, fixture):
+                raise ValueError(f"the score of the run {trial.key} is not that of its assertions")
             if trial.outcome is not Outcome.PASS:
                 continue
-            statuses = [assessment.status for assessment in trial.assessments]
-            wanted = assertions.get((trial.key.eval, trial.key.fixture), 0)
-            if statuses != [AssessmentStatus.PASSED] * wanted:
+            if trial_verdict(scoring, fixture, trial.assessments).outcome is not Outcome.PASS:
                 raise ValueError(f"the run {trial.key} says pass, but its assertions do not")
         return self
+
+
+def _follows(trial: Trial, scoring: ScoringSpec, fixture: Fixture) -> bool:
+    """Whether a trial's score is what its assessments give; without any there is none."""
+    if not trial.assessments:
+        return trial.score is None
+    return trial.score == trial_verdict(scoring, fixture, trial.assessments).score
 
 
 def results_of(plan: Plan, trials: Iterable[Trial], info: RunInfo) -> Results:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped, outcomes
+from gateval.domain.results.grouping import Grouped, grades, outcomes
 from gateval.domain.statistics.broad import Broad, broad_step, first
 from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.graded.broad import graded_broad_step
 from gateval.domain.trials.trial import Side
 
 
@@ -25,6 +26,8 @@ def broad_slippage(
 def _newest(
     test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, *, found: bool
 ) -> Broad | None:
+    if planned.scoring.weighted:
+        return _newest_of_scores(test, planned, owners, trials, found=found)
     said: Broad | None = None
     known = {one.fixture for one in planned.standing}
     sides = [
@@ -40,6 +43,30 @@ def _newest(
         strata = [first(look, base, head) for base, head in sides]
         said = broad_step(
             test.looks, index, strata, test.share, found=found, least_drop=test.least_drop
+        ).model_copy(update={"family": test.family})
+        if said.step is not Step.GO_ON:
+            break
+    return said
+
+
+def _newest_of_scores(
+    test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, *, found: bool
+) -> Broad | None:
+    said: Broad | None = None
+    known = {one.fixture for one in planned.standing}
+    units = [
+        (
+            grades(trials.get((owners[name], name, Side.BASE), ())),
+            grades(trials.get((owners[name], name, Side.HEAD), ())),
+        )
+        for name in test.fixtures
+        if name not in known
+    ]
+    for index, look in enumerate(test.looks):
+        if any(len(base) < look.base or len(head) < look.head for base, head in units):
+            break
+        said = graded_broad_step(
+            test.looks, index, units, test.share, found=found, least_drop=test.least_drop
         ).model_copy(update={"family": test.family})
         if said.step is not Step.GO_ON:
             break
