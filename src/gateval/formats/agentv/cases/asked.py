@@ -38,7 +38,7 @@ class AskedReader:
     @property
     def files(self) -> tuple[str, ...]:
         """The paths of the files in the case that was read last."""
-        return tuple(dict.fromkeys(map(path_text, self._asked.files)))
+        return tuple(dict.fromkeys(map(path_text, self._asked.found)))
 
     def _messages(self, node: Node, body: CaseBody) -> Iterator[JsonObject]:
         """Yield what was said: the suite's messages, unless the case wants none, then its own."""
@@ -59,7 +59,7 @@ class AskedReader:
 
     def input(self, node: Node, body: CaseBody) -> FixtureInput | None:
         """Return what the agent is asked; with turns, what was said before the first."""
-        self._asked.files.clear()
+        self._asked.found.clear()
         before = len(self._found.problems)
         messages = list(self._messages(node, body))
         own = node.first(INPUT)

@@ -35,7 +35,7 @@ class Reader:
         self._around = around
         self._found = found
         self._own = own
-        self.files: list[str] = []
+        self.found: list[str] = []
         """The paths of the files that were found so far."""
 
     def messages(self, node: Node, role: str) -> Iterator[JsonObject]:
@@ -139,7 +139,7 @@ class Reader:
             self._tell(node.problem(said))
             return
         (self._found.own if self._own else self._found.shown).add(path)
-        self.files.append(path)
+        self.found.append(path)
         block: JsonObject = {"type": kind, "path": written.lstrip("/"), "file": path}
         yield block if text is None else {**block, "text": text}
 
