@@ -27,7 +27,7 @@ def test_there_are_enough() -> None:
 def test_an_example(name: str, tmp_path: Path) -> None:
     snapshot = _read(tmp_path, name)
     said = [str(problem) for problem in snapshot.problems]
-    kind, _, wanted = _expected(name).partition(": ")
+    kind, _, wanted = expected(name).partition(": ")
     if kind == "refused":
         assert any(wanted in one for one in said), said
         assert all(not one.startswith(":") for one in said), "each has a place"
@@ -41,7 +41,7 @@ def test_all_of_a_version_in_one_repository(version: str, tmp_path: Path) -> Non
     names = [
         one
         for one in EXAMPLES
-        if one.startswith(version) and _expected(one).startswith("gives") and "templates" not in one
+        if one.startswith(version) and expected(one).startswith("gives") and "templates" not in one
     ]
     snapshot = _read(tmp_path, *names)
     assert [str(problem) for problem in snapshot.problems] == []
@@ -59,7 +59,7 @@ def _read(tmp_path: Path, *names: str) -> Snapshot:
     return survey(repository, registries(), repository.resolve("HEAD"))
 
 
-def _expected(name: str) -> str:
+def expected(name: str) -> str:
     for path in sorted((DATA / name).rglob("*.yaml")):
         first = path.read_text("utf-8").partition("\n")[0]
         if first.startswith(("# gives: ", "# refused: ")):

@@ -42,7 +42,7 @@ class TextPart(Spec):
 
     type: Literal["text"]
     text: str = Field(description="The text.")
-    file: SkipJsonSchema[str | None] = Field(default=None, alias=NOT_WRITTEN)
+    file: SkipJsonSchema[str | None] = Field(default=None, alias="(file)")
 
     @property
     def shown(self) -> str:

@@ -14,7 +14,12 @@ _DIGITS = 6
 
 def suite_name(path: str) -> str:
     """Return the name of the Eval of a suite: `evals/support.eval.yaml` is `evals.support`."""
-    return _dotted(_ENDING.sub("", path)) or "evals"
+    return _dotted(without_ending(path)) or "evals"
+
+
+def without_ending(path: str) -> str:
+    """Return a path without what tells that it is a suite: `.yaml`, `.eval.yaml`, `.jsonl`."""
+    return _ENDING.sub("", path)
 
 
 def agent_name(target: str, home: str, cwd: str) -> str:

@@ -10,6 +10,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.attached import TextPart
 from gateval.domain.manifests.fixture import FixtureInput, InputType
 from gateval.domain.manifests.messages import Content
+from gateval.domain.repository.paths import path_text
 from gateval.formats.agentv.cases.inputs import (
     NoInput,
     content_of,
@@ -34,6 +35,11 @@ class AskedReader:
         self._found = found
         self._asked = Reader(suite.folder, around, found, own=False)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of the files in the case that was read last."""
+        return tuple(dict.fromkeys(map(path_text, self._asked.found)))
+
     def _messages(self, node: Node, body: CaseBody) -> Iterator[JsonObject]:
         """Yield what was said: the suite's messages, unless the case wants none, then its own."""
         suite = self._suite.node
@@ -53,6 +59,7 @@ class AskedReader:
 
     def input(self, node: Node, body: CaseBody) -> FixtureInput | None:
         """Return what the agent is asked; with turns, what was said before the first."""
+        self._asked.found.clear()
         before = len(self._found.problems)
         messages = list(self._messages(node, body))
         own = node.first(INPUT)

@@ -136,6 +136,7 @@ class CaseReader:
             description=outcome,
             input=asked,
             turns=turns,
+            files=self._asked.files,
             reference=reference,
             assertions=tuple(assertions),
             place=node.place,

@@ -28,11 +28,11 @@ def suites(pending: Sequence[Pending], around: Around, found: Findings) -> Itera
         elif kind is Kind.ALMOST:
             _tell_almost(path, document, found)
         elif kind is Kind.COMPANION:
-            beside = [one for one in _lines_beside(path) if one in around.tree]
+            beside = [one for one in lines_beside(path) if one in around.tree]
             lines |= dict.fromkeys(beside, document)
             found.own |= {path} if beside else set()
             if not beside and is_named(path):
-                said = f"This suite has no cases, and {_lines_beside(path)[0]} is not there either."
+                said = f"This suite has no cases, and {lines_beside(path)[0]} is not there either."
                 found.problems.append(Problem(place=document.place(), message=said))
     for path, companion in lines.items():
         yield read_lines(path, companion, around, found)
@@ -63,6 +63,7 @@ def _tell_almost(path: str, document: Document, found: Findings) -> None:
     found.broken.append(Broken(problem, kind="Eval", name=suite_name(path)))
 
 
-def _lines_beside(path: str) -> tuple[str, ...]:
+def lines_beside(path: str) -> tuple[str, ...]:
+    """Return where JSON lines may stand whose settings are in this file."""
     base = path.rpartition(".")[0]
     return tuple(dict.fromkeys((f"{base.removesuffix('.eval')}.jsonl", f"{base}.jsonl")))
