@@ -41,12 +41,17 @@ def has_own_checks(fixtures: Iterable[Fixture]) -> bool:
     return any(True for fixture in fixtures for _ in own_checks(fixture))
 
 
+def starting_folder(spec: AssertionSpec, folder: str) -> str | None:
+    """Return the folder in which a check's program runs, from the root; None if it leads out."""
+    cwd = spec.options.get(CWD)
+    return resolve_path(folder, cwd) if isinstance(cwd, str) else folder
+
+
 def named_paths(spec: AssertionSpec, folder: str) -> Iterator[str]:
     """Yield the paths that a check's program may stand at, from the root; there or not."""
     written = spec.options.get(OWN_CHECKS[spec.type])
     words = [written.partition("::")[0]] if isinstance(written, str) else _words(written)
-    cwd = spec.options.get(CWD)
-    start = resolve_path(folder, cwd) if isinstance(cwd, str) else folder
+    start = starting_folder(spec, folder)
     for word in words:
         outside = start is None or word.startswith(("/", "-"))
         path = None if outside else resolve_path(start or "", word)

@@ -48,7 +48,7 @@ def regex(entry: Entry) -> Becomes | None:
     pattern: JsonValue = value.value if value else None
     if isinstance(pattern, str) and kept:
         pattern = f"(?{kept}){pattern}"
-    options: JsonObject = {"pattern": pattern}
+    options: JsonObject = {"pattern": pattern, "trim": True}
     return Becomes("regex", options, {"pattern": "value"})
 
 

@@ -1,1 +1,1 @@
-print('Judge it.')
+print("Judge it.")

@@ -1,1 +1,1 @@
-print('fine')
+print("fine")
