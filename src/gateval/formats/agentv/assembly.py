@@ -10,8 +10,7 @@ from gateval.domain.manifests.evaluation import Eval, JudgeSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.cases.case import CaseReader
-from gateval.formats.agentv.names import slug
-from gateval.formats.agentv.suites.evals import Asked, eval_of, own_targets, targets_of
+from gateval.formats.agentv.suites.evals import Asked, asked_by, eval_of, targets_of
 from gateval.formats.agentv.suites.finding import suites
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
@@ -61,20 +60,21 @@ class _Assembly:
         self.fixtures += [case.fixture for case in cases]
         usual = tuple(targets_of(suite.node, suite.execution, suite.body.target))
         lost = [one.name for one in self._found.broken[broken:] if one.name]
-        wanted: dict[str, tuple[Asked, list[Fixture]]] = {one.name: (one, []) for one in usual}
+        wanted: dict[str, tuple[Asked, list[Fixture]]] = {one.key: (one, []) for one in usual}
         for case in cases:
-            for asked in own_targets(case) or usual:
-                wanted.setdefault(asked.name, (asked, []))[1].append(case.fixture)
-        alone = usual[0].name if len(usual) == 1 else ""
-        for name, (asked, fixtures) in wanted.items():
+            for asked in asked_by(case, usual):
+                wanted.setdefault(asked.key, (asked, []))[1].append(case.fixture)
+        for key, (asked, fixtures) in wanted.items():
             names = [one.name for one in fixtures] + (lost if asked in usual else [])
             if names:
-                own = suite.name if name == alone else f"{suite.name}.{slug(name)}"
+                alone = len(usual) == 1 and usual[0].key == key
+                own = suite.name if alone else f"{suite.name}.{key}"
                 self._eval(own, suite, asked, fixtures, names)
 
     def _eval(
         self, name: str, suite: Suite, asked: Asked, fixtures: Sequence[Fixture], names: list[str]
     ) -> None:
+        """Add the Eval of this name. Where its target cannot be used, its Agent is unknown, too."""
         try:
             target = self._target(suite, asked)
             agent = agent_of(target, suite.folder, self._around)
@@ -82,7 +82,7 @@ class _Assembly:
         except NoTarget as error:
             problem = error.problem or asked.node.problem(str(error))
             self._found.problems.append(problem)
-            self._found.broken.append(Broken(problem, kind="Eval", name=name))
+            self._found.broken += [Broken(problem, "Agent"), Broken(problem, "Eval", name)]
             return
         self.agents[(agent.path, agent.name)] = agent
         self.evals.append(eval_of(name, suite, asked, target, agent, judge, names))

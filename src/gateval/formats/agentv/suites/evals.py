@@ -16,6 +16,7 @@ from gateval.domain.manifests.evaluation import (
 )
 from gateval.domain.repository.place import Place
 from gateval.formats.agentv.cases.case import Case
+from gateval.formats.agentv.names import slug
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.targets.file import DEFAULT, Target
@@ -24,10 +25,17 @@ from gateval.formats.native.written import canonical
 
 
 class Asked(NamedTuple):
-    """A target as a suite or case names it."""
+    """A target as a suite or case names it, and the score from which its cases pass there."""
 
     name: str
     node: Node
+    threshold: float | None = None
+
+    @property
+    def key(self) -> str:
+        """The end of the name of an Eval that is not the suite's only one."""
+        from_ = "" if self.threshold is None else f".from-{self.threshold:g}"
+        return f"{slug(self.name)}{from_}"
 
 
 def targets_of(node: Node, execution: ExecutionBody, root: str | None = None) -> Iterator[Asked]:
@@ -44,12 +52,14 @@ def targets_of(node: Node, execution: ExecutionBody, root: str | None = None) ->
         yield Asked(DEFAULT, node)
 
 
-def own_targets(case: Case) -> tuple[Asked, ...]:
-    """Return the targets that a case names in place of the suite's."""
+def asked_by(case: Case, usual: Sequence[Asked]) -> Sequence[Asked]:
+    """Return the targets of a case: those it names, else the suite's; with its own threshold."""
     execution = case.body.execution
-    if execution is None or not (execution.target or execution.targets):
-        return ()
-    return tuple(targets_of(case.node, execution))
+    if execution is None:
+        return usual
+    named = execution.target or execution.targets
+    targets = [*targets_of(case.node, execution)] if named else usual
+    return [one._replace(threshold=execution.threshold) for one in targets]
 
 
 def eval_of(
@@ -71,8 +81,9 @@ def eval_of(
         }
     )
     scoring = ScoringSpec(model=ScoringModel.WEIGHTED)
-    if execution.threshold is not None:
-        scoring = scoring.model_copy(update={"pass_score": execution.threshold})
+    threshold = execution.threshold if asked.threshold is None else asked.threshold
+    if threshold is not None:
+        scoring = scoring.model_copy(update={"pass_score": threshold})
     return Eval(
         name=name,
         labels={"dataset": dataset} if (dataset := _dataset(suite)) else {},
