@@ -281,7 +281,7 @@ def told_of(ranges: str, path: Path) -> str:
 
 @states(
     "`score_ranges` are whole numbers from 0 to 10, without gap or overlap",
-    refused="no range says what 5 points mean",
+    refused="No range says what 5 points mean",
 )
 def test_a_gap_between_ranges(tmp_path: Path, refusal: str) -> None:
     gap = "[{score_range: [0, 4], outcome: x}, {score_range: [6, 10], outcome: x}]"
@@ -291,9 +291,9 @@ def test_a_gap_between_ranges(tmp_path: Path, refusal: str) -> None:
 @pytest.mark.parametrize(
     ("ranges", "message"),
     [
-        ("[{score_range: [0, 5], outcome: x}, {score_range: [5, 10], outcome: x}]", "two ranges"),
-        ("[{score_range: [5, 4], outcome: x}]", "the range from 5 to 4 is empty"),
-        ("{3: x, 7: x}", "the first range begins at 0"),
+        ("[{score_range: [0, 5], outcome: x}, {score_range: [5, 10], outcome: x}]", "Two ranges"),
+        ("[{score_range: [5, 4], outcome: x}]", "The range from 5 to 4 is empty"),
+        ("{3: x, 7: x}", "The first range begins at 0"),
         ("{0: x, 11: x}", "`11` is no number of points from 0 to 10"),
     ],
 )

@@ -52,6 +52,8 @@ class Reader:
                 yield from self._message(entry)
         elif isinstance(value, list) and not value:
             self._tell(node.problem("There is no message here. Add one."))
+        elif isinstance(value, list) and not self._own and not all(map(_is_block, value)):
+            self._tell(node.problem("Each message of a list has a `role` and `content`."))
         elif isinstance(value, str | dict | list):
             yield {"role": role, "content": self._content(node)}
         else:
@@ -152,6 +154,10 @@ def rendered(content: JsonValue) -> str:
     return (
         content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False)
     )
+
+
+def _is_block(value: JsonValue) -> bool:
+    return isinstance(value, dict) and "type" in value
 
 
 def _has_role(value: list[JsonValue]) -> bool:

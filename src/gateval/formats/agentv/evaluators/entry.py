@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -14,7 +15,19 @@ from gateval.domain.repository.place import Problem
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.gathering import Around
-from gateval.formats.problems.findings import findings
+from gateval.formats.problems.findings import SchemaFinding, findings
+
+_WORDS = {
+    "anyOrder": "any_order",
+    "inOrder": "in_order",
+    "numericTolerance": "numeric_tolerance",
+    "weightedAverage": "weighted_average",
+    "allOrNothing": "all_or_nothing",
+    "maxSeconds": "max_duration_ms",
+    "argumentsMatch": "args_match",
+    "minPoints": "required_min_score",
+}
+"""What our assertions call things, and AgentV's evaluators do."""
 
 COMMON = ("name", "type", "weight", "required", "min_score", "negate")
 """The keys that every evaluator has."""
@@ -90,12 +103,18 @@ def unusable(model: type[BaseModel], made: Becomes, entry: Entry) -> list[Proble
         found = findings(model, made.options, error.errors(include_url=False), ())
     else:
         return []
-    problems = []
-    for one in found:
-        first, *rest = one.path or ("",)
-        node = entry.node.at(made.keys.get(str(first), str(first)))
-        for step in rest:
-            node = node.at(step)
-        there = node if node.value is not None else entry.node
-        problems.append(there.problem(one.message))
-    return problems
+    return [_there(entry, made, one) for one in found]
+
+
+def _there(entry: Entry, made: Becomes, finding: SchemaFinding) -> Problem:
+    """Return what is wrong at the nearest place that is written, in the words written there."""
+    node = entry.node
+    for number, step in enumerate(finding.path):
+        inner = node.at(made.keys.get(str(step), step) if number == 0 else step)
+        if inner.value is None:
+            break
+        node = inner
+    said = finding.message
+    for ours, theirs in {**_WORDS, **made.keys}.items():
+        said = re.sub(rf"\b{ours}\b", theirs, said)
+    return node.problem(f"{said[:1].upper()}{said[1:]}")

@@ -12,7 +12,7 @@ from gateval.formats.agentv.evaluators.programs import command_of
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.references import NoFile, find, text_at
 
-_KNOWN = ("prompt", "rubrics", "criteria", "model", "target", "max_steps", "temperature")
+LLM_KEYS = ("prompt", "rubrics", "criteria", "model", "target", "max_steps", "temperature")
 _RUBRIC_KEYS = (
     "id", "expected_outcome", "outcome", "criteria", "description", "weight", "required",
     "required_min_score", "min_score", "score_ranges", "operator",
@@ -33,7 +33,7 @@ def llm(entry: Entry) -> Becomes | None:
     if entry.value("rubrics") is not None:
         return rubric(entry)
     prompt = entry.node.at("prompt")
-    config = entry.configured(_KNOWN)
+    config = entry.configured(LLM_KEYS)
     given: JsonObject = {"config": config} if config else {}
     if isinstance(prompt.value, dict):
         return _from_script(entry, prompt, given)
@@ -66,7 +66,7 @@ def _item(entry: Entry, node: Node) -> JsonValue:
     if not isinstance(node.value, dict):
         if not isinstance(node.value, str):
             entry.context.found.problems.append(node.wrong("text", "a check"))
-        return node.value if isinstance(node.value, str) else ""
+        return node.value if isinstance(node.value, str) else "-"
     entry.context.found.problems += node.slips(_RUBRIC_KEYS)
     text = node.first(_TEXTS)
     item: JsonObject = {"text": text.value if text else ""}

@@ -34,6 +34,25 @@ KINDS: Mapping[str, Reading] = {
 }
 
 
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "llm-grader": judged.LLM_KEYS,
+    "rubric": judged.LLM_KEYS,
+    "rubrics": judged.LLM_KEYS,
+    "code-grader": programs.CODE_KEYS,
+    "composite": ("evaluators", "assertions", "aggregator"),
+    "tool-trajectory": ("mode", "minimums", "expected", "args_match"),
+    "field-accuracy": ("fields", "aggregation"),
+    "latency": ("threshold",),
+    "token-usage": ("max_total", "max_input", "max_output"),
+    "execution-metrics": (
+        "max_tool_calls", "max_llm_calls", "max_tokens", "max_duration_ms", "max_cost_usd",
+        "target_exploration_ratio", "exploration_tolerance",
+    ),
+    "skill-trigger": ("skill", "should_trigger"),
+    "regex": ("value", "pattern", "flags"),
+}  # fmt: skip
+"""The keys of each type beside the common ones; `value`, where it is not in here."""
+
 NAMES = (
     *KINDS, *(name.replace("-", "_") for name in KINDS if "-" in name),
     "llm_judge", "code_judge", "llm-judge", "code-judge",

@@ -9,6 +9,8 @@ from gateval.formats.agentv.evaluators.entry import Becomes, Entry, renamed
 from gateval.formats.agentv.node import Node
 
 _MODES = {"any_order": "anyOrder", "in_order": "inOrder"}
+_CALL = ("tool", "args", "args_match", "max_duration_ms")
+_FIELD = ("path", "match", "required", "weight", "tolerance", "relative", "formats")
 _THOUSAND = 1000
 
 
@@ -19,16 +21,17 @@ def tool_trajectory(entry: Entry) -> Becomes:
     if entry.value("minimums") is not None:
         options["minimums"] = entry.value("minimums")
     if entry.value("expected") is not None:
-        options["expected"] = [_call(node) for node in entry.node.at("expected").items()]
+        options["expected"] = [_call(entry, node) for node in entry.node.at("expected").items()]
     usual = "exact" if entry.context.newer else "superset"
     options["argumentsMatch"] = entry.value("args_match") or usual
     keys = {"mode": "mode", "minimums": "minimums", "expected": "expected"}
     return Becomes("toolTrajectory", options, {**keys, "argumentsMatch": "args_match"}, graded=True)
 
 
-def _call(node: Node) -> JsonValue:
+def _call(entry: Entry, node: Node) -> JsonValue:
     if not isinstance(node.value, dict):
         return node.value
+    entry.context.found.problems += node.slips(_CALL)
     call: JsonObject = {"tool": node.at("tool").value}
     arguments, how = node.at("args").value, node.at("args_match").value
     if arguments not in (None, "any"):
@@ -42,6 +45,8 @@ def _call(node: Node) -> JsonValue:
 
 def field_accuracy(entry: Entry) -> Becomes:
     """Read the fields of the answer that are compared with those expected."""
+    for node in entry.node.at("fields").items():
+        entry.context.found.problems += node.slips(_FIELD)
     aggregation = {"weighted_average": "weightedAverage", "all_or_nothing": "allOrNothing"}
     matches = {"numeric_tolerance": "numericTolerance"}
     options: JsonObject = {

@@ -8,7 +8,7 @@ from gateval.domain.base import JsonObject
 from gateval.formats.agentv.evaluators.entry import Becomes, Entry
 from gateval.formats.agentv.node import Node
 
-_CODE = ("script", "command", "cwd", "target")
+CODE_KEYS = ("script", "command", "cwd", "target")
 _AGGREGATORS = "weighted_average, threshold, code_judge or llm_judge"
 
 
@@ -25,7 +25,7 @@ def code(entry: Entry) -> Becomes | None:
     if command is None:
         return None
     options: JsonObject = {"command": command, **_where(entry.node)}
-    if config := entry.configured(_CODE):
+    if config := entry.configured(CODE_KEYS):
         options["config"] = config
     if entry.context.newer:
         options["plainText"] = True

@@ -13,7 +13,7 @@ from gateval.formats.agentv.evaluators.common import Common
 from gateval.formats.agentv.evaluators.entry import COMMON, Becomes, Context, Entry, unusable
 from gateval.formats.agentv.evaluators.includes import included
 from gateval.formats.agentv.evaluators.judged import items_of
-from gateval.formats.agentv.evaluators.kinds import KINDS, NAMES, normal
+from gateval.formats.agentv.evaluators.kinds import KEYS, KINDS, NAMES, normal
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
@@ -109,7 +109,7 @@ class Evaluators:
                 said = f"Unknown evaluator {quote(kind)}.{near}"
             self._found.problems.append(node.at("type").problem(said))
             return
-        self._found.problems += node.slips(COMMON)
+        self._found.problems += node.slips((*COMMON, "config", *KEYS.get(normal(kind), ("value",))))
         if level > _LEVELS:
             said = f"Evaluators may stand {_LEVELS} levels deep in others, and no deeper."
             self._found.problems.append(node.problem(said))

@@ -103,7 +103,9 @@ class TargetsFile:
         self.home = path.rpartition("/")[0].removesuffix(".agentv").rstrip("/")
         self._around = around
         self._found = found
+        before = len(found.problems)
         self._nodes = self._read()
+        self._wrong = next(iter(found.problems[before:]), None)
 
     def _read(self) -> dict[str, Node]:
         data = self._around.content(self.path)
@@ -135,6 +137,8 @@ class TargetsFile:
         """Return the target of this name, or the one it uses in its place. Raises `NoTarget`."""
         for _ in range(_DELEGATIONS):
             node = self._nodes.get(name)
+            if node is None and self._wrong is not None:
+                raise NoTarget("", self._wrong)
             if node is None:
                 shown = show_path(self.path)
                 hint = nearest(name, self.names) or f" It has {', '.join(self.names) or 'none'}."
