@@ -22,10 +22,21 @@ DOCS = "test_a_readme_speaks_of_files_that_exist"
 ALONE = "test_base_runs_alone"
 DESK = "test_the_desk_refuses"
 CASES = "test_each_case_of_a_file_runs"
+AGENTV = "tests/e2e/test_agentv.py runs all of it"
 
 COVERED = {
     "README.md": DOCS,
     "demo.py": DEMO,
+    "agentv/.agentv/targets.yaml": AGENTV,
+    "agentv/.gateval/scripted/judge.yaml": AGENTV,
+    "agentv/README.md": DOCS,
+    "agentv/desk/desk.py": AGENTV,
+    "agentv/docs/policy.md": AGENTV,
+    "agentv/evals/checks/days.py": AGENTV,
+    "agentv/evals/judges/tone.md": AGENTV,
+    "agentv/evals/parcels.jsonl": AGENTV,
+    "agentv/evals/parcels.yaml": AGENTV,
+    "agentv/evals/refunds.yaml": AGENTV,
     "assertions/README.md": DOCS,
     "cases/.gateval/scripted/desk.yaml": CASES,
     "cases/README.md": DOCS,
