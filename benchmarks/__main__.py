@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import (
     action_entry,
+    agentv_run,
     alternating,
     closure_export,
     gateway,
@@ -31,6 +32,7 @@ BENCHMARKS = {
     closure_export.NAME: closure_export.measure,
     action_entry.NAME: action_entry.measure,
     run_http.NAME: run_http.measure,
+    agentv_run.NAME: agentv_run.measure,
     alternating.NAME: alternating.measure,
     gateway.NAME: gateway.measure,
     lines.NAME: bars.measured,

@@ -53,7 +53,7 @@ def test_rubrics(
     ]  # fmt: skip
     answer = st.integers(0, 10) if ranged else st.booleans()
     answers = {
-        check["id"]: data.draw(answer) for check in checks if data.draw(st.integers(0, 4)) > 0
+        str(check["id"]): data.draw(answer) for check in checks if data.draw(st.integers(0, 4)) > 0
     }
     found = _rubric(checks, answers, ranged=ranged)
     score, broken = second.rubric(checks, answers)

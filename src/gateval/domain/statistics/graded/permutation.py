@@ -40,8 +40,9 @@ def permutation(base: Sequence[float], head: Sequence[float]) -> float:
 def _share(pooled: tuple[int, ...], taken: int, total: int) -> float:
     """The share of the ways to take so many of the pooled scores whose sum is at most `total`."""
     ways = [1] + [0] * taken
+    up_to = (1 << ((total + 1) * _DIGIT)) - 1
     for number, score in enumerate(pooled, 1):
-        for count in range(min(number, taken), 0, -1):
-            ways[count] += ways[count - 1] << (score * _DIGIT)
-    up_to = ways[taken] & ((1 << ((total + 1) * _DIGIT)) - 1)
-    return (up_to % ((1 << _DIGIT) - 1)) / comb(len(pooled), taken)
+        if score <= total:
+            for count in range(min(number, taken), 0, -1):
+                ways[count] += (ways[count - 1] << (score * _DIGIT)) & up_to
+    return (ways[taken] % ((1 << _DIGIT) - 1)) / comb(len(pooled), taken)

@@ -52,7 +52,10 @@ class GradedRule(Value):
 
 
 class GradedWalk(Value):
-    """Where a unit stands: see `Walk`. `p_value` is that of the last look taken, 1 before any."""
+    """Where a unit stands: see `Walk`.
+
+    `p_value` is that of the last look taken; 1 before any, and where head is not below base.
+    """
 
     step: Step
     look: Look
@@ -136,8 +139,10 @@ def on_passes(rule: GradedRule) -> Design:
 def _step(
     rule: GradedRule, index: int, base: Sequence[float], head: Sequence[float]
 ) -> tuple[Step, float]:
-    worse = rule.worse(sum(base) / len(base), sum(head) / len(head))
-    last = index + 1 == len(rule.looks)
+    before, now = sum(base) / len(base), sum(head) / len(head)
+    worse, last = rule.worse(before, now), index + 1 == len(rule.looks)
+    if now >= before:
+        return Step.STOP, 1.0
     if len(head) < ENTRY_BELOW:
         return (Step.GO_ON if worse and not last else Step.STOP), 1.0
     p_value = permutation(base, head)
