@@ -49,8 +49,8 @@ def read_only_advice(lines: Iterable[str]) -> str:
         return ""
     return (
         "If it meant to write there: what an agent works in is read-only, and its own folders are "
-        "TMPDIR and HOME, empty at first. Have it write there; what it changes (a database, say) is "
-        "copied there by itself, or for each trial by `runtime.before`, into `{home}`."
+        "TMPDIR and HOME, empty at first. Have it write there; what it changes (a database) is "
+        "copied there first, or for each trial by `runtime.before`, into `{home}`."
     )
 
 
