@@ -12,13 +12,14 @@ from functools import partial
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository
+from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.names import TRIALS_FILE
 from gateval.app.run.interrupts import interrupted
 from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
-from gateval.app.run.keys import refuse_missing_keys
+from gateval.app.run.keys import asks_real_models, refuse_missing_keys
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
 from gateval.candidates.doors.models import ModelDoor
@@ -202,7 +203,16 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         starter: Starter = Groups()
         local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
-        opened = Gateway(settings.upstreams, scripts, policy=policy, ca_file=settings.ca_file)
+        prices = ListPrices()
+        if asks_real_models(plan):
+            await asyncio.to_thread(prices.load)
+        opened = Gateway(
+            settings.upstreams,
+            scripts,
+            prices=prices,
+            policy=policy,
+            ca_file=settings.ca_file,
+        )
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if run.walls:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.errors import MissingKey
@@ -33,6 +34,13 @@ def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:
     names = {planned.agent for planned in kept}
     agents = tuple(agent for agent in plan.agents if agent.name in names)
     return plan.model_copy(update={"evals": kept, "agents": agents})
+
+
+def asks_real_models(plan: Plan) -> bool:
+    """Whether the plan names a model that a provider answers for, not rules of the repository."""
+    prefix = f"{SCRIPTED_PROVIDER}/"
+    models = (model for planned in plan.evals for model in _models(plan, planned))
+    return any(not model.startswith(prefix) for model in models)
 
 
 def _models(plan: Plan, planned: PlannedEval) -> set[str]:

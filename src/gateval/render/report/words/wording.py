@@ -34,9 +34,12 @@ _BLOCKED = {
     ReasonCode.BELOW_THRESHOLD: "below threshold",
     ReasonCode.NEW_FIXTURE: "new fixture fails",
     ReasonCode.LOWERED_BAR: "bar not met",
+    ReasonCode.COST: "costs more",
+    ReasonCode.LATENCY: "takes longer",
     ReasonCode.MISSING_TRIALS: "not complete",
     ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
     ReasonCode.STAND_IN: "answered by a stand-in",
+    ReasonCode.BUDGET: "budget used up",
 }
 
 _NO_SCORE = {
@@ -87,6 +90,19 @@ def passes(compared: FixtureComparison) -> str:
         note = f" (no answer in {silent} of {compared.head_all.trials})" if silent else ""
         return show_passes(compared.head_all) + note
     return passes_before_and_now(compared)
+
+
+def own_score(compared: FixtureComparison) -> str:
+    """Return the fixture's own score on both sides; empty if no trial has one.
+
+    It is the share of its assertions that passed, by their weights.
+    """
+    head = compared.head.share
+    base = compared.base.share if compared.base else None
+    if head is None:
+        return ""
+    before = "" if base is None else f" (base {base:.2f})"
+    return f"score {head:.2f}{before}"
 
 
 def what_happened(assessment: Assessment) -> str:
