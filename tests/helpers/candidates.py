@@ -7,7 +7,7 @@ import secrets
 import sys
 import textwrap
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, LayerSpec, RuntimeSpec
-from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
+from gateval.domain.manifests.fixture import FixtureInput, InputType
+from gateval.domain.manifests.recorded import ToolReplay
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition
@@ -45,6 +46,7 @@ class Folders:
     root: Path | str
     asked: list[Side] = field(default_factory=list)
     outside: tuple[str, ...] = ()
+    blobs: dict[str, bytes] = field(default_factory=dict)
 
     async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
         assert not links
@@ -58,6 +60,9 @@ class Folders:
 
     async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
         raise NotImplementedError("a test of layers takes a repository")
+
+    async def contents(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+        return {oid: self.blobs[oid] for oid in oids}
 
     def around(self, agent: AgentDefinition) -> Surroundings:
         return Surroundings((), self.outside)

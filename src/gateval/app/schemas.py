@@ -12,6 +12,7 @@ from gateval.domain.base import JsonObject, Value
 from gateval.domain.decision.decision import Decision
 from gateval.domain.forge.trigger import Trigger
 from gateval.domain.history.record import HistoryRecord
+from gateval.domain.history.run_record import RunRecord
 from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import nearest
 from gateval.domain.results.calibration_report import CalibrationReport
@@ -27,6 +28,7 @@ STAGES: Mapping[str, type[Value]] = {
     "audit.v1": AuditEntry,
     "history.v2": HistoryRecord,
     "calibrations.v1": CalibrationReport,
+    "run.v1": RunRecord,
 }
 ALL_KINDS = (*KINDS, *STAGES)
 

@@ -23,6 +23,7 @@ from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
+from gateval.ports.model_calls import Embed
 
 _LONG = 2_000
 """Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
@@ -40,6 +41,7 @@ class _World(NamedTuple):
     judge: Judge | None
     judge_spec: JudgeSpec
     bench: Bench
+    embed: Embed | None
     known: Mapping[str, type[Assertion]]
     doubt: Doubt
 
@@ -56,18 +58,20 @@ async def assess(
     judge_spec: JudgeSpec,
     *,
     checks: OwnChecks | None = None,
+    embed: Embed | None = None,
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
     doubt: Doubt = believed,
 ) -> tuple[tuple[Assessment, ...], Usage]:
-    """Return one assessment per assertion, in the fixture's order, and the judge's tokens.
+    """Return one assessment per assertion, in order, and the tokens of judge and embeddings.
 
-    `checks` runs the fixture's own checks; without it they are errors. `doubt` says why the word of
-    the judge does not count: what it says is an error then, of the cause `uncalibrated`.
+    `checks` runs the fixture's own checks, `embed` asks models for embeddings; without them what
+    needs them is an error. `doubt` says why the word of the judge does not count: what it says is
+    an error then, of the cause `uncalibrated`.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer)
-    world = _World(judge, judge_spec, Bench(fixture, checks), known, doubt)
+    world = _World(judge, judge_spec, Bench(fixture, checks), embed, known, doubt)
     found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)
@@ -98,6 +102,8 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) ->
             found, usage = await _doubted(asked, spec, world.doubt)
         elif isinstance(assertion, OwnCheck):
             found = await assertion.assess_by(evidence, spec.own, world.bench)
+        elif assertion.asks:
+            found, usage = await assertion.assess_asking(evidence, world.embed)
         elif len(evidence.answer.output) > _LONG:
             found = await asyncio.to_thread(assertion.assess, evidence)
         else:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
-from gateval.candidates.bounded import template
+from gateval.candidates.beside.beside import Beside
+from gateval.candidates.beside.commands import Ground
 from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.invocation import (
-    CommandOptions,
-    write_stdin,
-    write_words,
-)
+from gateval.candidates.contract.invocation import write_stdin, write_words
+from gateval.candidates.contract.options import CommandOptions
 from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
@@ -23,38 +20,25 @@ from gateval.candidates.environment.allowlist import instance_environment
 from gateval.candidates.preparing.workplace import Workplace, prepare_workplace
 from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
+from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
+from gateval.candidates.serving.launch import Launch
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.formats.templates.parts import TemplateError
 
-if TYPE_CHECKING:  # asyncio: `plan` does without it
-    from gateval.candidates.beside.beside import Beside
-    from gateval.candidates.beside.commands import Ground
-
 
 class CommandRuntime(Runtime):
     """Starts `runtime.command` in the export for each trial. Speaks `contract/`."""
 
-    type = "command"
-    options = CommandOptions
-    requires = ("command",)
-
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
-        from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
-
         super().__init__(agent, context)
         self.programs = Programs(context.clock, context.starter)
         self.options_given = CommandOptions.model_validate(agent.runtime.options)
         self._place: Workplace | None = None
         self._beside: Beside | None = None
-
-    @staticmethod
-    def check_word(word: str) -> None:
-        """Look at a word, which is a template. Raises `ValueError`."""
-        template.check(word)
 
     async def prepare(self) -> NoAnswer | None:
         """Export the revision and set it up."""
@@ -64,9 +48,6 @@ class CommandRuntime(Runtime):
         place = await prepare_workplace(self.agent, self.context, self.programs, self.name)
         if isinstance(place, NoAnswer):
             return place
-        from gateval.candidates.beside.beside import Beside
-        from gateval.candidates.serving.launch import Launch
-
         launch = Launch.of(self.agent, self.context, self.programs, place, self.name)
         self._place, self._beside = place, Beside(launch)
         lease = await self._beside.services.lease()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from gateval.candidates.agent_loop.conversation import Conversation
 from gateval.candidates.base import Runtime, TrialRequest
 from gateval.candidates.talk import Talk, converse
-from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.manifests.messages import Content
 from gateval.domain.trials.model_call import ModelReply
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, waited_sentence
@@ -15,15 +17,8 @@ TURN_LIMIT = 50
 """Replies of the model in one trial."""
 
 
-class ModelOptions(Spec):
-    """`model` has no keys of its own: what it needs stands beside `runtime` in the Agent."""
-
-
 class ModelRuntime(Runtime):
     """The built-in agent loop. No tool is live: each is replayed or shadowed."""
-
-    type = "model"
-    options = ModelOptions
 
     async def prepare(self) -> NoAnswer | None:
         """Nothing to start; but without a model there is nobody to ask."""
@@ -35,19 +30,17 @@ class ModelRuntime(Runtime):
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Converse until the model answers without calling a tool."""
         talk = Conversation(self.agent, request)
-        return await self.say(talk, request.input.prompt, request.timeout_seconds)
+        return await self.say(talk, request.input.asked, request.timeout_seconds)
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Go on with the model's own messages and tool results."""
         talk = _GoingOn(self, Conversation(self.agent, request))
         return await converse(talk, request, self.context.clock)
 
-    async def say(self, talk: Conversation, text: str, seconds: float) -> Answer | NoAnswer:
+    async def say(self, talk: Conversation, content: Content, seconds: float) -> Answer | NoAnswer:
         """Say this as the user and return what the model answers within so many seconds."""
-        import asyncio  # `plan` imports the registry, and start-up time is a promise
-
         clock = self.context.clock
-        talk.hear_user(text)
+        talk.hear_user(content)
         began = clock.monotonic()
         reason, cause, late = "", Cause.CANDIDATE, False
         try:
@@ -127,7 +120,7 @@ class _GoingOn(Talk):
 
     async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
         """Say what is new: the conversation knows the rest."""
-        return await self._runtime.say(self._conversation, asked.prompt, seconds)
+        return await self._runtime.say(self._conversation, asked.asked, seconds)
 
 
 def _answer(reply: ModelReply, talk: Conversation, seconds: float) -> Answer:

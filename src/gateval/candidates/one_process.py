@@ -52,7 +52,7 @@ class OneProcess(Talk):
 
     async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
         """Write what the user says now, and read the next line that is printed."""
-        now, clock = asked.model_copy(update={"messages": ()}), self._runtime.context.clock
+        now, clock = asked.alone(), self._runtime.context.clock
         try:
             line = _one_line(write_stdin(self._runtime.options_given.stdin, now))
             running = self._running or await self._start(now)

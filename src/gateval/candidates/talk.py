@@ -56,8 +56,8 @@ async def converse(talk: Talk, request: TrialRequest, clock: Clock) -> Answer | 
     """
     turns, began, before = Turns(), clock.monotonic(), request.input.messages
     try:
-        for number, text in enumerate(request.turns, 1):
-            asked = request.input.said(before, text)
+        for number, turn in enumerate(request.turns, 1):
+            asked = request.input.said(before, turn)
             left = request.timeout_seconds - (clock.monotonic() - began)
             given = await talk.say(asked, max(round(left, 2), 0.01))
             if isinstance(given, NoAnswer):

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from gateval.candidates.attaching import with_contents
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.hints import Hints
 from gateval.candidates.process.failures import from_the_export
 from gateval.candidates.process.once import Once
-from gateval.candidates.registry import RUNTIMES
+from gateval.candidates.registry import RUNTIMES, RuntimeType
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
+from gateval.errors import RepositoryError
 
 Key = tuple[str, Side, int]
 
@@ -23,7 +25,7 @@ class Candidates:
     """Asks the right candidate. Use it as `async with Candidates(context) as candidates`."""
 
     def __init__(
-        self, context: RuntimeContext, runtimes: Mapping[str, type[Runtime]] = RUNTIMES
+        self, context: RuntimeContext, runtimes: Mapping[str, RuntimeType] = RUNTIMES
     ) -> None:
         self._context = context
         self._types = runtimes
@@ -55,13 +57,20 @@ class Candidates:
                 return runtime
             key = self._key(agent)
             failed = await self._ready.get(key, lambda: _prepared(runtime))
-            answer = failed or await _asked(runtime, request)
+            answer = failed or await self._asked(runtime, request)
         except Exception as error:  # noqa: BLE001 - one broken runtime must not end the run
             answer = _gate_fault(agent.runtime.type, error)
         if isinstance(answer, NoAnswer):
             told = from_the_export(answer, self._context.scratch)
             return self._hints.explained(told, agent)
         return answer
+
+    async def _asked(self, runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:
+        try:
+            whole = await with_contents(request, self._context.exports)
+        except RepositoryError as error:
+            return NoAnswer(cause=Cause.GATE, reason=error.sentence)
+        return await (runtime.converse(whole) if whole.turns else runtime.answer(whole))
 
     async def rest(self, side: Side) -> None:
         """End everything that runs for a side. It starts anew when it is asked again."""
@@ -97,19 +106,15 @@ class Candidates:
                 hint = nearest(wanted, self._types)
                 reason = f"The Agent asks for the runtime `{wanted}`, which is unknown.{hint}"
                 return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-            self._started[key] = self._types[wanted](agent, self._context)
+            self._started[key] = self._types[wanted].load()(agent, self._context)
         return self._started[key]
-
-
-async def _asked(runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:
-    return await (runtime.converse(request) if request.turns else runtime.answer(request))
 
 
 async def _prepared(runtime: Runtime) -> NoAnswer | None:
     try:
         return await runtime.prepare()
     except Exception as error:  # noqa: BLE001 - remembered, so that it is not tried per trial
-        return _gate_fault(runtime.type, error)
+        return _gate_fault(runtime.agent.runtime.type, error)
 
 
 def _gate_fault(runtime: str, error: Exception) -> NoAnswer:

@@ -14,6 +14,7 @@ from gateval.domain.results.looks.course import has_real_judge
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, AssessmentStatus, Side, Trial, TrialKey
 from gateval.judging.judge import Judge
+from gateval.ports.model_calls import Embed
 from gateval.ports.trial_log import TrialLog
 
 SHOWN = 3
@@ -26,11 +27,12 @@ async def judge_again(
     judge: Judge,
     log: TrialLog,
     checks: Checks | None = None,
+    embed: Embed | None = None,
 ) -> None:
     """Judge outputs of these Evals' flipped fixtures again; store the trials with what was said."""
     grouped = group_trials(trials.values())
     jobs = [
-        _again(planned, fixture, trial, judge, checks.of(planned) if checks else None)
+        _again(planned, fixture, trial, judge, checks.of(planned) if checks else None, embed)
         for planned in evals
         for fixture in planned.own_fixtures
         if has_real_judge(planned, fixture)
@@ -58,7 +60,12 @@ def _is_whole(trial: Trial) -> bool:
 
 
 async def _again(
-    planned: PlannedEval, fixture: Fixture, trial: Trial, judge: Judge, checks: OwnChecks | None
+    planned: PlannedEval,
+    fixture: Fixture,
+    trial: Trial,
+    judge: Judge,
+    checks: OwnChecks | None,
+    embed: Embed | None,
 ) -> Trial:
     numbers = [number for number, spec in enumerate(fixture.assertions) if spec.needs_judge]
     judged = fixture.model_copy(
@@ -67,7 +74,7 @@ async def _again(
     answer = Answer(
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
     )
-    found, usage = await assess(judged, answer, judge, planned.judge, checks=checks)
+    found, usage = await assess(judged, answer, judge, planned.judge, checks=checks, embed=embed)
     said = {
         numbers[one.index]: one.status for one in found if one.status is not AssessmentStatus.ERROR
     }

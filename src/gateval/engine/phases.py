@@ -15,10 +15,10 @@ from gateval.domain.trials.trial import Side, TrialKey
 
 
 class Phase(NamedTuple):
-    """Trials that run side by side, and the side whose processes end after them, if any does."""
+    """Trials that run side by side, and the side whose processes live meanwhile, if any does."""
 
     keys: tuple[TrialKey, ...]
-    rests: Side | None = None
+    side: Side | None = None
 
 
 def phases(plan: Plan, keys: Sequence[TrialKey], first: Side) -> tuple[Phase, ...]:

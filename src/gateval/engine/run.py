@@ -37,6 +37,7 @@ from gateval.events import (
     TrialStarted,
 )
 from gateval.judging.judge import Judge
+from gateval.ports.model_calls import Embed
 from gateval.ports.trial_log import TrialLog
 
 
@@ -46,7 +47,8 @@ class RunContext:
 
     `redact` takes secrets out of a finished trial, before anybody sees it. `at_once` is how many
     trials may run side by side over all Evals; None for no such limit. Without `checks`, people's
-    own checks are errors; without `agreements`, every judge's word counts.
+    own checks are errors; without `embed`, likeness by embeddings is; without `agreements`, every
+    judge's word counts.
     """
 
     candidates: Candidates
@@ -57,6 +59,7 @@ class RunContext:
     at_once: int | None = None
     checks: Checks | None = None
     agreements: Agreements | None = None
+    embed: Embed | None = None
 
 
 TRIES = 4
@@ -80,17 +83,19 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     trials: dict[TrialKey, Trial] = {}
     planned = plan.trial_count
     context.tell(RunStarted(plan=plan))
-    first = Side.BASE
+    first: Side = Side.BASE
+    running: Side | None = None
     try:
         while keys := next_trials(plan, trials.values()):
             if trials:
                 planned += len(keys)
                 context.tell(TrialsAdded(count=len(keys)))
             for phase in phases(plan, keys, first):
+                await _rest(context, running, unless=phase.side)
+                running = phase.side
                 await _run_batch(plan, phase.keys, context, trials)
-                if phase.rests is not None:
-                    await context.candidates.rest(phase.rests)
-            first = Side.HEAD if first is Side.BASE else Side.BASE
+            first = running or first
+        await _rest(context, running)
         await _judge_again(plan, context, trials)
     finally:
         if context.agreements:
@@ -99,11 +104,18 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     return tuple(trials.values())
 
 
+async def _rest(context: RunContext, running: Side | None, *, unless: Side | None = None) -> None:
+    """End the processes of a side, unless the next trials are its own."""
+    if running is not None and running is not unless:
+        await context.candidates.rest(running)
+
+
 async def _judge_again(plan: Plan, context: RunContext, trials: dict[TrialKey, Trial]) -> None:
     """Look at what judges waver on, where their word counts."""
     agreements = context.agreements
     believed = [one for one in plan.evals if not (agreements and await agreements.doubt(one))]
-    await judge_again(believed, trials, context.judge, context.log, context.checks)
+    checks, embed = context.checks, context.embed
+    await judge_again(believed, trials, context.judge, context.log, checks, embed)
 
 
 async def _run_batch(
@@ -176,6 +188,8 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
     checks = context.checks.of(task.planned) if context.checks else None
     agreements = context.agreements
     doubt = partial(agreements.doubt, task.planned) if agreements else believed
-    found = await assess(fixture, answer, context.judge, judge, checks=checks, doubt=doubt)
+    found = await assess(
+        fixture, answer, context.judge, judge, checks=checks, embed=context.embed, doubt=doubt
+    )
     assessments, judge_usage = found
     return conclude_answer(key, fixture, answer, assessments, judge_usage)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gateval.formats.native.manifests import Parsed, read_manifests
-from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_hold_check
+from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
 from gateval.formats.registries import Registries
 
 
@@ -15,15 +15,15 @@ class Format(NamedTuple):
 
     `suffixes`: how the names of its files end. `recognises`: whether a file with such a name,
     given by tracked path and content, is of this format; cheap. `may_hold_agent`,
-    `may_hold_check`: whether a recognised file can hold an Agent, or an assertion that runs a
-    program of the repository; false must be certain. `read`: everything in it.
+    `may_name_files`: whether a recognised file can hold an Agent, or a fixture to which other files
+    belong (a check's program, an attached image); false must be certain. `read`: everything in it.
     """
 
     name: str
     suffixes: tuple[str, ...]
     recognises: Callable[[str, bytes], bool]
     may_hold_agent: Callable[[bytes], bool]
-    may_hold_check: Callable[[bytes], bool]
+    may_name_files: Callable[[bytes], bool]
     read: Callable[[str, bytes, Registries], Parsed]
 
 
@@ -32,7 +32,7 @@ NATIVE = Format(
     suffixes=(".yaml", ".yml"),
     recognises=lambda _path, data: looks_like_manifest(data),
     may_hold_agent=may_hold_agent,
-    may_hold_check=may_hold_check,
+    may_name_files=may_name_files,
     read=read_manifests,
 )
 

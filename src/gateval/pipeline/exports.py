@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gateval.domain.manifests.agent import MODEL_RUNTIME, LayerSpec
+from gateval.domain.manifests.attached import DATA_LIMIT
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.plan.absent import Surroundings
@@ -85,6 +86,11 @@ class ClosureExports:
         await asyncio.to_thread(
             self._repository.export, revision, folder, inputs.entries, folders, inputs.root
         )
+
+    async def contents(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the files of messages by their git objects. Raises `RepositoryError`."""
+        found = await asyncio.to_thread(self._repository.blobs, sorted({*oids}), limit=DATA_LIMIT)
+        return {oid: data for oid, data in found.items() if data is not None}
 
     def around(self, agent: AgentDefinition) -> Surroundings:
         """Return which tracked files this export holds, and which not. Raises `RepositoryError`."""

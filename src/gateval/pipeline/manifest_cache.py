@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple, TypeVar, cast
 
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
@@ -18,6 +18,7 @@ from gateval.ports.repository import Repository
 Made = TypeVar("Made")
 
 _SCRIPTED = f"{SCRIPTED_FOLDER}/"
+_AT_ONCE = 8
 
 
 class TreeFiles(NamedTuple):
@@ -69,13 +70,13 @@ class ManifestCache:
         return self._format(path, entry) is not None
 
     def may_matter(self, path: str, entry: Entry) -> bool:
-        """Whether other files may matter to a manifest: it can hold an Agent, or a check of one's
-        own. Judged without parsing; false is certain.
+        """Whether other files may matter to a manifest: it can hold an Agent, a check of one's own,
+        or messages with files. Judged without parsing; false is certain.
         """
         found, data = self._format(path, entry), self.data(entry)
         if found is None or data is None:
             return False
-        return found.may_hold_agent(data) or found.may_hold_check(data)
+        return found.may_hold_agent(data) or found.may_name_files(data)
 
     def _format(self, path: str, entry: Entry) -> Format | None:
         data = self.data(entry)
@@ -118,6 +119,12 @@ class ManifestCache:
                 return None
             self._parsed[key] = found.read(path, data, self.registries)
         return self._parsed[key]
+
+    def passing(self, oids: Iterable[str], limit: int) -> Iterator[tuple[str, bytes | None]]:
+        """Yield the contents of these blobs, a few held at a time; None for one above `limit`."""
+        wanted = sorted(oids)
+        for at in range(0, len(wanted), _AT_ONCE):
+            yield from self._repository.blobs(wanted[at : at + _AT_ONCE], limit=limit).items()
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what `make` gives, made once for each key."""

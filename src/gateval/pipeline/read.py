@@ -13,7 +13,7 @@ from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateCo
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import closure_of
-from gateval.domain.planning.files.check_files import depends_on
+from gateval.domain.planning.files.check_files import attached_paths, depends_on
 from gateval.domain.planning.files.departures import moved_contents
 from gateval.domain.planning.planner import GateRules
 from gateval.domain.planning.snapshot import Snapshot
@@ -162,10 +162,11 @@ def _selects(
 
 
 def _any_depends(snapshot: Snapshot, paths: frozenset[str]) -> bool:
-    """Whether an Agent or a check of one's own depends on one of these paths."""
+    """Whether an Agent, a check of one's own or a message depends on one of these paths."""
     found = snapshot.catalogue
     return any(_depends(agent, snapshot, paths) for agent in found.agents) or any(
-        depends_on(fixture, snapshot, paths) for fixture in found.fixtures
+        depends_on(fixture, snapshot, paths) or not paths.isdisjoint(attached_paths(fixture))
+        for fixture in found.fixtures
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.embedding import embedding_scripts
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.planning.change import scripted_names
 from gateval.domain.planning.selection import script_name
@@ -39,7 +40,7 @@ def read_scripts(
 
 
 def _wanted(catalogue: Catalogue) -> Mapping[str, tuple[Place, str]]:
-    """Where Agents, Evals and calibrations first name each scripted model."""
+    """Where Agents, Evals, calibrations and assertions first name each scripted model."""
     wanted: dict[str, tuple[Place, str]] = {}
     for agent in catalogue.agents:
         for name in scripted_names(agent):
@@ -55,4 +56,6 @@ def _wanted(catalogue: Catalogue) -> Mapping[str, tuple[Place, str]]:
         for model in calibration.judge_models:
             if (judge := script_name(model)) is not None:
                 wanted.setdefault(judge, (calibration.place, "spec.judgeModels"))
+    for name, spec in embedding_scripts(catalogue.fixtures).items():
+        wanted.setdefault(name, (spec.place, ""))
     return wanted

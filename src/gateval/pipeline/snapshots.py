@@ -10,6 +10,7 @@ from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken, Catalogue
 from gateval.domain.manifests.checks.catalogue import check_catalogue
+from gateval.domain.manifests.embedding import with_scripts
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
@@ -24,6 +25,7 @@ from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
 from gateval.formats.native.manifests import Parsed
 from gateval.formats.registry import SUFFIXES
+from gateval.pipeline.attached import with_attached
 from gateval.pipeline.cases import Filled, fill_in
 from gateval.pipeline.manifest_cache import ManifestCache, TreeFiles
 from gateval.pipeline.scripts import read_scripts
@@ -51,6 +53,7 @@ def snapshot_of(
     links = _links(tree_files, cache)
     unread = tuple(_unread(tree_files, links, cache))
     catalogue, filled = _catalogue(parsed, unread), Filled()
+    problems = [problem for one in parsed for problem in one.problems]
     if not agents_only:
         filled = _fill_in(parsed, catalogue.evals, tree, cache)
         catalogue = replace(
@@ -59,9 +62,11 @@ def snapshot_of(
             broken=(*catalogue.broken, *filled.broken),
             filled=filled.by_eval,
         )
+        catalogue, unattached = with_attached(catalogue, tree, cache)
+        problems += unattached
     prompts, prompt_problems = _prompts(catalogue.agents, tree, cache)
     scripts, script_problems = read_scripts(catalogue, tree, cache)
-    problems = [problem for one in parsed for problem in one.problems]
+    catalogue = with_scripts(catalogue, scripts) if scripts else catalogue
     problems += [*prompt_problems, *script_problems, *filled.problems, *unread]
     if not agents_only:
         problems += check_catalogue(catalogue, tree, cache.registries.providers)

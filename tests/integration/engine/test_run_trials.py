@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -65,6 +65,10 @@ class NoExports:
     async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
         """Fulfil `Exports.write_inputs`."""
         raise AssertionError(f"asked for the files of {agent.name}")
+
+    async def contents(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+        """Fulfil `Exports.contents`."""
+        raise AssertionError(f"asked for {[*oids]}")
 
     def around(self, agent: AgentDefinition) -> Surroundings:
         """Fulfil `Exports.around`."""

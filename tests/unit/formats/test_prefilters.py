@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent
-from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_hold_check
+from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
 from gateval.formats.registry import SUFFIXES, format_of
 from tests.helpers.manifests import parse
 
@@ -49,10 +49,13 @@ def test_whether_a_file_may_hold_an_agent(text: str, expected: bool) -> None:
         ("kind: EvalFixture\ntype: contains, value: pythonic", False),
         ("kind: Eval\ntype: script", False),
         ("", False),
+        ("kind: EvalFixture\n  messages: [{content: [{path: a.png}]}]", True),
+        ("kind: EvalFixture\n  turns: [{user: [{'path': a.png}]}]", True),
+        ("kind: EvalFixture\n  cases: {file: path.csv}", False),
     ],
 )
-def test_whether_a_file_may_hold_an_own_check(text: str, expected: bool) -> None:
-    assert may_hold_check(text.encode()) is expected
+def test_whether_a_file_may_name_others(text: str, expected: bool) -> None:
+    assert may_name_files(text.encode()) is expected
 
 
 WORD = st.sampled_from(

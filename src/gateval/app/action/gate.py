@@ -9,6 +9,7 @@ from gateval.app.action.commands.comments import RerunRequest, take_comment, wit
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
+from gateval.app.action.kept_run import keep_run
 from gateval.app.action.labels.restate import restate
 from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
@@ -90,7 +91,7 @@ def _measure_decide_publish(
     decided = decide(event, measured.results)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
-    note += without_memory
+    note += without_memory + keep_run(event, decided.report, measured.folder)
     result = publish_report(event, decided, note + views["summary"])
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})

@@ -15,6 +15,7 @@ from gateval.app.registries import registries
 from gateval.candidates.isolation.walls import build_walls, look_around
 from gateval.candidates.isolation.wishes import read_wishes
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Problem
@@ -162,6 +163,7 @@ def _keys(
 ) -> list[HealthCheck]:
     models = {model for agent in catalogue.agents for model in agent.asked_models}
     models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    models |= embedding_models(catalogue.fixtures).keys()
     providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
     needed = sorted({one.key_variable for one in providers if one and not one.key_optional})
     try:

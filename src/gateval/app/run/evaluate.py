@@ -7,17 +7,19 @@ import contextlib
 import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository
+from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.names import TRIALS_FILE
 from gateval.app.run.interrupts import interrupted
 from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
-from gateval.app.run.keys import refuse_missing_keys
+from gateval.app.run.keys import asks_real_models, refuse_missing_keys
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
 from gateval.candidates.doors.models import ModelDoor
@@ -30,12 +32,13 @@ from gateval.candidates.team import Candidates
 from gateval.domain.calibration.replay import Replay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
-from gateval.domain.trials.trial import Trial
+from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext, run_trials
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
+from gateval.gateway.measuring import embed
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
@@ -171,7 +174,16 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         starter: Starter = Groups()
         local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
-        opened = Gateway(settings.upstreams, scripts, policy=policy, ca_file=settings.ca_file)
+        prices = ListPrices()
+        if asks_real_models(plan):
+            await asyncio.to_thread(prices.load)
+        opened = Gateway(
+            settings.upstreams,
+            scripts,
+            prices=prices,
+            policy=policy,
+            ca_file=settings.ca_file,
+        )
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if run.walls:
@@ -207,6 +219,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             candidates=candidates,
             judge=judge,
             agreements=Agreements(plan, judge, keep=_keeping(run)),
+            embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(checks),
             log=run.log,
             tell=run.listen,

@@ -8,11 +8,21 @@ from pydantic import JsonValue
 
 from gateval.candidates.base import TrialRequest
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.messages import InputMessage, text_of
+from gateval.domain.manifests.attached import FilePart
+from gateval.domain.manifests.messages import (
+    Content,
+    InputMessage,
+    Part,
+    Role,
+    files_in,
+    parts_of,
+    text_of,
+)
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.text.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import (
     Message,
+    MessageFile,
     ModelReply,
     ModelRequest,
     StopReason,
@@ -46,12 +56,13 @@ class Conversation:
         if agent.system:
             self._messages.insert(0, Message(role="system", text=agent.system))
 
-    def hear_user(self, text: str) -> None:
+    def hear_user(self, content: Content) -> None:
         """Take what the user says; the trace begins anew with it."""
+        said = _message(InputMessage(role=Role.USER, content=content))
         self._builder, self._usages, self._models = TraceBuilder(), [], {}
         self.waited = 0.0
-        self._messages.append(Message(role="user", text=text))
-        self._builder.add(StepKind.USER, text)
+        self._messages.append(said)
+        self._builder.add(StepKind.USER, said.text)
 
     def request(self, model: str) -> ModelRequest:
         """The next request, to `model` (`provider/model-id`)."""
@@ -128,10 +139,23 @@ def _message(said: InputMessage) -> Message:
     return Message(
         role=said.role.value,
         text=text_of(said.content),
+        parts=tuple(map(_part, parts_of(said.content))) if any(files_in(said.content)) else (),
         tool_calls=tuple(
             ToolCall(id=one.id, name=one.tool, arguments=one.arguments) for one in said.tool_calls
         ),
         tool_call_id=said.tool_call_id,
+    )
+
+
+def _part(said: Part) -> str | MessageFile:
+    if not isinstance(said, FilePart) or said.content is None:
+        return said.shown
+    found = said.content
+    return MessageFile(
+        name=found.name,
+        media_type=found.media_type,
+        is_image=said.type == "image",
+        data=found.data,
     )
 
 

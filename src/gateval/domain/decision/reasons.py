@@ -13,6 +13,8 @@ from gateval.domain.decision.measured_reasons import (
     passes_alone,
     score_reasons,
 )
+from gateval.domain.decision.rising import rise_reasons
+from gateval.domain.decision.spending import budget_reasons
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
@@ -45,6 +47,7 @@ def all_reasons(
         yield from (
             found if planned.bar is None else _bar_reasons(results.plan, found, planned.threshold)
         )
+    yield from rise_reasons(comparison, policy)
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)
@@ -68,6 +71,7 @@ def _reasons_of(
             yield from fixture_reasons(planned, compared, fixture, policy)
             yield from _unmeasured_reasons(planned, compared, fixture, trials, policy)
     yield from failing_as_before(planned, compared)
+    yield from budget_reasons(planned, compared, policy)
 
 
 def _unknown_score(

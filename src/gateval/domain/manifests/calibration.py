@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from gateval.domain.base import ModelName, Name, Spec, Value
-from gateval.domain.manifests.fixture import Origin
+from gateval.domain.manifests.recorded import Origin
 from gateval.domain.repository.place import Place
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
-from gateval.domain.manifests.messages import MESSAGES_LIMIT, InputMessage, Role, text_of
+from gateval.domain.manifests.attached import FilePart
+from gateval.domain.manifests.messages import (
+    MESSAGES_LIMIT,
+    Content,
+    InputMessage,
+    Part,
+    Role,
+    files_in,
+    text_of,
+    with_files,
+)
+from gateval.domain.manifests.recorded import Origin, ToolReplay
 from gateval.domain.manifests.severity import Severity, Weight
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
@@ -62,11 +73,32 @@ class FixtureInput(Spec):
             return text_of(self.messages[-1].content)
         return canonical_json(self.payload)
 
-    def said(self, before: tuple[InputMessage, ...], text: str) -> FixtureInput:
-        """The input of a turn: what was said `before`, and now `text` by the user."""
-        message = InputMessage(role=Role.USER, content=text)
-        payload = {**self.payload, "prompt": text}
+    @property
+    def asked(self) -> Content:
+        """The prompt with its files and images, where the last message is that."""
+        last = self.messages[-1].content if self.messages else ""
+        return last if self.messages and text_of(last) == self.prompt else self.prompt
+
+    def said(self, before: tuple[InputMessage, ...], content: Content) -> FixtureInput:
+        """The input of a turn: what was said `before`, and now `content` by the user."""
+        message = InputMessage(role=Role.USER, content=content)
+        payload = {**self.payload, "prompt": text_of(content)}
         return self.model_copy(update={"payload": payload, "messages": (*before, message)})
+
+    def alone(self) -> FixtureInput:
+        """The input without what was said before: its last message only if that has files."""
+        last = self.messages[-1:] if any(files_in(self.asked)) else ()
+        return self.model_copy(update={"messages": last})
+
+    def with_files(self, give: Callable[[FilePart], Part]) -> FixtureInput:
+        """The input with what `give` makes of each file and image in its messages."""
+        if not any(any(files_in(one.content)) for one in self.messages):
+            return self
+        messages = tuple(
+            one.model_copy(update={"content": with_files(one.content, give)})
+            for one in self.messages
+        )
+        return self.model_copy(update={"messages": messages})
 
 
 class CheckFiles(Value):
@@ -88,7 +120,8 @@ class AssertionSpec(Value):
     fixture was read. `turn` is the turn whose answer it looks at, None for the whole run.
     `severity` weighs the assertion inside its fixture; None is the fixture's.
     `parts` are the assertions that a combinator is made of; they have no weight of their own.
-    `own` are the files of an own check, known once the whole revision was read.
+    `own` are the files of an own check and `script` the digest of the scripted model that measures,
+    known once the whole revision was read.
     """
 
     type: str
@@ -100,6 +133,7 @@ class AssertionSpec(Value):
     turn: int | None = Field(default=None, ge=1)
     parts: tuple[AssertionSpec, ...] = ()
     own: CheckFiles | None = None
+    script: str = ""
     place: Place
 
     @property
@@ -122,45 +156,14 @@ class AssertionSpec(Value):
         return self.parts[at[0]].part(at[1:]) if inside else self
 
 
-class ToolReplay(Spec):
-    """A recorded answer of a tool.
-
-    It answers calls of `tool`; with `arguments`, only calls with exactly these arguments. Among the
-    entries that match a call equally, the nth answers the nth such call and the last one all
-    further calls. With `error`, the tool fails with that text; with `status`, it is out of reach.
-    """
-
-    tool: str = Field(min_length=1, description="The tool whose calls are answered.")
-    arguments: JsonObject | None = Field(
-        default=None, description="Answer only calls with exactly these arguments."
-    )
-    result: JsonValue = Field(default=None, description="What the tool answers.")
-    error: str | None = Field(default=None, description="The text that the tool fails with.")
-    status: int | None = Field(
-        default=None,
-        ge=400,
-        le=599,
-        description="The HTTP status with which the tool is out of reach, for a program.",
-    )
-    delay: float = Field(
-        default=0, ge=0, le=300, description="Seconds that the tool takes to answer."
-    )
-
-
-class Origin(Spec):
-    """Where a promoted fixture came from."""
-
-    trace_id: str | None = Field(default=None, description="The trace it was taken from.")
-    promoted_at: str | None = Field(default=None, description="When it was taken, in quotes.")
-    promoted_by: str | None = Field(default=None, description="Who took it.")
-
-
 class Fixture(Value):
     """An EvalFixture as read from one revision. `digest` covers its meaning, without places.
 
     `turns` are what the user says, one after the other; empty where there is `input` alone.
-    `places` maps `spec.KEY` to the place of that key. `family` is the name of the manifest whose
-    file of cases it is from, empty for a fixture of its own; `place` is the line of the case.
+    `places` maps `spec.KEY` to the place of that key, and each file of a message to its own.
+    `files` are the paths of those, from the root, once they were read. `family` is the name of the
+    manifest whose file of cases it is from, empty for a fixture of its own; `place` is the line of
+    the case.
     """
 
     kind: Literal["EvalFixture"] = "EvalFixture"
@@ -172,7 +175,8 @@ class Fixture(Value):
     description: str = ""
     origin: Origin | None = None
     input: FixtureInput
-    turns: tuple[str, ...] = ()
+    turns: tuple[Content, ...] = ()
+    files: tuple[str, ...] = ()
     assertions: tuple[AssertionSpec, ...] = Field(min_length=1)
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()
@@ -186,3 +190,12 @@ class Fixture(Value):
     def folder(self) -> str:
         """The folder of its file, from the root; "" is the root."""
         return self.path.rpartition("/")[0]
+
+    def attached(self) -> Iterator[tuple[tuple[str | int, ...], FilePart]]:
+        """Yield the files and images of its messages and turns, each with where it is written."""
+        for number, message in enumerate(self.input.messages):
+            for at, part in files_in(message.content):
+                yield ("spec", "input", "messages", number, "content", at), part
+        for number, turn in enumerate(self.turns):
+            for at, part in files_in(turn):
+                yield ("spec", "turns", number, "user", at), part

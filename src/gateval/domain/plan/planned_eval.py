@@ -130,7 +130,8 @@ class PlannedEval(Value):
     against, None where it names none, or none is there. `deterministic` says that the candidates
     are known to do the same each time, `strict` that the policy asks for a threshold of 1 where
     none is written. `standing` is what an earlier run found regressed. `left_out` are fixtures of
-    it that nobody asked for.
+    it that nobody asked for. `repetitions_asked` is what the Eval says, where the budget leaves it
+    fewer.
     """
 
     name: Name
@@ -154,6 +155,7 @@ class PlannedEval(Value):
     strict: bool = False
     standing: tuple[KnownRegression, ...] = ()
     left_out: tuple[LeftFixture, ...] = ()
+    repetitions_asked: int = Field(default=0, ge=0)
 
     @property
     def is_judged(self) -> bool:
@@ -241,6 +243,15 @@ class PlannedEval(Value):
     def measured_anew(self) -> PlannedEval:
         """The same without what an earlier run found."""
         return self.model_copy(update={"standing": ()}) if self.standing else self
+
+    @property
+    def uncut(self) -> PlannedEval:
+        """The same with the repetitions that the Eval asks for, whatever the budget leaves."""
+        if not self.repetitions_asked:
+            return self
+        asked = {"reps_per_fixture": self.repetitions_asked}
+        execution = self.execution.model_copy(update=asked)
+        return self.model_copy(update={"execution": execution, "repetitions_asked": 0})
 
     def stands(self, fixture: str) -> KnownRegression | None:
         """Return an earlier run's finding on this fixture, None if it is measured."""

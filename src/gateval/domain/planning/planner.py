@@ -20,6 +20,7 @@ from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
+from gateval.domain.planning.budget import within
 from gateval.domain.planning.change import detect_changes
 from gateval.domain.planning.definitions import asked_scripts, definitions
 from gateval.domain.planning.files.belonging import unclaimed
@@ -68,6 +69,7 @@ def plan_change(
             *narrowed_closures(head, base, tip, changes),
             *weaker_agents(head, base, tip, changes),
         )
+    planned = within(planned, rules.policy.budget.repetitions)
     planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
@@ -118,6 +120,7 @@ def plan_revision(
             )
             if chosen:
                 planned.append(one.model_copy(update={"fixtures": chosen}))
+    planned = within(planned, rules.policy.budget.repetitions)
     return Plan(
         head=head.revision,
         policy=rules.policy,

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from gateval.domain.base import JsonObject, Value
 from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.manifests.messages import text_of
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.promotion.proposal import Origin
 from gateval.domain.trials.judge_verdict import Verdict
@@ -51,7 +52,9 @@ def example_of(
     origin_said: JsonObject = {key: text for key, text in said.items() if text}
     example: JsonObject = {
         "traceRef": judged.trace,
-        "input": {**given} if not fixture.turns else {"turns": [*fixture.turns]},
+        "input": {**given}
+        if not fixture.turns
+        else {"turns": [text_of(said) for said in fixture.turns]},
         "candidateOutput": judged.trial.output or "",
         "humanScore": score,
         "humanLabel": note,

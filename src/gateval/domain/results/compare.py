@@ -18,6 +18,7 @@ from gateval.domain.results.grouping import Grouped, group_trials, outcomes, too
 from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
+from gateval.domain.results.rises import rises
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.design import LookResult
@@ -35,6 +36,7 @@ class _Found(NamedTuple):
     added: bool
     course: Course
     wanted: Look
+    cut: bool
     head: Sequence[Trial]
     base: Sequence[Trial]
 
@@ -68,6 +70,7 @@ def compare(results: Results) -> Comparison:
     return Comparison(
         evals=tuple(_compare_eval(planned, trials, far) for planned in results.plan.evals),
         removed=results.plan.removed,
+        rises=tuple(rises(results.plan, trials)),
     )
 
 
@@ -94,6 +97,7 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
         broad=next((said for test, said in broad if said and not test.family), None),
         families=tuple(said for test, said in broad if said and test.family),
         head_first=first,
+        cut=planned.name in far.cut_together,
     )
 
 
@@ -106,6 +110,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
             added=fixture.name in added and planned.baseline is not Baseline.NEW_AGENT,
             course=far.courses[owner, fixture.name],
             wanted=far.wanted[owner, fixture.name],
+            cut=(owner, fixture.name) in far.cut,
             head=trials.get((owner, fixture.name, Side.HEAD), ()),
             base=trials.get((owner, fixture.name, Side.BASE), ()),
         )
@@ -154,6 +159,7 @@ def _compare_fixture(
         exact=found.course.exact,
         missing=found.missing,
         missing_base=found.missing_base,
+        cut=found.cut,
         first_passed=outcomes(found.head)[:1] == [True],
     )
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from gateval.domain.base import Value
 from gateval.domain.plan.planned_eval import Baseline, Removed
 from gateval.domain.results.grouping import LOST_SHARE
+from gateval.domain.results.rises import Rise
 from gateval.domain.results.scoring import EvalScore, FixtureScore
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import LookResult
@@ -53,7 +54,8 @@ class FixtureComparison(Value):
     `baseline_gap` says that lost or missing base trials could have changed the status. `exact` says
     that the candidates proved to be deterministic. `found_at` is when an earlier run found it
     regressed, which stands; empty if this run measured it. `missing` trials of head are asked for
-    and did not run, and `missing_base` ones to compare with.
+    and did not run, and `missing_base` ones to compare with. `cut` says that it looks worse, and
+    that the budget of the run left nothing to look again.
     """
 
     fixture: str
@@ -69,6 +71,7 @@ class FixtureComparison(Value):
     missing_base: int = 0
     first_passed: bool = False
     found_at: str = ""
+    cut: bool = False
 
     @property
     def may_hide_break(self) -> bool:
@@ -86,7 +89,8 @@ class EvalComparison(Value):
 
     `head` is the score that decides. `head_first` is made of the planned repetitions, as `base`
     is. `broad` is what all fixtures together say, None where that was not looked at;
-    `families` what the cases of each file say.
+    `families` what the cases of each file say. `cut` says that they look worse together, and that
+    the budget left nothing to look again.
     """
 
     eval: str
@@ -98,6 +102,7 @@ class EvalComparison(Value):
     broad: Broad | None = None
     families: tuple[Broad, ...] = ()
     head_first: EvalScore
+    cut: bool = False
 
     @property
     def delta(self) -> float | None:
@@ -125,7 +130,8 @@ class EvalComparison(Value):
 
 
 class Comparison(Value):
-    """All Evals of a run, in the plan's order, and what head no longer runs."""
+    """All Evals of a run, in the plan's order, what head no longer runs, what costs and time do."""
 
     evals: tuple[EvalComparison, ...] = ()
     removed: tuple[Removed, ...] = ()
+    rises: tuple[Rise, ...] = ()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from gateval.domain.base import Value
 from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.statistics.design import design
+from gateval.domain.statistics.design import design, first_looks
 from gateval.domain.statistics.power import expected, smallest_drop
 
 STEADY_RATE = 0.95
@@ -18,24 +20,34 @@ class Outlook(Value):
     """The trials of both sides: planned, expected if nothing changed, and the most there can be.
 
     `drop` is the smallest drop of one fixture's pass rate that is found in four of five cases, from
-    0 to 1; None where nothing is compared by chance.
+    0 to 1; None where nothing is compared by chance. `free_drop` is what it would be without a
+    limit of repetitions.
     """
 
     planned: int
     expected: int
     most: int
     drop: float | None = None
+    free_drop: float | None = None
 
 
 def outlook(plan: Plan) -> Outlook:
     """Return what a plan costs and can see, for fixtures that pass in 95 % of their trials."""
-    drops = [found_drop(one) for one in plan.evals if one.compared and not one.deterministic]
+    by_chance = [one for one in plan.evals if one.compared and not one.deterministic]
+    drops = [found_drop(one, spare_trials(plan)) for one in by_chance]
     return Outlook(
         planned=plan.trial_count,
         expected=round(sum(_expected(planned) for planned in plan.evals)),
         most=sum(plan.most_repetitions().values()),
         drop=max(drops, default=None),
+        free_drop=max((found_drop(one.uncut) for one in by_chance), default=None),
     )
+
+
+def spare_trials(plan: Plan) -> float:
+    """Return how many trials the budget leaves after the planned ones."""
+    repetitions = plan.policy.budget.repetitions
+    return inf if repetitions is None else max(0, repetitions - plan.trial_count)
 
 
 def unseen_drop(plan: Plan, comparison: Comparison) -> float | None:
@@ -49,16 +61,22 @@ def unseen_drop(plan: Plan, comparison: Comparison) -> float | None:
         for compared in comparison.evals
         if any(fixture.base_all and not fixture.exact for fixture in compared.fixtures)
     }
-    drops = [found_drop(one) for one in plan.evals if one.compared and one.name in by_chance]
+    spare = spare_trials(plan)
+    drops = [found_drop(one, spare) for one in plan.evals if one.compared and one.name in by_chance]
     return max(drops, default=None)
 
 
-def found_drop(planned: PlannedEval) -> float:
-    """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none."""
+def found_drop(planned: PlannedEval, spare: float = inf) -> float:
+    """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none.
+
+    `spare` is how many trials there are beyond the planned ones: looks that take more of them are
+    never reached, by a fixture that is the only one to look worse.
+    """
     if not planned.fixture_share:
         return 1.0
     rule = design(planned.looks, planned.fixture_share)
-    return smallest_drop(rule, STEADY_RATE) or 1.0
+    reached = sum(look.trials - rule.looks[0].trials <= spare for look in rule.looks)
+    return smallest_drop(first_looks(rule, reached), STEADY_RATE) or 1.0
 
 
 def _expected(planned: PlannedEval) -> float:

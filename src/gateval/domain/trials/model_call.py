@@ -33,15 +33,31 @@ class ToolCall(Value):
     by_provider: bool = False
 
 
+class MessageFile(Value):
+    """A file or an image in a message: its content is `data`, in base64."""
+
+    name: str
+    media_type: str
+    is_image: bool
+    data: str
+
+    @property
+    def url(self) -> str:
+        """The content as a `data:` URL (RFC 2397)."""
+        return f"data:{self.media_type};base64,{self.data}"
+
+
 class Message(Value):
     """One message of a conversation.
 
     Roles: `system` and `user` have `text`; `assistant` has `text` and/or `tool_calls`; `tool` has
-    `text` (the result) and `tool_call_id`, and may say `is_error`.
+    `text` (the result) and `tool_call_id`, and may say `is_error`. What a user says with files has
+    `parts`, in order, and `text` then only names them.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str = ""
+    parts: tuple[str | MessageFile, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     is_error: bool = False
@@ -64,10 +80,20 @@ class ModelRequest(Value):
 
 
 class Usage(Value):
-    """Tokens as the provider counted them; None is unknown, never zero."""
+    """Tokens as the provider counted them; None is unknown, never zero.
+
+    Of the input, `cached_tokens` were read from the provider's cache and `cache_write_tokens`
+    written to it. Reasoning is part of the output. `usd` is what the tokens cost by the provider's
+    list, in US dollars; None where nobody knows. `unpriced` names the models, as
+    `provider/model-id`, that the list lacks.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int = Field(default=0, ge=0)
+    cache_write_tokens: int = Field(default=0, ge=0)
+    usd: float | None = Field(default=None, ge=0)
+    unpriced: tuple[str, ...] = ()
 
     @property
     def total(self) -> int | None:
@@ -92,7 +118,8 @@ class ModelReply(Value):
 
     `id` is set where a later request can name the reply. `seconds` is how long the call took, its
     waits and its `retries` included, of which `waited` went by before the attempt that was
-    answered; None and 0 before anybody measured.
+    answered; None and 0 before anybody measured. `tier` is the provider's class of service, if it
+    names one: prices may depend on it.
     """
 
     text: str = ""
@@ -104,3 +131,4 @@ class ModelReply(Value):
     seconds: float | None = None
     retries: int = 0
     waited: float = 0
+    tier: str = ""

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.agent import AgentTool
-from gateval.domain.manifests.fixture import ToolReplay
+from gateval.domain.manifests.recorded import ToolReplay
 from gateval.domain.trials.model_call import ToolDefinition
 
 SHADOW = '{"shadow": true}'

@@ -192,6 +192,11 @@ class Trial(Value):
     seconds: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
 
     @property
+    def own_seconds(self) -> float:
+        """The seconds it took, without waits for a provider that refused or dropped calls."""
+        return max(0.0, self.seconds - (self.trace.waited if self.trace else 0.0))
+
+    @property
     def answered(self) -> bool:
         """Whether the candidate gave an answer, as far as it was up to the candidate."""
         return self.cause is not Cause.CANDIDATE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.trace import (
     STEP_LIMIT,
@@ -14,6 +16,8 @@ from gateval.domain.trials.trace import (
 )
 from gateval.domain.trials.transcript import numbered_steps
 from gateval.domain.trials.trial import Answer, AnsweredTurn
+
+_FILE = re.compile(r"\[(?:image|audio|video|document|file)(?: [^\]]*)?\]")
 
 _SOURCES = ("answer", "candidate", "gateway", "gate")
 """Who may have recorded a trace, the weakest evidence first."""
@@ -87,9 +91,14 @@ def _of_this_turn(trace: Trace, said: str) -> tuple[Step, ...]:
     starts = [
         index
         for index, step in enumerate(trace.steps)
-        if step.kind is StepKind.USER and step.text.strip() == text.strip()
+        if step.kind is StepKind.USER and _alike(step.text) == _alike(text)
     ]
     if starts:
         return trace.steps[starts[-1] :]
     user = Step(number=1, kind=StepKind.USER, text=text, truncated=len(said) > STEP_LIMIT)
     return (user, *trace.steps)
+
+
+def _alike(said: str) -> str:
+    """Return a text in which what stands for a file is the same whoever recorded it."""
+    return _FILE.sub("[file]", said).strip()

@@ -14,6 +14,7 @@ _WIDE_MARKERS = tuple(
 )
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
 _CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:script|python)(?![A-Za-z0-9])")
+_MESSAGES = re.compile(rb"(?<![A-Za-z0-9])(?:messages|turns)(?![A-Za-z0-9])")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
 
@@ -38,11 +39,16 @@ def may_hold_agent(data: bytes) -> bool:
     return b"\\" in data and _ESCAPE.search(data) is not None
 
 
-def may_hold_check(data: bytes) -> bool:
-    """Whether a manifest file can hold an own check, told without parsing; false is certain.
+def may_name_files(data: bytes) -> bool:
+    """Whether a manifest file can hold an own check, or messages with files, told without parsing;
+    false is certain.
 
-    `type: script` needs the word by itself and a fixture, or an escape that can spell them.
+    `type: script` and `path:` need the word by itself and a fixture, or an escape that can spell
+    them.
     """
-    if b"EvalFixture" in data and _CHECK.search(data) is not None:
-        return True
+    if b"EvalFixture" in data:
+        if _CHECK.search(data) is not None:
+            return True
+        if b"path" in data and _MESSAGES.search(data) is not None:
+            return True
     return b"\\" in data and _ESCAPE.search(data) is not None

@@ -118,7 +118,7 @@ def _locate(value: JsonValue, error: ErrorDetails) -> _Located:
         elif error["type"] == "missing" and index == len(error["loc"]) - 1:
             path.append(step)
             spot = Spot.PARENT
-        else:
+        elif union is None:  # inside a branch, only the tag of a kind leads nowhere
             union, branch = tuple(path), str(step)
     if error["type"] == "extra_forbidden":
         spot = Spot.KEY
@@ -151,7 +151,8 @@ def known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> list[
         ]
         named = [inner for inner in models if inner.__name__ == step]
         models = named or [inner for each in annotations for inner in _models_in(each)] or models
-    return [field.alias or name for inner in models for name, field in inner.model_fields.items()]
+    names = [field.alias or name for inner in models for name, field in inner.model_fields.items()]
+    return [name for name in dict.fromkeys(names) if name.isidentifier()]
 
 
 def _models_in(annotation: object) -> list[type[BaseModel]]:

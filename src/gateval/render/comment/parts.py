@@ -32,14 +32,19 @@ from gateval.render.report.facts import (
 from gateval.render.report.frame import PLAIN, Frame
 from gateval.render.report.gaps import find_gaps
 from gateval.render.report.prompts import prompt_edits
+from gateval.render.report.rises import overview, rise_lines, told_of_spending
 from gateval.render.report.usage import models_used, usage_by_agent
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.plan_wording import removed_sentence
 from gateval.render.report.words.wording import eval_verdict, passes, regressed_title
+from gateval.safe.sanitize import inline
 
 _PASSING_SHOWN = 100
 _TRACED = 20
 """Agents of which the comment tells where their traces come from."""
+
+_RISES = 20
+"""Sentences on money and time."""
 
 _ROWS = 20
 """Evals in the first table: what is said about the worst fixtures should not be far below."""
@@ -59,10 +64,11 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
         *_worse(report, facts, frame.tree_url),
         _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),
         _list("doubt", "Evidence", doubts_on_evidence(report)),
+        _list("warning on spending", "Money and time", told_of_spending(report)),
         *_missing(report, facts),
         more,
         *_folded(report, facts, frame.tree_url),
-        _tokens(report),
+        _spent(report),
         _why(report),
     )
     return [part for part in parts if part.items]
@@ -170,16 +176,17 @@ def _why(report: Report) -> Part[Any]:
     return _fold("reason", "Why each Eval runs", why, sections.bullet, 1)
 
 
-def _tokens(report: Report) -> Part[Any]:
+def _spent(report: Report) -> Part[Any]:
     said = (
         f"Models: {', '.join(models_used(report)) or 'unknown'}",
+        *rise_lines(report)[:_RISES],
         *trace_sources(report)[:_TRACED],
     )
-    models = "\n".join(map(sections.bullet, said))
+    lines = "\n".join(map(sections.bullet, said))
     return Part(
-        "agent's token count",
-        "<details><summary>Tokens and models</summary>\n\n"
-        f"{models}\n\n| Agent | Head | Base | Judge |\n|---|---|---|---|\n",
+        "agent's cost",
+        f"<details><summary>Cost and time: {inline(overview(report), 200)}</summary>\n\n{lines}\n\n"
+        "| Agent | Side | Tokens | Cost | Time of an answer |\n|---|---|---|---|--:|\n",
         usage_by_agent(report),
         sections.usage,
         closing="\n\n</details>",

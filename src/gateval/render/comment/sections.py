@@ -131,11 +131,9 @@ def bullet(text: str) -> str:
 
 
 def usage(found: AgentUsage) -> str:
-    """Render one line of the table of tokens."""
-    return fill(
-        "usage.md.j2",
-        agent=found.agent,
-        head=found.head,
-        base=found.base,
-        judge=found.judge,
-    )
+    """Render an Agent's lines of the table of tokens, money and time."""
+    sides = [
+        {"name": name, "tokens": spent.tokens, "cost": spent.money, "time": spent.time}
+        for name, spent in found.sides
+    ]
+    return fill("usage.md.j2", agent=found.agent, sides=sides)

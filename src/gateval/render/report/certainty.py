@@ -12,12 +12,14 @@ from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import ReasonCode
 from gateval.render.report.words.counts import count
+from gateval.render.report.words.plan_wording import budget_lines
 
 
 def certainty(report: Report) -> tuple[str, ...]:
     """Return what the numbers can tell and what they cannot."""
     return (
         *_unseen(report),
+        *(f"{line[:1].upper()}{line[1:]}." for line in budget_lines(report.results.plan)),
         *_intervals(report),
         *_judges(report),
         *(

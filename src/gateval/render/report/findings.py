@@ -123,7 +123,7 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
     if assessment.index >= len(written):
         return assessment.type
     asked = written[assessment.index]
-    apart = {"place", "parts", "own", *(() if asked.turn else ("turn",))}
+    apart = {"place", "parts", "own", "script", *(() if asked.turn else ("turn",))}
     own = asked.model_dump(mode="json", exclude=apart)
     return digest(own | ({"parts": asked.meaning["parts"]} if asked.parts else {}))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.trials.model_call import Message, ToolCall, ToolDefinition
+from gateval.domain.trials.model_call import Message, MessageFile, ToolCall, ToolDefinition
 from gateval.wire.base import WireError
 from gateval.wire.fields import (
     as_list,
@@ -47,8 +47,19 @@ def _blocks(message: Message) -> list[JsonValue]:
             "content": message.text,
         }
         return [{**result, "is_error": True} if message.is_error else result]
+    if message.parts:
+        return [_part_out(part) for part in message.parts if part]
     text: list[JsonValue] = [text_block(message.text)] if message.text else []
     return text + [call_out(call) for call in message.tool_calls]
+
+
+def _part_out(part: str | MessageFile) -> JsonObject:
+    if isinstance(part, str):
+        return text_block(part)
+    source: JsonObject = {"type": "base64", "media_type": part.media_type, "data": part.data}
+    if part.is_image:
+        return {"type": "image", "source": source}
+    return {"type": "document", "source": source, "title": part.name}
 
 
 def _plain(blocks: list[JsonValue]) -> JsonValue:

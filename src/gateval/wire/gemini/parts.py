@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, digest
-from gateval.domain.trials.model_call import Message, ToolCall, ToolDefinition
+from gateval.domain.trials.model_call import Message, MessageFile, ToolCall, ToolDefinition
 from gateval.wire.base import WireError
 from gateval.wire.fields import as_list, as_object, as_text, text_or_empty, tool_call
 from gateval.wire.gemini.fields import part_text, pick
@@ -138,9 +138,17 @@ def _parts_out(message: Message, names: dict[str, str]) -> list[JsonValue]:
         name = names.get(given, given)
         said: JsonObject = {"id": given, "name": name, "response": {key: message.text}}
         return [{"functionResponse": said}]
+    if message.parts:
+        return [_part_out(part) for part in message.parts]
     text: list[JsonValue] = [{"text": message.text}] if message.text else []
     parts = text + [call_out(call) for call in message.tool_calls]
     return parts or [{"text": ""}]
+
+
+def _part_out(part: str | MessageFile) -> JsonObject:
+    if isinstance(part, str):
+        return {"text": part}
+    return {"inlineData": {"mimeType": part.media_type, "data": part.data}}
 
 
 def tools_in(tools: JsonValue) -> Iterator[ToolDefinition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.trials.model_call import Message, ToolCall, ToolDefinition
+from gateval.domain.trials.model_call import Message, MessageFile, ToolCall, ToolDefinition
 from gateval.wire.base import WireError
 from gateval.wire.fields import as_list, as_object, as_text, content_text, text_or_empty, tool_call
 from gateval.wire.json_text import write_text
@@ -14,12 +14,22 @@ from gateval.wire.json_text import write_text
 def message_out(message: Message) -> JsonObject:
     """Return one message."""
     fields: JsonObject = {"role": message.role, "content": message.text}
+    if message.parts:
+        fields["content"] = [_part_out(part) for part in message.parts]
     if message.role == "assistant" and message.tool_calls:
         fields["content"] = message.text or None
         fields["tool_calls"] = [call_out(call) for call in message.tool_calls]
     if message.role == "tool":
         fields["tool_call_id"] = message.tool_call_id or ""
     return fields
+
+
+def _part_out(part: str | MessageFile) -> JsonObject:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if part.is_image:
+        return {"type": "image_url", "image_url": {"url": part.url}}
+    return {"type": "file", "file": {"filename": part.name, "file_data": part.url}}
 
 
 def call_out(call: ToolCall) -> JsonObject:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.trials.model_call import Message, ToolCall, ToolDefinition
+from gateval.domain.trials.model_call import Message, MessageFile, ToolCall, ToolDefinition
 from gateval.wire.base import WireError
 from gateval.wire.fields import (
     as_list,
@@ -29,10 +29,20 @@ def items_out(message: Message) -> Iterator[JsonObject]:
             "output": message.text,
         }
         return
-    if message.text or not message.tool_calls:
+    if message.parts:
+        yield {"role": message.role, "content": [_part_out(part) for part in message.parts]}
+    elif message.text or not message.tool_calls:
         yield {"role": message.role, "content": message.text}
     for call in message.tool_calls:
         yield call_out(call)
+
+
+def _part_out(part: str | MessageFile) -> JsonObject:
+    if isinstance(part, str):
+        return {"type": "input_text", "text": part}
+    if part.is_image:
+        return {"type": "input_image", "image_url": part.url, "detail": "auto"}
+    return {"type": "input_file", "filename": part.name, "file_data": part.url}
 
 
 def call_out(call: ToolCall) -> JsonObject:

@@ -14,7 +14,11 @@ from gateval.domain.manifests.checks.agent import (
     unknown_keys,
 )
 from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
-from gateval.domain.manifests.checks.models import agent_model_problems, judge_model_problems
+from gateval.domain.manifests.checks.models import (
+    agent_model_problems,
+    embedding_model_problems,
+    judge_model_problems,
+)
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem, sort_problems
@@ -47,6 +51,7 @@ def check_catalogue(
         selected = select_fixtures(evaluation, catalogue)
         problems += eval_problems(evaluation, selected, catalogue)
         problems += judge_model_problems(evaluation, providers)
+        problems += embedding_model_problems(selected, providers)
     for broken in catalogue.broken:
         problems += reference_problems(broken, catalogue)
     return sort_problems(problems)

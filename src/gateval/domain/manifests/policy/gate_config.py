@@ -19,6 +19,7 @@ from pydantic import (
 
 from gateval.domain.base import Spec, digest
 from gateval.domain.manifests.policy.rules_source import RulesSource
+from gateval.domain.manifests.policy.spending import BudgetPolicy, RisePolicy
 from gateval.domain.manifests.policy.words import (
     AgreementPolicy,
     AuditSinkName,
@@ -177,6 +178,9 @@ class Policy(Spec):
         default=DraftPolicy.EVALUATE,
         description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",
     )
+    cost: RisePolicy = RisePolicy()
+    latency: RisePolicy = RisePolicy()
+    budget: BudgetPolicy = BudgetPolicy()
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
 

@@ -34,6 +34,13 @@ class InconclusivePolicy(StrEnum):
     WARN = "warn"
 
 
+class RiseEffect(StrEnum):
+    """The effect of a cost or a time over its limit: fail the gate, or a warning."""
+
+    BLOCK = "block"
+    WARN = "warn"
+
+
 class AgreementPolicy(StrEnum):
     """The figure of a judge's agreement that has to reach `minAgreement`: the estimate itself, or
     the lower limit of its interval.

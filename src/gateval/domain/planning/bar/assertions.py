@@ -74,6 +74,8 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
         yield Lowered(place=now.place, what=f"{about} changed", before=before, after=after)
     if was.own and now.own and was.own.digest != now.own.digest:
         yield Lowered(place=now.place, what=f"files of {about} changed")
+    if was.script and now.script and was.script != now.script:
+        yield Lowered(place=now.place, what=f"scripted model of {about} changed")
     if was.weight != now.weight:
         yield Lowered(
             place=now.place,

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import select_fixtures
+from gateval.domain.manifests.embedding import embedding_scripts, with_script_names
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
@@ -154,7 +155,7 @@ def _bar_eval(
         execution=asked.execution.model_copy(update={"reps_per_fixture": reps}),
         baseline=baseline_of(change),
         why=(Reason(where=f"{asked.place.file}:{asked.place.line}", what="asked by the base tip"),),
-        fixtures=fixtures,
+        fixtures=tuple(with_script_names(one, renamed) for one in fixtures),
         bar=Bar(
             eval=asked.name,
             lowered=lowered_cases(said),
@@ -228,8 +229,9 @@ def _script_names(sides: _Sides) -> Mapping[str, str]:
 
 
 def _scripts(asked: Eval, renamed: Mapping[str, str], tip: Snapshot) -> Mapping[str, ScriptedModel]:
-    script = script_name(asked.judge.model)
-    if script is None or script not in renamed:
-        return {}
-    name = renamed[script]
-    return {name: tip.scripts[script].model_copy(update={"name": name})}
+    measured = embedding_scripts(select_fixtures(asked, tip.catalogue))
+    return {
+        renamed[script]: tip.scripts[script].model_copy(update={"name": renamed[script]})
+        for script in (script_name(asked.judge.model) or "", *measured)
+        if script in renamed
+    }

@@ -6,6 +6,7 @@ gate config are in none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gateval.domain.base import canonical_json, digest
@@ -24,7 +25,7 @@ from gateval.domain.planning.closure import Closure, closure_files
 from gateval.domain.planning.files.links import follow_links
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
-from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.paths import path_of_text, resolve_path
 from gateval.domain.repository.patterns import has_wildcard
 from gateval.domain.repository.tree import under
 
@@ -64,6 +65,13 @@ def depends_on(fixture: Fixture, snapshot: Snapshot, paths: frozenset[str]) -> b
         if any(closure.covers(path) or path in named for path in paths):
             return True
     return False
+
+
+def attached_paths(fixture: Fixture) -> Iterator[str]:
+    """Yield the paths of the files in a fixture's messages, from the root; there or not."""
+    yield from map(path_of_text, fixture.files)
+    for _, part in fixture.attached():
+        yield resolve_path(fixture.folder, part.path) or ""
 
 
 def with_check_files(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:

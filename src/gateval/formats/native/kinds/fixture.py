@@ -13,14 +13,14 @@ from gateval.domain.manifests.fixture import (
     FixtureInput,
     FixtureKind,
     InputType,
-    Origin,
-    ToolReplay,
 )
-from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, text_of
+from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, files_in, text_of
+from gateval.domain.manifests.recorded import Origin, ToolReplay
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Problem
 from gateval.formats.native.cases.written import CasesFile
 from gateval.formats.native.kinds.assertion import read_assertions
+from gateval.formats.native.kinds.attached import plain_content, with_file_places
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.sentences import missing_key
 from gateval.formats.problems.validation import problem_at, validate
@@ -38,7 +38,7 @@ class TurnBody(Spec):
     @field_validator("user")
     @classmethod
     def _says_something(cls, user: Content) -> Content:
-        if not text_of(user).strip():
+        if not text_of(user).strip() and not any(files_in(user)):
             raise ValueError("The user says nothing in this turn")
         return user
 
@@ -122,10 +122,10 @@ def read_meaning(source: Source) -> Meant:
     spec = document.spec
     if missing := _missing(spec, source.document):
         return Meant(None, None, (*problems, *missing))
-    turns = tuple(text_of(turn.user) for turn in spec.turns)
+    turns = tuple(turn.user for turn in spec.turns)
     written: JsonObject = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
     if turns:
-        written["turns"] = list(turns)
+        written["turns"] = [plain_content(one) for one in turns]
     fixture = Fixture(
         name=document.metadata.name,
         labels=document.metadata.labels,
@@ -148,7 +148,7 @@ def read_meaning(source: Source) -> Meant:
         path=source.path,
         digest=meaning(document.kind, document.metadata, written),
     )
-    return Meant(fixture, written, problems)
+    return Meant(with_file_places(fixture, source.document), written, problems)
 
 
 def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:

@@ -34,9 +34,12 @@ _BLOCKED = {
     ReasonCode.BELOW_THRESHOLD: "below threshold",
     ReasonCode.NEW_FIXTURE: "new fixture fails",
     ReasonCode.LOWERED_BAR: "bar not met",
+    ReasonCode.COST: "costs more",
+    ReasonCode.LATENCY: "takes longer",
     ReasonCode.MISSING_TRIALS: "not complete",
     ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
     ReasonCode.STAND_IN: "answered by a stand-in",
+    ReasonCode.BUDGET: "budget used up",
 }
 
 _NO_SCORE = {
