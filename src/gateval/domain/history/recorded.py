@@ -13,13 +13,16 @@ from gateval.domain.history.run_record import (
     RunFacts,
     RunFixture,
     RunRecord,
+    RunSpent,
 )
 from gateval.domain.history.setting import fixture_digest, setting_digest
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.claims import was_seen
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
-from gateval.domain.verdicts import PRECEDENCE, GateVerdict
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
 
 SAID = 160
 """Characters kept of why a fixture did not pass."""
@@ -60,6 +63,10 @@ def _run_eval(
     mine = [one for one in report.decision.reasons if one.eval == compared.eval]
     verdicts = [one.verdict for one in mine]
     agent = plan.agent(planned.agent, Side.HEAD)
+
+    def _head(one: FixtureComparison) -> Sequence[Trial]:
+        return trials.get((planned.name, one.fixture, Side.HEAD), ())
+
     return RunEval(
         eval=compared.eval,
         agent=planned.agent,
@@ -74,9 +81,18 @@ def _run_eval(
         failing=sum(one.failed > 0 for one in head.fixtures),
         total=len(head.fixtures),
         slipped=compared.slipped,
+        spent=spent_on(
+            [
+                one
+                for side in Side
+                for f in planned.own_fixtures
+                for one in trials.get((planned.name, f.name, side), ())
+            ]
+        ),
+        seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
+        stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
         fixtures=tuple(
-            _run_fixture(planned, one, trials.get((planned.name, one.fixture, Side.HEAD), ()))
-            for one in compared.fixtures[:FIXTURES_LISTED]
+            _run_fixture(planned, one, _head(one)) for one in compared.fixtures[:FIXTURES_LISTED]
         ),
     )
 
@@ -95,8 +111,30 @@ def _run_fixture(
         regressed=compared.change is FixtureChange.REGRESSED,
         asked_again=len(again),
         wavered=sum(again),
+        claimed=_rests_on_claims(first),
         says=next((_why(one)[:SAID] for one in first if one.passed is not True), ""),
     )
+
+
+def spent_on(trials: Sequence[Trial]) -> RunSpent | None:
+    """Return what these trials took; None where there are none."""
+    if not trials:
+        return None
+    asked = [one.asked for trial in trials for one in trial.assessments if one.verdict]
+    usages = [trial.usage for trial in trials]
+    usages += [t.judge_usage for t in trials if any(one.verdict for one in t.assessments)]
+    total = add_usage(usages)
+    return RunSpent(
+        trials=len(trials),
+        calls=sum(one.trace.model_calls for one in trials if one.trace) + sum(asked),
+        tokens=total.total,
+        usd=total.usd,
+    )
+
+
+def _rests_on_claims(trials: Sequence[Trial]) -> bool:
+    assessed = [one.assessments for one in trials if one.assessments]
+    return bool(assessed) and all(any(a.claimed for a in one) for one in assessed)
 
 
 def mark_of(trial: Trial) -> Mark:

@@ -54,7 +54,7 @@ def example_of(
         "traceRef": judged.trace,
         "input": {**given}
         if not fixture.turns
-        else {"turns": [text_of(said) for said in fixture.turns]},
+        else {"turns": [text_of(turn) for turn in fixture.turns]},
         "candidateOutput": judged.trial.output or "",
         "humanScore": score,
         "humanLabel": note,
