@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,26 @@ def test_a_dearer_agent_is_told_and_blocked_where_the_policy_asks(tmp_path: Path
     assert "| clerk | base | 4,000 in, 400 out | <span>$</span>0.0140 |" in comment
     trials = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
     assert {trial["usage"]["usd"] for trial in trials} == {0.035, 0.0035}
+
+
+def test_a_plan_says_what_it_will_take_once_that_is_known(tmp_path: Path) -> None:
+    budget = "policy:\n  budget: {repetitions: 12, usd: 0.01}\n"
+    repo = shop(tmp_path, model="openai/gpt-4o", limit="maxUSD: 0.5", policy=budget)
+    repo.branch("change")
+    repo.write(
+        "agents/clerk.yaml", AGENT.replace("MODEL", "openai/gpt-4o").replace("Answer", "Reply")
+    )
+    repo.commit("Reply")
+    before = " ".join(gateval(repo, "plan", "--base", "main").stdout.split())
+    assert "model calls, tokens, money and minutes: not known" in before
+    assert "it leaves 4 trials for what looks worse" in before
+
+    with provider(dear_if_long) as (_, environ):
+        done = gateval(repo, "check", "--base", "main", **environ)
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = " ".join(gateval(repo, "plan", "--base", "main").stdout.split())
+    assert re.search(r"about (8|9|10) model calls, [0-9,]+ tokens, \$0\.0[0-9]+, ", after), after
+    assert "that is more than the budget of money" in after
 
 
 @pytest.mark.parametrize(

@@ -192,4 +192,5 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
         fixture, answer, context.judge, judge, checks=checks, embed=context.embed, doubt=doubt
     )
     assessments, judge_usage = found
-    return conclude_answer(key, fixture, answer, assessments, judge_usage)
+    scoring = task.planned.scoring
+    return conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)

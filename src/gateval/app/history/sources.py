@@ -85,6 +85,15 @@ def known_runs(repository: GitRepository, environ: Mapping[str, str], *, fetch: 
     return Runs(copy.read_bytes(), repository.root)
 
 
+def stored_runs(repository: GitRepository) -> Runs:
+    """Return the runs that are known in this clone, without a word to the remote."""
+    try:
+        content = repository.git_folder.joinpath(*_COPY).read_bytes()
+    except OSError:
+        content = b""
+    return Runs(content, repository.root)
+
+
 def _fetched(records: GitRecords, copy: Path) -> bytes:
     with records:
         stored = records.read(RUNS)

@@ -13,12 +13,14 @@ from gateval.domain.history.run_record import (
     RunFacts,
     RunFixture,
     RunRecord,
+    RunSpent,
 )
 from gateval.domain.history.setting import fixture_digest, setting_digest
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.claims import was_seen
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
 
@@ -79,6 +81,14 @@ def _run_eval(
         failing=sum(one.failed > 0 for one in head.fixtures),
         total=len(head.fixtures),
         slipped=compared.slipped,
+        spent=spent_on(
+            [
+                one
+                for side in Side
+                for f in planned.own_fixtures
+                for one in trials.get((planned.name, f.name, side), ())
+            ]
+        ),
         seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
         stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
         fixtures=tuple(
@@ -103,6 +113,22 @@ def _run_fixture(
         wavered=sum(again),
         claimed=_rests_on_claims(first),
         says=next((_why(one)[:SAID] for one in first if one.passed is not True), ""),
+    )
+
+
+def spent_on(trials: Sequence[Trial]) -> RunSpent | None:
+    """Return what these trials took; None where there are none."""
+    if not trials:
+        return None
+    asked = [one.asked for trial in trials for one in trial.assessments if one.verdict]
+    usages = [trial.usage for trial in trials]
+    usages += [t.judge_usage for t in trials if any(one.verdict for one in t.assessments)]
+    total = add_usage(usages)
+    return RunSpent(
+        trials=len(trials),
+        calls=sum(one.trace.model_calls for one in trials if one.trace) + sum(asked),
+        tokens=total.total,
+        usd=total.usd,
     )
 
 

@@ -75,6 +75,18 @@ class RunFixture(Value):
         return len(self.trials) - self.trials.count(Mark.LOST)
 
 
+class RunSpent(Value):
+    """What all trials of an Eval took in a run, both sides and the judge together.
+
+    None is unknown: tokens that nobody counted, money without a price.
+    """
+
+    trials: int = Field(ge=1)
+    calls: int = Field(default=0, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+
 class RunEval(Value):
     """One Eval on head: its score as an interval in [0, 1], what follows, its fixtures.
 
@@ -97,6 +109,7 @@ class RunEval(Value):
     failing: int = Field(default=0, ge=0)
     total: int = Field(ge=1)
     slipped: bool = False
+    spent: RunSpent | None = None
     seen: bool = False
     stood_in: bool = False
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()

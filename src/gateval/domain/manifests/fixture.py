@@ -21,7 +21,7 @@ from gateval.domain.manifests.messages import (
     with_files,
 )
 from gateval.domain.manifests.recorded import Origin, ToolReplay
-from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.manifests.severity import AssertionWeight, Severity
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
 
@@ -125,7 +125,7 @@ class AssertionSpec(Value):
     """
 
     type: str
-    weight: Weight = 1.0
+    weight: AssertionWeight = 1.0
     severity: Severity | None = None
     axis: str | None = None
     options: JsonObject = {}

@@ -65,11 +65,12 @@ def _stored_as_claimed(results: Results) -> set[tuple[str, str]]:
 def _distrusted(results: Results, trial: Trial) -> Trial:
     if not any(_is_favourable(one) for one in trial.assessments):
         return trial
-    fixture = results.plan.eval(trial.key.eval).fixture(trial.key.fixture)
+    planned = results.plan.eval(trial.key.eval)
     return reassessed(
         trial,
-        fixture,
+        planned.fixture(trial.key.fixture),
         tuple(_error(one) if _is_favourable(one) else one for one in trial.assessments),
+        planned.scoring,
     )
 
 

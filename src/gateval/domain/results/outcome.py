@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.results.scoring import trial_score
 from gateval.domain.trials.model_call import Usage
@@ -20,6 +21,8 @@ from gateval.domain.trials.trial import (
     TrialKey,
 )
 
+MORE_TIME = "If it needs more time, raise `spec.execution.timeoutSeconds` of the Eval."
+
 
 def conclude_answer(
     key: TrialKey,
@@ -27,8 +30,9 @@ def conclude_answer(
     answer: Answer,
     assessments: Sequence[Assessment],
     judge_usage: Usage,
+    scoring: ScoringSpec,
 ) -> Trial:
-    """Return the trial of a candidate that answered.
+    """Return the trial of a candidate that answered; `scoring` is that of its Eval.
 
     One failed assertion makes it a `fail`, whatever else could not be evaluated: it could not have
     passed. Without a failed one, an assertion that could not be evaluated makes it an `error`. What
@@ -41,7 +45,7 @@ def conclude_answer(
         cause=cause,
         reason=reason,
         assessments=tuple(assessments),
-        score=trial_score(fixture, assessments),
+        score=trial_score(fixture, assessments, scoring),
         output=answer.output[:OUTPUT_LIMIT],
         output_truncated=len(answer.output) > OUTPUT_LIMIT,
         trace=numbered_steps(fixture.input, answer),
@@ -51,7 +55,9 @@ def conclude_answer(
     )
 
 
-def reassessed(trial: Trial, fixture: Fixture, assessments: Sequence[Assessment]) -> Trial:
+def reassessed(
+    trial: Trial, fixture: Fixture, assessments: Sequence[Assessment], scoring: ScoringSpec
+) -> Trial:
     """Return the trial as these assessments make it, in place of its own."""
     outcome, cause, reason = _outcome(fixture, assessments)
     return trial.model_copy(
@@ -60,7 +66,7 @@ def reassessed(trial: Trial, fixture: Fixture, assessments: Sequence[Assessment]
             "cause": cause,
             "reason": reason,
             "assessments": tuple(assessments),
-            "score": trial_score(fixture, assessments),
+            "score": trial_score(fixture, assessments, scoring),
         }
     )
 
@@ -71,11 +77,12 @@ def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
     It is `skip` if late, `fail` if that is the candidate's own fault, else `error`.
     """
     own = Outcome.FAIL if silence.cause is Cause.CANDIDATE else Outcome.ERROR
+    late = silence.timed_out and silence.cause is Cause.CANDIDATE
     return Trial(
         key=key,
         outcome=Outcome.SKIP if silence.timed_out else own,
         cause=silence.cause,
-        reason=silence.reason,
+        reason=f"{silence.reason} {MORE_TIME}" if late else silence.reason,
         detail=silence.detail,
         trace=silence.trace,
         usage=silence.trace.usage if silence.trace else Usage(),

@@ -38,7 +38,7 @@ def outlook(plan: Plan) -> Outlook:
     drops = [found_drop(one, spare_trials(plan)) for one in by_chance]
     return Outlook(
         planned=plan.trial_count,
-        expected=round(sum(_expected(planned) for planned in plan.evals)),
+        expected=round(sum(expected_trials(planned) for planned in plan.evals)),
         most=sum(plan.most_repetitions().values()) - _stored(plan),
         drop=max(drops, default=None),
         free_drop=max((found_drop(one.uncut) for one in by_chance), default=None),
@@ -81,7 +81,8 @@ def found_drop(planned: PlannedEval, spare: float = inf) -> float:
     return smallest_drop(first_looks(rule, reached), STEADY_RATE) or 1.0
 
 
-def _expected(planned: PlannedEval) -> float:
+def expected_trials(planned: PlannedEval) -> float:
+    """Return how many trials of both sides an Eval takes if nothing changed."""
     reps = planned.execution.reps_per_fixture
     own = {fixture.name for fixture in planned.own_fixtures}
     together = together_only(planned.fixtures, planned.compared)

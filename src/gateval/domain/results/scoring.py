@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from math import fsum
 
 from pydantic import Field
 
 from gateval.domain.base import Value
+from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity
+from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.statistics.interval import wilson_rate
@@ -37,7 +39,9 @@ class Meets(StrEnum):
 class FixtureScore(Value):
     """One fixture on one side: how its planned repetitions ended. `missing` ones never ran.
 
-    `silent` counts those of the failed ones in which the candidate gave no answer.
+    `silent` counts those of the failed ones in which the candidate gave no answer. `share` is the
+    mean score of those that were measured: how much of its assertions, by weight, passed. It
+    decides nothing.
     """
 
     fixture: str
@@ -49,6 +53,7 @@ class FixtureScore(Value):
     silent: int = 0
     errors: int = 0
     skips: int = 0
+    share: float | None = Field(default=None, ge=0, le=1)
 
     @property
     def missing(self) -> int:
@@ -145,21 +150,26 @@ class EvalScore(Value):
         return score >= threshold - TOLERANCE
 
 
-def trial_score(fixture: Fixture, assessments: Sequence[Assessment]) -> float | None:
+def trial_score(
+    fixture: Fixture, assessments: Sequence[Assessment], scoring: ScoringSpec
+) -> float | None:
     """Return Σ weight × severity weight of passed assertions over Σ of all, in [0, 1].
 
-    None when an assessment is missing or an error: what was not measured has no score. What does
-    not count is left out; if nothing else is there, there is no score.
+    Severities weigh as the Eval says. Where all weights are 0, the assertions count equally. None
+    when an assessment is missing or an error: what was not measured has no score. What does not
+    count is left out; if nothing else is there, there is no score.
     """
     if len(assessments) != len(fixture.assertions):
         return None
     counted = [
-        (spec.weight * DEFAULT_WEIGHTS[spec.severity or fixture.severity], assessment.status)
+        (spec.weight * scoring.weight(spec.severity or fixture.severity), assessment.status)
         for spec, assessment in zip(fixture.assertions, assessments, strict=True)
         if assessment.counts
     ]
     if not counted or any(status is AssessmentStatus.ERROR for _, status in counted):
         return None
+    if not any(weight for weight, _ in counted):
+        counted = [(1.0, status) for _, status in counted]
     passed = sum(weight for weight, status in counted if status is AssessmentStatus.PASSED)
     return min(1.0, passed / sum(weight for weight, _ in counted))
 
@@ -198,7 +208,15 @@ def score_fixture(
         silent=sum(not trial.answered for trial in failed),
         errors=lost.count(Outcome.ERROR),
         skips=lost.count(Outcome.SKIP),
+        share=_mean_score(trial for trial in counted if trial.passed is not None),
     )
+
+
+def _mean_score(trials: Iterable[Trial]) -> float | None:
+    """Return the mean of the known scores; a trial without an answer has 0."""
+    scores = [trial.score if trial.answered else 0.0 for trial in trials]
+    known = [score for score in scores if score is not None]
+    return fsum(known) / len(known) if known else None
 
 
 def score_eval(

@@ -14,7 +14,13 @@ from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.excerpt import trial_excerpt
-from gateval.render.report.words.wording import evidence_icon, evidence_mark, passes, what_happened
+from gateval.render.report.words.wording import (
+    evidence_icon,
+    evidence_mark,
+    own_score,
+    passes,
+    what_happened,
+)
 from gateval.safe.sanitize import Safe, code, inline, source_link
 
 NAMES_WIDTH = 4_000
@@ -37,6 +43,7 @@ def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
         passes=_first_upper(passes(fact.compared)),
+        score=_first_upper(own_score(fact.compared)),
         note=_note(fact),
         items=[_assessment(fact, assessment, tree_url) for assessment in fact.told],
         reason=worst.reason if worst else "",
@@ -129,6 +136,8 @@ def _note(fact: FixtureFacts) -> str:
         )
     if fact.worst is not None and len(fact.head) > 1:
         said.append(f"Shown is repetition {fact.worst.key.repetition}.")
+    if fact.worst is not None and fact.worst.output == "":
+        said.append("The final message is empty: the steps tell why.")
     return " ".join(said)
 
 

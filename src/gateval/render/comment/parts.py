@@ -17,6 +17,7 @@ from gateval.render.comment.fixture_section import (
     cause_summary,
     fixture_line,
 )
+from gateval.render.report.axes import by_axis
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.causes import FEW, FailureGroup, causes
 from gateval.render.report.certainty import certainty
@@ -68,6 +69,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
         *_missing(report, facts),
         more,
         *_folded(report, facts, frame.tree_url),
+        _axes(facts),
         _spent(report),
         _why(report),
     )
@@ -174,6 +176,18 @@ def _why(report: Report) -> Part[Any]:
         if one.name in shown
     ]
     return _fold("reason", "Why each Eval runs", why, sections.bullet, 1)
+
+
+def _axes(facts: Sequence[FixtureFacts]) -> Part[Any]:
+    return Part(
+        "axis",
+        "<details><summary>By axis</summary>\n\n"
+        "| Axis | Assertions passed on head | On base |\n|---|--:|--:|\n",
+        by_axis(facts),
+        sections.axis,
+        closing="\n\n</details>",
+        joint="\n",
+    )
 
 
 def _spent(report: Report) -> Part[Any]:

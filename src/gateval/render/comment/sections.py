@@ -10,6 +10,7 @@ from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.text.figures import show_threshold
 from gateval.render.comment.fixture_section import judged
+from gateval.render.report.axes import AxisShare
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import SilentAgent
 from gateval.render.report.gaps import Gap
@@ -128,6 +129,12 @@ def change(found: AgentChange, tree_url: str = "") -> str:
 def bullet(text: str) -> str:
     """Render one sentence as a list item."""
     return fill("bullet.md.j2", text=text)
+
+
+def axis(found: AxisShare) -> str:
+    """Render one line of the table of axes."""
+    head, base = found.sides
+    return fill("axis.md.j2", axis=found.axis, head=head, base=base)
 
 
 def usage(found: AgentUsage) -> str:

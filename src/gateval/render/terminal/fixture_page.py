@@ -10,7 +10,7 @@ from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.words.headline import headline
-from gateval.render.report.words.wording import passes
+from gateval.render.report.words.wording import own_score, passes
 from gateval.render.terminal.page import Page
 from gateval.render.terminal.trace import SHORT, chosen, show_assessments, show_steps
 
@@ -32,7 +32,9 @@ def render_fixture(report: Report, fact: FixtureFacts, look: ShowOptions) -> str
     """Return a trial of one fixture with all its steps, head beside base."""
     page = Page(look.width, color=look.color)
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.fixture.severity})"
-    page.line(f"{name}: {passes(fact.compared)}", style="bold")
+    score = own_score(fact.compared)
+    passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
+    page.line(passed, style="bold")
     if fact.fixture.description:
         page.line(fact.fixture.description)
     pair = chosen(fact, look.repetition)

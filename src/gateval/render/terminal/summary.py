@@ -8,6 +8,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
+from gateval.render.report.axes import by_axis
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence
@@ -66,6 +67,7 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     _listed(page, "Evidence", doubts_on_evidence(report))
     _listed(page, "Money and time", told_of_spending(report))
     unmeasured(page, find_gaps(facts))
+    _listed(page, "By axis", [str(one) for one in by_axis(facts)])
     _listed(page, "The bar moves, and head meets it", met_bar(report))
     _notes(page, report, facts)
     _run(page, report)

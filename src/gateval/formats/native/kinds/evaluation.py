@@ -22,6 +22,15 @@ VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", m
 """A name as it can stand behind `vars.`."""
 
 
+def _not_sealed(sealed: bool) -> bool:  # noqa: FBT001 - a field's value
+    if sealed:
+        raise ValueError(
+            "A sealed Eval hides its fixtures from those who are measured, which takes benchmark "
+            "runs, and there are none yet: everybody would see these. Remove `sealed`."
+        )
+    return sealed
+
+
 class EvalBody(Spec):
     """`spec` of an Eval."""
 
@@ -49,9 +58,9 @@ class EvalBody(Spec):
     time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
         default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
     )
-    sealed: bool = Field(
+    sealed: Annotated[bool, AfterValidator(_not_sealed)] = Field(
         default=False,
-        description="Reserved: read and kept, without effect yet.",
+        description="Reserved for benchmark runs: `true` is refused until there are some.",
     )
 
 

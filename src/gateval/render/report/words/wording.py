@@ -92,6 +92,19 @@ def passes(compared: FixtureComparison) -> str:
     return passes_before_and_now(compared)
 
 
+def own_score(compared: FixtureComparison) -> str:
+    """Return the fixture's own score on both sides; empty if no trial has one.
+
+    It is the share of its assertions that passed, by their weights.
+    """
+    head = compared.head.share
+    base = compared.base.share if compared.base else None
+    if head is None:
+        return ""
+    before = "" if base is None else f" (base {base:.2f})"
+    return f"score {head:.2f}{before}"
+
+
 def what_happened(assessment: Assessment) -> str:
     """Return how an assessment ended and at which steps, e.g. `failed at step 4`."""
     if assessment.status is AssessmentStatus.ERROR:
