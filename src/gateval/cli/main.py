@@ -16,8 +16,9 @@ from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 COMMANDS: Final = (
-    "aa", "action", "calibrate", "check", "plan", "run", "show", "report", "validate", "closure",
-    "init", "doctor", "audit", "schema", "get", "history", "compare", "flaky",
+    "aa", "action", "calibrate", "challenge", "check", "plan", "promote", "run", "show", "report",
+    "validate", "closure", "init", "doctor", "audit", "schema", "get", "history", "compare",
+    "flaky", "due",
 )  # fmt: skip
 """Every command: a file of this folder, with a function of that name."""
 

@@ -31,14 +31,17 @@ async def judge_again(
 ) -> None:
     """Judge outputs of these Evals' flipped fixtures again; store the trials with what was said."""
     grouped = group_trials(trials.values())
+    every = tuple(evals)
+    stored = {(e.name, one.fixture): one.marks for e in every for one in e.stored}
     jobs = [
         _again(planned, fixture, trial, judge, checks.of(planned) if checks else None, embed)
-        for planned in evals
+        for planned in every
         for fixture in planned.own_fixtures
         if has_real_judge(planned, fixture)
         for trial in _flipped(
             grouped.get((planned.name, fixture.name, Side.BASE), ()),
             grouped.get((planned.name, fixture.name, Side.HEAD), ()),
+            passed_before="p" in stored.get((planned.name, fixture.name), ""),
         )
     ]
     for trial in await asyncio.gather(*jobs):
@@ -46,11 +49,14 @@ async def judge_again(
         log.append(trial)
 
 
-def _flipped(base: Iterable[Trial], head: Iterable[Trial]) -> list[Trial]:
-    """The outputs that disagree: those that passed before and those that fail now."""
+def _flipped(base: Iterable[Trial], head: Iterable[Trial], *, passed_before: bool) -> list[Trial]:
+    """The outputs that disagree: those that passed before and those that fail now.
+
+    Of stored trials there is no output, only that one `passed_before`.
+    """
     passed = [trial for trial in base if trial.passed and _is_whole(trial)][:SHOWN]
     failed = [trial for trial in head if trial.passed is False and _is_whole(trial)][:SHOWN]
-    return [*passed, *failed] if passed and failed else []
+    return [*passed, *failed] if failed and (passed or passed_before) else []
 
 
 def _is_whole(trial: Trial) -> bool:

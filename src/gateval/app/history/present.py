@@ -64,4 +64,5 @@ def present_of(evaluation: Eval, snapshot: Snapshot) -> Present:
         closure=define(agent, snapshot, Side.HEAD).closure if agent else "",
         fixtures=len(select_fixtures(evaluation, snapshot.catalogue)),
         schedule=evaluation.schedule or "",
+        time_zone=evaluation.time_zone,
     )

@@ -20,6 +20,8 @@ from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
 _WORSE = {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}
 
+OUTDATED = "the stored baseline is outdated; the next run on the default branch measures it anew"
+
 _NAMED = 5
 """Fixtures that are named in a reason about several."""
 
@@ -69,6 +71,16 @@ def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
                 what = f"The cases of {one.family} in {compared.eval} got worse together"
             text = f"{what}: {before} passed before, {now} now"
             yield from _regression(text, compared.eval, "", policy)
+        elif one.outdated and policy.regressions is not RegressionPolicy.OFF:
+            before, now = show_percent(one.base), show_percent(one.head)
+            what = f"The cases of {one.family} in {compared.eval} are" if one.family else ""
+            yield DecisionReason(
+                verdict=GateVerdict.PASS,
+                code=ReasonCode.SUSPECT,
+                text=f"{what or f'{compared.eval} is'} below the stored baseline ({before} passed "
+                f"before, {now} now), and so is base today: {OUTDATED}",
+                eval=compared.eval,
+            )
 
 
 def fixture_reasons(
@@ -93,7 +105,7 @@ def fixture_reasons(
         yield DecisionReason(
             verdict=GateVerdict.PASS,
             code=ReasonCode.SUSPECT,
-            text=f"{name} looks worse: {passes_before_and_now(fixture)}; not confirmed",
+            text=f"{name} looks worse: {passes_before_and_now(fixture)}; {_not_confirmed(fixture)}",
             eval=compared.eval,
             fixture=name,
         )
@@ -105,6 +117,12 @@ def fixture_reasons(
             eval=compared.eval,
             fixture=name,
         )
+
+
+def _not_confirmed(fixture: FixtureComparison) -> str:
+    if fixture.outdated:
+        return f"base does no better today, so {OUTDATED}"
+    return "not confirmed"
 
 
 def failing_as_before(planned: PlannedEval, compared: EvalComparison) -> Iterator[DecisionReason]:

@@ -17,11 +17,12 @@ from gateval.domain.history.run_record import (
 )
 from gateval.domain.history.setting import fixture_digest, setting_digest
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.claims import was_seen
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
-from gateval.domain.verdicts import PRECEDENCE, GateVerdict
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
 
 SAID = 160
 """Characters kept of why a fixture did not pass."""
@@ -62,6 +63,10 @@ def _run_eval(
     mine = [one for one in report.decision.reasons if one.eval == compared.eval]
     verdicts = [one.verdict for one in mine]
     agent = plan.agent(planned.agent, Side.HEAD)
+
+    def _head(one: FixtureComparison) -> Sequence[Trial]:
+        return trials.get((planned.name, one.fixture, Side.HEAD), ())
+
     return RunEval(
         eval=compared.eval,
         agent=planned.agent,
@@ -84,9 +89,10 @@ def _run_eval(
                 for one in trials.get((planned.name, f.name, side), ())
             ]
         ),
+        seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
+        stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
         fixtures=tuple(
-            _run_fixture(planned, one, trials.get((planned.name, one.fixture, Side.HEAD), ()))
-            for one in compared.fixtures[:FIXTURES_LISTED]
+            _run_fixture(planned, one, _head(one)) for one in compared.fixtures[:FIXTURES_LISTED]
         ),
     )
 
@@ -105,6 +111,7 @@ def _run_fixture(
         regressed=compared.change is FixtureChange.REGRESSED,
         asked_again=len(again),
         wavered=sum(again),
+        claimed=_rests_on_claims(first),
         says=next((_why(one)[:SAID] for one in first if one.passed is not True), ""),
     )
 
@@ -123,6 +130,11 @@ def spent_on(trials: Sequence[Trial]) -> RunSpent | None:
         tokens=total.total,
         usd=total.usd,
     )
+
+
+def _rests_on_claims(trials: Sequence[Trial]) -> bool:
+    assessed = [one.assessments for one in trials if one.assessments]
+    return bool(assessed) and all(any(a.claimed for a in one) for one in assessed)
 
 
 def mark_of(trial: Trial) -> Mark:

@@ -50,7 +50,8 @@ class RunFixture(Value):
     `digest` names what it asks (`fixture_digest`). `trials` has a `Mark` for each planned
     repetition; those that were added because something looked worse are selected and not kept.
     `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
-    that came out otherwise. `says` is why it did not pass.
+    that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
+    why it did not pass.
     """
 
     fixture: ShortText
@@ -60,6 +61,7 @@ class RunFixture(Value):
     regressed: bool = False
     asked_again: int = Field(default=0, ge=0)
     wavered: int = Field(default=0, ge=0)
+    claimed: bool = False
     says: ShortText = ""
 
     @property
@@ -89,7 +91,9 @@ class RunEval(Value):
     """One Eval on head: its score as an interval in [0, 1], what follows, its fixtures.
 
     `closure` is that of the Agent, `setting` the digest of all else that trials depend on
-    (`setting_digest`). `slipped` says that its fixtures together got worse.
+    (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
+    saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
+    the Agent's own.
     """
 
     eval: ShortText
@@ -106,6 +110,8 @@ class RunEval(Value):
     total: int = Field(ge=1)
     slipped: bool = False
     spent: RunSpent | None = None
+    seen: bool = False
+    stood_in: bool = False
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
 
 

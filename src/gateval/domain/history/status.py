@@ -74,6 +74,7 @@ class EvalStatus(Value):
     agent_revision: str = ""
     agent_now: str = ""
     schedule: str = ""
+    time_zone: str = ""
     fixture_results: tuple[FixtureResult, ...] = ()
 
 
@@ -85,6 +86,7 @@ class Present(Value):
     closure: str
     fixtures: int
     schedule: str = ""
+    time_zone: str = "UTC"
     agreement: str = ""
 
 
@@ -123,6 +125,7 @@ def status_of(
         judge_agreement=present.agreement,
         agent_now=present.closure[:12],
         schedule=present.schedule,
+        time_zone=present.time_zone if present.schedule else "",
     )
     if newest is None:
         return status

@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from gateval.domain.base import Value
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.status import PULL_REQUESTS
+from gateval.domain.verdicts import GateVerdict
 
 
 class Point(Value):
     """One run of an Eval: its score and limits (about 95 %) in [0, 1].
 
     `regressed` names the fixtures that a comparison with an earlier commit found regressed (`*` for
-    all together); `changed` says that the Agent is another one than in the run before.
+    all together); `changed` says that the Agent is another one than in the run before. `passed_on`
+    is the commit of the run before if that passed and this one fails.
     """
 
     at: str
@@ -30,6 +32,7 @@ class Point(Value):
     regressed: tuple[str, ...] = ()
     base: str = ""
     changed: bool = False
+    passed_on: str = ""
 
 
 ALL = "*"
@@ -65,8 +68,17 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
         if len(found) == limit:
             break
     found.reverse()
-    before = [None, *(closure for _, closure in found[:-1])] if found else []
+    before: list[tuple[Point, str] | None] = [None, *found[:-1]] if found else []
     return tuple(
-        point.model_copy(update={"changed": old is not None and old != closure})
-        for (point, closure), old in zip(found, before, strict=True)
+        _after(point, closure, old) for (point, closure), old in zip(found, before, strict=True)
+    )
+
+
+def _after(point: Point, closure: str, before: tuple[Point, str] | None) -> Point:
+    if before is None:
+        return point
+    old, old_closure = before
+    turned = old.verdict == GateVerdict.PASS and point.verdict == GateVerdict.FAIL
+    return point.model_copy(
+        update={"changed": old_closure != closure, "passed_on": old.revision if turned else ""}
     )

@@ -30,6 +30,8 @@ def embedding_model(spec: AssertionSpec) -> str:
 def embedded(fixture: Fixture) -> Iterator[tuple[AssertionSpec, str]]:
     """Yield the assertions of a fixture that ask a model for embeddings, and that model."""
     for outer in fixture.assertions:
+        if outer.type != EMBEDDED and not outer.parts:
+            continue
         for spec in outer.within():
             if model := embedding_model(spec):
                 yield spec, model

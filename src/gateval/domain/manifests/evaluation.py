@@ -105,6 +105,7 @@ class Eval(Value):
     scoring: ScoringSpec = ScoringSpec()
     execution: ExecutionSpec = ExecutionSpec()
     schedule: str | None = None
+    time_zone: str = "UTC"
     sealed: bool = False
     place: Place
     places: dict[str, Place] = {}

@@ -14,7 +14,9 @@ from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, Scorin
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.joint import Joint, joint_tests
+from gateval.domain.plan.stored import StoredTrials
 from gateval.domain.repository.place import Place, Problem
+from gateval.domain.statistics.broad import CONFIRMING_TRIALS
 from gateval.domain.statistics.looks import Look, looks
 from gateval.domain.trials.trial import Side
 
@@ -129,9 +131,10 @@ class PlannedEval(Value):
     which is tested with its family only (`joint.py`). `calibration` is what its judge is measured
     against, None where it names none, or none is there. `deterministic` says that the candidates
     are known to do the same each time, `strict` that the policy asks for a threshold of 1 where
-    none is written. `standing` is what an earlier run found regressed. `left_out` are fixtures of
-    it that nobody asked for. `repetitions_asked` is what the Eval says, where the budget leaves it
-    fewer.
+    none is written. `standing` is what an earlier run found regressed, `stored` what the default
+    branch measured before in place of base; `base_seen` says that the gate saw model calls there
+    itself. `left_out` are fixtures of it that nobody asked for. `repetitions_asked` is what the
+    Eval says, where the budget leaves it fewer.
     """
 
     name: Name
@@ -155,6 +158,8 @@ class PlannedEval(Value):
     strict: bool = False
     standing: tuple[KnownRegression, ...] = ()
     left_out: tuple[LeftFixture, ...] = ()
+    stored: tuple[StoredTrials, ...] = ()
+    base_seen: bool = False
     repetitions_asked: int = Field(default=0, ge=0)
 
     @property
@@ -186,9 +191,17 @@ class PlannedEval(Value):
     @property
     def looks(self) -> tuple[Look, ...]:
         """The looks at a compared fixture; one alone where nothing is compared."""
+        return self.looks_with(0)
+
+    def looks_with(self, stored: int) -> tuple[Look, ...]:
+        """The looks at a compared fixture of which so many base trials are stored."""
         if not self.compared or not (self.fixture_share or self.silence_share):
             return (self.first_look,)
-        return looks(self.execution.reps_per_fixture)
+        return looks(self.execution.reps_per_fixture, stored)
+
+    def stored_counts(self) -> dict[str, int]:
+        """How many base trials are stored, by fixture."""
+        return {one.fixture: len(one.marks) for one in self.stored}
 
     @property
     def joint_tests(self) -> tuple[Joint, ...]:
@@ -204,10 +217,23 @@ class PlannedEval(Value):
     def most(self) -> dict[str, Look]:
         """The most trials of each side that can be asked for, by own fixture."""
         least = (self.first_look, Look(base=CONFIRMING, head=CONFIRMING))
-        joint = (look for test in self.joint_tests for look in test.looks)
+        joint = [look for test in self.joint_tests for look in test.looks]
         alone, most = _largest(least), _largest((*least, *self.looks, *joint))
-        compared = set(self.compared)
-        return {f.name: most if f.name in compared else alone for f in self.own_fixtures}
+        compared, stored = set(self.compared), self.stored_counts()
+        if stored:
+            most = _largest((most, Look(base=CONFIRMING_TRIALS, head=1)))
+        more = {many: self._most_with(many, most) for many in {0, *stored.values()}}
+        return {
+            f.name: more[stored.get(f.name, 0)] if f.name in compared else alone
+            for f in self.own_fixtures
+        }
+
+    def _most_with(self, stored: int, most: Look) -> Look:
+        """The same where so many base trials are stored: all fresh ones may come on top."""
+        if not stored:
+            return most
+        look = _largest((most, *self.looks_with(stored)))
+        return Look(base=max(look.base, stored + most.base), head=look.head)
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -242,7 +268,9 @@ class PlannedEval(Value):
     @property
     def measured_anew(self) -> PlannedEval:
         """The same without what an earlier run found."""
-        return self.model_copy(update={"standing": ()}) if self.standing else self
+        known = self.standing or self.stored or self.base_seen
+        empty = {"standing": (), "stored": (), "base_seen": False}
+        return self.model_copy(update=empty) if known else self
 
     @property
     def uncut(self) -> PlannedEval:

@@ -14,7 +14,7 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.grouping import Grouped, group_trials, outcomes, too_many_lost
+from gateval.domain.results.grouping import Grouped, outcomes, too_many_lost, with_stored
 from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
@@ -29,7 +29,10 @@ from gateval.domain.trials.trial import Side, Trial
 
 
 class _Found(NamedTuple):
-    """All about one fixture. `standing`: it is compared; `added`: it must pass by itself."""
+    """All about one fixture. `standing`: it is compared; `added`: it must pass by itself.
+
+    The first `stored` of base's trials were made before.
+    """
 
     fixture: Fixture
     standing: bool
@@ -39,6 +42,7 @@ class _Found(NamedTuple):
     cut: bool
     head: Sequence[Trial]
     base: Sequence[Trial]
+    stored: int = 0
 
     @property
     def missing(self) -> int:
@@ -65,7 +69,7 @@ class _Found(NamedTuple):
 
 def compare(results: Results) -> Comparison:
     """Compare head's trials with base's, per Eval and fixture."""
-    trials = group_trials(results.trials)
+    trials = with_stored(results.plan, results.trials)
     far = progress(results.plan, trials)
     return Comparison(
         evals=tuple(_compare_eval(planned, trials, far) for planned in results.plan.evals),
@@ -103,6 +107,7 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
 
 def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]:
     owners, compared, added = planned.owners(), set(planned.compared), set(planned.added)
+    stored = planned.stored_counts()
     return [
         _Found(
             fixture=fixture,
@@ -113,6 +118,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
             cut=(owner, fixture.name) in far.cut,
             head=trials.get((owner, fixture.name, Side.HEAD), ()),
             base=trials.get((owner, fixture.name, Side.BASE), ()),
+            stored=stored.get(fixture.name, 0),
         )
         for fixture, owner in zip(planned.fixtures, owners.values(), strict=True)
     ]
@@ -157,6 +163,8 @@ def _compare_fixture(
         no_answer=found.no_answer,
         baseline_gap=lost or (found.missing_base > 0 and (unsettled or not found.perfect)),
         exact=found.course.exact,
+        outdated=found.course.outdated,
+        stored=found.stored,
         missing=found.missing,
         missing_base=found.missing_base,
         cut=found.cut,

@@ -55,7 +55,8 @@ class FixtureComparison(Value):
     that the candidates proved to be deterministic. `found_at` is when an earlier run found it
     regressed, which stands; empty if this run measured it. `missing` trials of head are asked for
     and did not run, and `missing_base` ones to compare with. `cut` says that it looks worse, and
-    that the budget of the run left nothing to look again.
+    that the budget of the run left nothing to look again. `stored` of base's trials were made by
+    earlier runs; `outdated` says that these call head worse and base as it is now does not.
     """
 
     fixture: str
@@ -72,6 +73,8 @@ class FixtureComparison(Value):
     first_passed: bool = False
     found_at: str = ""
     cut: bool = False
+    stored: int = 0
+    outdated: bool = False
 
     @property
     def may_hide_break(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import inf
 
 from gateval.domain.base import Value
@@ -38,7 +39,7 @@ def outlook(plan: Plan) -> Outlook:
     return Outlook(
         planned=plan.trial_count,
         expected=round(sum(expected_trials(planned) for planned in plan.evals)),
-        most=sum(plan.most_repetitions().values()),
+        most=sum(plan.most_repetitions().values()) - _stored(plan),
         drop=max(drops, default=None),
         free_drop=max((found_drop(one.uncut) for one in by_chance), default=None),
     )
@@ -74,7 +75,8 @@ def found_drop(planned: PlannedEval, spare: float = inf) -> float:
     """
     if not planned.fixture_share:
         return 1.0
-    rule = design(planned.looks, planned.fixture_share)
+    least = min((planned.stored_counts().get(one, 0) for one in planned.compared), default=0)
+    rule = design(planned.looks_with(least), planned.fixture_share)
     reached = sum(look.trials - rule.looks[0].trials <= spare for look in rule.looks)
     return smallest_drop(first_looks(rule, reached), STEADY_RATE) or 1.0
 
@@ -88,5 +90,15 @@ def expected_trials(planned: PlannedEval) -> float:
     alone = (len(own) - len(compared)) * reps * len(planned.sides)
     if not compared or planned.deterministic:
         return alone + len(compared) * reps * len(planned.sides)
-    rule = design(planned.looks, planned.fixture_share)
-    return alone + len(compared) * expected(rule, STEADY_RATE, STEADY_RATE).trials
+    stored = planned.stored_counts()
+    counts = Counter(stored.get(name, 0) for name in compared)
+    return alone + sum(times * (_trials(planned, many) - many) for many, times in counts.items())
+
+
+def _trials(planned: PlannedEval, stored: int) -> float:
+    rule = design(planned.looks_with(stored), planned.fixture_share)
+    return expected(rule, STEADY_RATE, STEADY_RATE).trials
+
+
+def _stored(plan: Plan) -> int:
+    return sum(len(one.marks) for planned in plan.evals for one in planned.stored)

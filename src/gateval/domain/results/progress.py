@@ -9,15 +9,15 @@ from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
-from gateval.domain.results.looks.broad_slippage import broad_slippage
+from gateval.domain.results.looks.broad_slippage import Stored, broad_slippage
 from gateval.domain.results.looks.course import Course, course_of, larger, rules_of
 from gateval.domain.results.looks.purse import Purse, purse_of
 from gateval.domain.results.threshold import threshold_repetitions
-from gateval.domain.statistics.broad import Broad
+from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.fisher import fisher
 from gateval.domain.statistics.looks import Look
-from gateval.domain.trials.trial import Side
+from gateval.domain.trials.trial import Side, Trial
 
 Together: TypeAlias = tuple[tuple[Joint, Broad | None], ...]
 """Each test of several fixtures of an Eval, with what it says so far."""
@@ -52,21 +52,33 @@ def progress(plan: Plan, trials: Grouped) -> Progress:
             )
             courses[planned.name, fixture.name] = course_of(rules, fixture, base, head)
     wanted = {name: course.wanted for name, course in courses.items()}
-    broad = {planned.name: _broad(planned, trials, courses) for planned in plan.evals}
-    purse = purse_of(plan, trials)
+    stored = {(e.name, one.fixture): len(one.marks) for e in plan.evals for one in e.stored}
+    broad = {planned.name: _broad(planned, trials, stored, courses) for planned in plan.evals}
+    purse = purse_of(plan, _made_now(trials, stored))
     cut = _cut(plan, trials, courses, wanted, purse)
     together = frozenset(
         planned.name
         for planned in plan.evals
-        if not _add_wishes(planned, trials, broad[planned.name], wanted, purse)
+        if not _add_wishes(planned, trials, stored, broad[planned.name], wanted, purse)
     )
     return Progress(courses, wanted, broad, cut, together)
 
 
-def _broad(planned: PlannedEval, trials: Grouped, courses: Mapping[_Name, Course]) -> Together:
+def _made_now(trials: Grouped, stored: Stored) -> list[Trial]:
+    """The trials of this run: those that are stored come first, and cost nothing."""
+    return [
+        trial
+        for (evaluation, fixture, side), group in trials.items()
+        for trial in group[stored.get((evaluation, fixture), 0) if side is Side.BASE else 0 :]
+    ]
+
+
+def _broad(
+    planned: PlannedEval, trials: Grouped, stored: Stored, courses: Mapping[_Name, Course]
+) -> Together:
     owners = planned.owners()
     found = any(courses[owners[name], name].regressed for name in planned.compared)
-    return broad_slippage(planned, trials, found=found)
+    return broad_slippage(planned, trials, stored, found=found)
 
 
 def _cut(
@@ -103,6 +115,7 @@ def _cut(
 def _add_wishes(
     planned: PlannedEval,
     trials: Grouped,
+    stored: Stored,
     broad: Together,
     wanted: dict[_Name, Look],
     purse: Purse,
@@ -119,7 +132,9 @@ def _add_wishes(
     for test, said in broad:
         if said is not None and said.step is LookResult.GO_ON:
             names = [(owners[name], name) for name in test.fixtures]
-            looks = {name: larger(wanted[name], test.looks[1]) for name in names}
+            looks = {
+                name: larger(wanted[name], _next(test, said, stored.get(name, 0))) for name in names
+            }
             more = sum(
                 _missing(name, look, trials) - _missing(name, wanted[name], trials)
                 for name, look in looks.items()
@@ -129,6 +144,13 @@ def _add_wishes(
             else:
                 held = False
     return held
+
+
+def _next(test: Joint, said: Broad, stored: int) -> Look:
+    """Return what a test of several fixtures wants of one of them next."""
+    if said.confirming:
+        return Look(base=stored + CONFIRMING_TRIALS, head=1)
+    return Look(base=max(stored, test.looks[1].base), head=test.looks[1].head)
 
 
 def _done(name: _Name, trials: Grouped) -> Look:

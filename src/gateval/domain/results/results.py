@@ -12,7 +12,7 @@ from gateval.domain.calibration.replay import Replay
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Trial
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 
 
 class RunInfo(Value):
@@ -45,9 +45,12 @@ class Results(Value):
     def _only_planned_trials(self) -> Self:
         seen = set()
         most = self.plan.most_repetitions()
+        stored = {one.name: one.stored_counts() for one in self.plan.evals if one.stored}
         for trial in self.trials:
             key = trial.key
             may_be = key.repetition <= most.get((key.eval, key.fixture, key.side), 0)
+            if key.side is Side.BASE and key.eval in stored:
+                may_be &= key.repetition > stored[key.eval].get(key.fixture, 0)
             if key in seen or not may_be:
                 what = "comes twice" if trial.key in seen else "is not planned"
                 raise ValueError(f"the run {trial.key} {what}")

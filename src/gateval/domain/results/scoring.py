@@ -221,17 +221,18 @@ def score_eval(
 ) -> EvalScore:
     """Score one Eval on one side from the first `repetitions` of each fixture in `trials`.
 
-    Without `repetitions`, those that were planned count.
+    Without `repetitions`, those that were planned count, on base all that are stored.
     """
     many = repetitions or planned.execution.reps_per_fixture
     owners = planned.owners()
+    stored = planned.stored_counts() if side is Side.BASE else {}
     fixtures = tuple(
         score_fixture(
             planned,
             fixture,
             side,
             trials.get((owners[fixture.name], fixture.name, side), ()),
-            many,
+            max(many, stored.get(fixture.name, 0)),
         )
         for fixture in planned.fixtures
     )

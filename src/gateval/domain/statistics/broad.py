@@ -32,7 +32,9 @@ CONFIRMING = 0.05
 class Broad(Value):
     """The result of one look at an Eval: the step, its p-value, and both mean rates.
 
-    `family` is the one that it is about; empty for all fixtures of the Eval.
+    `family` is the one that it is about; empty for all fixtures of the Eval. `confirming` says that
+    the alarm rests on stored trials, and fresh ones of base are asked for; `outdated` that these
+    did not bear it out.
     """
 
     step: LookResult
@@ -40,6 +42,8 @@ class Broad(Value):
     base: float
     head: float
     family: str = ""
+    confirming: bool = False
+    outdated: bool = False
 
 
 def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:

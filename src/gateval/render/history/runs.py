@@ -30,7 +30,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
                 f"{one.passing}/{one.total}",
                 _said(one),
             ),
-            "red" if one.regressed else "",
+            "red" if one.regressed or one.passed_on else "",
         )
         for one in reversed(points)
     ]
@@ -68,6 +68,8 @@ def _said(point: Point) -> str:
     if names:
         where = f" since {point.base[:7]}" if point.base else ""
         return f"regressed{where}: {', '.join(names)}"
+    if point.passed_on:
+        return f"fails; passed on {point.passed_on[:7]}"
     if point.verdict not in {"pass", "fail"}:
         return "not measured"
     return "agent changed" if point.changed else ""

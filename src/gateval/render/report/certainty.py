@@ -18,6 +18,7 @@ from gateval.render.report.words.plan_wording import budget_lines
 def certainty(report: Report) -> tuple[str, ...]:
     """Return what the numbers can tell and what they cannot."""
     return (
+        *_baseline(report),
         *_unseen(report),
         *(f"{line[:1].upper()}{line[1:]}." for line in budget_lines(report.results.plan)),
         *_intervals(report),
@@ -27,6 +28,20 @@ def certainty(report: Report) -> tuple[str, ...]:
             for reason in report.decision.reasons
             if reason.code is ReasonCode.FAILS_AS_BEFORE
         ),
+    )
+
+
+def _baseline(report: Report) -> Iterator[str]:
+    """What of base was measured before, and by which runs."""
+    used = report.results.plan.baseline
+    if used is None:
+        return
+    stored = sum(len(one.marks) for e in report.results.plan.evals for one in e.stored)
+    days = sorted({one.at[:10] for one in used.runs})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    yield (
+        f"Base: {count(stored, 'trial')} that {count(len(used.runs), 'run')} of the default branch "
+        f"made before ({when}), as GitHub confirmed; baseline {used.digest[:12]}."
     )
 
 

@@ -36,12 +36,20 @@ def told_of_spending(report: Report) -> tuple[str, ...]:
 
 
 def rise_lines(report: Report) -> tuple[str, ...]:
-    """Return, for each Eval of which it is known, how much more or less head takes than base."""
+    """Return, for each Eval of which it is known, how much more or less head takes than base.
+
+    Time is told where it is more than chance: that of a few fixtures is noise.
+    """
     return tuple(
         f"{rise.eval}: {_compared(rise, rise.ratio)}."
         for rise in report.comparison.rises
-        if rise.ratio is not None
+        if rise.ratio is not None and (rise.unit is not Unit.SECONDS or _beyond_chance(rise.ratio))
     )
+
+
+def _beyond_chance(ratio: Ratio) -> bool:
+    """Whether the whole interval lies on one side of 1."""
+    return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
 
 
 def _cost(money: Money) -> str:

@@ -52,6 +52,10 @@ VALUES: dict[str, list[Any]] = {
     "policy.bypass.requireReason": [True, False],
     "policy.bypass.allowAuthor": [True, False],
     "policy.audit.sinks": [["git"], ["git", "stdout"], ["git", "stdout", "summary"]],
+    "policy.baseline.trials": [0, 10],
+    "policy.baseline.maxAgeDays": [7, 14],
+    "policy.baseline.workflows": [[], [".github/workflows/base.yml"]],
+    "policy.baseline.repetitions": [1, 10],
     "policy.audit.required": [[], ["git"], ["git", "summary"]],
     "policy.audit.verdicts": [True, False],
 }

@@ -113,6 +113,37 @@ class GatewayPolicy(Spec):
     )
 
 
+WorkflowPath = Annotated[
+    str, StringConstraints(pattern=r"^\.github/workflows/[^/]+\.ya?ml$", max_length=200)
+]
+
+
+class BaselinePolicy(Spec):
+    """What runs on the default branch measured, as it takes the place of measuring base again."""
+
+    trials: int = Field(
+        default=10,
+        ge=0,
+        le=100,
+        description="The most stored trials of a fixture that count; with 0, base is always "
+        "measured beside head.",
+    )
+    max_age_days: int = Field(
+        default=14, ge=1, le=365, description="How old stored trials may be, in days."
+    )
+    workflows: tuple[WorkflowPath, ...] = Field(
+        default=(".github/workflows/agent-evals-baseline.yml",),
+        description="Workflows whose runs on the default branch are believed, besides the one that "
+        "runs the gate.",
+    )
+    repetitions: int = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="How often runs on the default branch measure each fixture at least.",
+    )
+
+
 class JudgePolicy(Spec):
     """When a judge that an Eval wants calibrated may decide."""
 
@@ -181,6 +212,7 @@ class Policy(Spec):
     cost: RisePolicy = RisePolicy()
     latency: RisePolicy = RisePolicy()
     budget: BudgetPolicy = BudgetPolicy()
+    baseline: BaselinePolicy = BaselinePolicy()
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
 

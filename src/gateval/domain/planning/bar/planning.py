@@ -167,6 +167,8 @@ def _bar_eval(
 def _said(asked: Eval, sides: _Sides) -> tuple[Lowered, ...]:
     """What head asks less, and of it what only the target branch has brought since."""
     before, ours = sides.base.catalogue.eval(asked.name), sides.head.catalogue.eval(asked.name)
+    if before is asked:  # nothing came to the target branch since
+        return lowered(asked, sides.tip, sides.head)
     own = tuple(lowered(before, sides.base, sides.head)) if before else ()
     own += tuple(lowered_parts(asked, sides.tip, sides.base, sides.head))
     if ours is None and before is None and not _unread(asked, sides):

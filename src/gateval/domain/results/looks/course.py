@@ -7,7 +7,8 @@ that fails its first trial gets two more: two of three decide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gateval.domain.manifests.fixture import Fixture
@@ -16,6 +17,7 @@ from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
 from gateval.domain.results.grouping import outcomes
 from gateval.domain.results.looks.silence import SILENCE_SHARE, is_silent, silence
 from gateval.domain.statistics.design import Design, LookResult, counted_only, design
+from gateval.domain.statistics.fresh import FRESH, borne_out
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import Count, Outcomes, Walk, counted, walk
 from gateval.domain.trials.trial import Side, Trial
@@ -29,7 +31,8 @@ class Course(NamedTuple):
 
     `wanted` are the trials of each side that have to be made; `walk` the way through its design,
     None where nothing is compared. `exact` says that the candidates proved to be deterministic,
-    `fell_silent` that head gives no answer where base does.
+    `fell_silent` that head gives no answer where base does, `outdated` that what is stored of base
+    says regressed and base as it is now does not.
     """
 
     wanted: Look
@@ -37,6 +40,7 @@ class Course(NamedTuple):
     design: Design | None = None
     exact: bool = False
     fell_silent: bool = False
+    outdated: bool = False
 
     @property
     def regressed(self) -> bool:
@@ -47,6 +51,7 @@ class Course(NamedTuple):
 class CourseRules(NamedTuple):
     """What holds for all fixtures of an Eval; `design` is None where none is tested alone.
 
+    `stored` is how many base trials are stored, by fixture; those have a design of their own.
     `together` are those that are tested with their family only; `quiet` is the design whose silence
     is looked for in these, `counted` the one that says when they end.
     """
@@ -59,12 +64,23 @@ class CourseRules(NamedTuple):
     together: frozenset[str] = frozenset()
     quiet: Design | None = None
     counted: Design | None = None
+    stored: Mapping[str, int] = MappingProxyType({})
 
     def design_of(self, fixture: str) -> Design | None:
         """Return the design of a compared fixture, None for others."""
         if fixture not in self.compared:
             return None
-        return self.counted if fixture in self.together else self.design
+        many = self.stored.get(fixture, 0)
+        if fixture in self.together:
+            return counted_only(self.first_of(fixture)) if many else self.counted
+        if self.design is None or not many:
+            return self.design
+        return design(self.planned.looks_with(many), self.planned.fixture_share)
+
+    def first_of(self, fixture: str) -> Look:
+        """Return the first look at a fixture: stored trials count there."""
+        stored = self.stored.get(fixture, 0)
+        return Look(base=max(self.first.base, stored), head=self.first.head)
 
 
 def rules_of(planned: PlannedEval) -> CourseRules:
@@ -83,6 +99,7 @@ def rules_of(planned: PlannedEval) -> CourseRules:
         together=together,
         quiet=design(planned.looks, silent) if together and silent else None,
         counted=counted_only(planned.first_look) if together else None,
+        stored=planned.stored_counts(),
     )
 
 
@@ -90,9 +107,10 @@ def course_of(
     rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course:
     """Return where a fixture stands after these trials of both sides, each by repetition."""
-    first, rule = rules.first, rules.design_of(fixture.name)
+    rule = rules.design_of(fixture.name)
     if rule is None:
         return _alone(rules, fixture, base, head)
+    first, stored = rules.first_of(fixture.name), rules.stored.get(fixture.name, 0)
     old, new = outcomes(base), outcomes(head)
     if len(old) < first.base or len(new) < first.head:
         return Course(first, Walk(step=LookResult.GO_ON, look=first, **_counts(old, new)), rule)
@@ -100,12 +118,34 @@ def course_of(
         known = _deterministic(first, base, head)
         if known is not None:
             return known._replace(design=rule)
-    quiet_rule = rules.quiet if fixture.name in rules.together else rule
-    taken, quiet = walk(rule, old, new), silence(quiet_rule, base, head)
+    quiet_rule = rules.quiet if fixture.name in rules.together else rules.design
+    taken, quiet = walk(rule, old, new), silence(quiet_rule, base[stored:], head)
+    if stored and taken.step is LookResult.REGRESSED:
+        return _borne_out(
+            Course(taken.look, taken, rule, fell_silent=quiet is not None), old, stored
+        )
     if quiet is None or taken.step is LookResult.REGRESSED:
         return Course(taken.look, taken, rule, fell_silent=quiet is not None)
-    wanted = quiet.wanted if quiet.proven else larger(taken.look, quiet.wanted)
+    silent = quiet.wanted.model_copy(update={"base": quiet.wanted.base + stored})
+    wanted = silent if quiet.proven else larger(taken.look, silent)
     return Course(wanted, taken, rule, fell_silent=quiet.proven)
+
+
+def _borne_out(course: Course, base: Outcomes, stored: int) -> Course:
+    """Return a course that stored trials end, once base as it is now has a say."""
+    walked = course.walk
+    if walked is None:
+        return course
+    fresh = base[stored : max(walked.look.base, stored + FRESH)]
+    if len(fresh) < FRESH:
+        wanted = Look(base=stored + FRESH, head=walked.look.head)
+        going_on = walked.model_copy(update={"step": LookResult.GO_ON})
+        return course._replace(wanted=wanted, walk=going_on, fell_silent=False)
+    wanted = larger(course.wanted, Look(base=stored + FRESH, head=1))
+    if borne_out(counted(fresh), walked.head):
+        return course._replace(wanted=wanted)
+    stopped = walked.model_copy(update={"step": LookResult.STOP})
+    return course._replace(wanted=wanted, walk=stopped, fell_silent=False, outdated=True)
 
 
 def _alone(

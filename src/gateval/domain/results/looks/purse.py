@@ -13,7 +13,6 @@ from math import inf
 
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.grouping import Grouped
 from gateval.domain.trials.trial import Trial
 
 _MINUTE = 60
@@ -36,13 +35,13 @@ class Purse:
         return True
 
 
-def purse_of(plan: Plan, trials: Grouped) -> Purse:
-    """Return what the budget leaves after these trials, each counted at their mean cost.
+def purse_of(plan: Plan, trials: Iterable[Trial]) -> Purse:
+    """Return what the budget leaves after the trials of a run, each counted at their mean cost.
 
     Of tokens and money, what is known counts.
     """
     budget: BudgetPolicy = plan.policy.budget
-    every = [trial for group in trials.values() for trial in group]
+    every = list(trials)
     if not budget.is_set or not every:
         return Purse(None)
     limits: list[float] = []

@@ -14,7 +14,7 @@ from gateval.domain.manifests.evaluation import (
     JudgeSpec,
     ScoringSpec,
 )
-from gateval.formats.native.cron import check_cron
+from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.validation import validate
 
@@ -52,7 +52,11 @@ class EvalBody(Spec):
     execution: ExecutionSpec = ExecutionSpec()
     schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
         default=None,
-        description="Cron expression of five fields, in UTC, for jobs that run Evals by the clock.",
+        description="Cron expression of five fields: a job that runs by the clock runs the Eval "
+        "when it is due, and every time without one.",
+    )
+    time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
+        default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
     )
     sealed: Annotated[bool, AfterValidator(_not_sealed)] = Field(
         default=False,
@@ -84,6 +88,7 @@ def read(source: Source) -> Read:
         scoring=spec.scoring,
         execution=spec.execution,
         schedule=spec.schedule,
+        time_zone=spec.time_zone,
         sealed=spec.sealed,
         place=source.document.place(("metadata", "name")),
         places=source.document.key_places(("spec",), depth=2),
