@@ -99,7 +99,7 @@ def evaluate(
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
     )
     done = read_trials(folder.path / TRIALS_FILE) if trials is None else trials
-    return Evaluation(results_of(plan, done, info, replays), interrupted)
+    return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def _judges(report: Report) -> Iterator[str]:
         if asked and not any(judge_doubt(planned, (one,), policy) for planned in asked):
             yield (
                 f"The judge {one.binding.model} agrees with people, by {one.calibration}: "
-                f"{show_agreement(one.agreement)}."
+                f"{show_agreement(one.agreement)}{f', measured by run {one.run}' if one.run else ''}."
             )
 
 
