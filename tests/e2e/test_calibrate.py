@@ -329,6 +329,19 @@ def test_get_shows_how_calibrations_stand(tmp_path: Path) -> None:
     assert "0.80" in table
 
 
+def test_a_plan_says_what_the_judge_is_asked_besides(tmp_path: Path) -> None:
+    shop = judged_shop(tmp_path / "shop", wrong=2)
+    change_agent(shop)
+    said = " ".join(gateval(shop, "plan").stdout.split())
+    assert "scripted/judge judges 20 examples of tone before its word counts" in said
+    measured(shop, tmp_path / "out")
+    results = json.loads((tmp_path / "out" / "results.v1.json").read_text())
+    trials = sum(one["judge_usage"]["input_tokens"] for one in results["trials"])
+    spent = trials + results["calibrations"][0]["usage"]["input_tokens"]
+    summary = " ".join((tmp_path / "out" / "summary.txt").read_text().split())
+    assert f"judge {spent:,} in" in summary
+
+
 def test_get_shows_what_a_run_measured(tmp_path: Path) -> None:
     shop = judged_shop(tmp_path / "shop", wrong=8)
     gateval(shop, "run", "support-eval")
