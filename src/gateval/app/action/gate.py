@@ -113,7 +113,7 @@ def _plan(event: ActionEvent, due: DueNow) -> Plan:
 
 
 def _planned(event: ActionEvent, due: DueNow) -> Plan:
-    context = event.context
+    context, today = event.context, event.context.clock.utc_now()[:10]
     if event.trigger.event is EventName.SCHEDULE:
         return plan_everything(
             context.repository,
@@ -123,6 +123,7 @@ def _planned(event: ActionEvent, due: DueNow) -> Plan:
             config_path=context.inputs.config,
             narrowing=context.narrowing,
             due=due,
+            today=today,
         )
     return plan_a_change(
         context.repository,
@@ -132,6 +133,7 @@ def _planned(event: ActionEvent, due: DueNow) -> Plan:
         config_path=context.inputs.config,
         narrowing=context.narrowing,
         bar=None if event.trigger.trust.verified else BarPolicy.BASE,
+        today=today,
     )
 
 
