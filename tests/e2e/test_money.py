@@ -84,8 +84,8 @@ def test_a_dearer_agent_is_told_and_blocked_where_the_policy_asks(tmp_path: Path
     assert "clerk-eval: an answer costs 10 times what it did on base (10 to 10)" in comment
     assert "over the 1.5 of policy.cost.maxRatio" in comment
     # 10,000 and 1,000 tokens at 2.50 and 10 dollars a million, of four fixtures
-    assert "| clerk | head | 40,000 in, 4,000 out | <span>$</span>0.1400 |" in comment
-    assert "| clerk | base | 4,000 in, 400 out | <span>$</span>0.0140 |" in comment
+    assert "| clerk | head | 40,000 in, 4,000 out | <span>$</span>0.14 |" in comment
+    assert "| clerk | base | 4,000 in, 400 out | <span>$</span>0.014 |" in comment
     trials = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
     assert {trial["usage"]["usd"] for trial in trials} == {0.035, 0.0035}
 
