@@ -10,12 +10,14 @@ from pathlib import Path
 
 from benchmarks import (
     action_entry,
+    agentv_run,
     alternating,
     closure_export,
     gateway,
     many_cases,
     plan_unchanged,
     run_http,
+    second_set_up,
     validate_all,
 )
 from benchmarks.figures import table
@@ -29,8 +31,10 @@ BENCHMARKS = {
     validate_all.NAME: validate_all.measure,
     many_cases.NAME: many_cases.measure,
     closure_export.NAME: closure_export.measure,
+    second_set_up.NAME: second_set_up.measure,
     action_entry.NAME: action_entry.measure,
     run_http.NAME: run_http.measure,
+    agentv_run.NAME: agentv_run.measure,
     alternating.NAME: alternating.measure,
     gateway.NAME: gateway.measure,
     lines.NAME: bars.measured,

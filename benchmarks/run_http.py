@@ -75,10 +75,15 @@ def _measure_one(scale: Scale, fixtures: int, parallel: int, address: str) -> li
 
 
 def _run(folder: Path, address: str, fixtures: int) -> Sample:
+    return run_once(folder, address, fixtures, f"{agent_name(0)}-eval")
+
+
+def run_once(folder: Path, address: str, fixtures: int, evaluation: str) -> Sample:
+    """Run an Eval once, each of whose fixtures is two model calls."""
     before = model_calls(address)
     env = {"OPENAI_BASE_URL": f"{address}/v1", "OPENAI_API_KEY": "benchmark"}
     with tempfile.TemporaryDirectory(prefix="gateval-benchmark-") as results:
-        command = (*GATEVAL, "run", f"{agent_name(0)}-eval", "--results", f"{results}/run")
+        command = (*GATEVAL, "run", evaluation, "--results", f"{results}/run")
         one = sample(command, folder, env=env)
     calls = model_calls(address) - before
     if calls != fixtures * CALLS_PER_FIXTURE:

@@ -45,11 +45,35 @@ def _section(name: str, kind: type[Assertion]) -> str:
             f"## {name}\n",
             f"{inspect.getdoc(kind)}\n",
             _table(kind.model_json_schema()),
+            *_inner_tables(kind.model_json_schema()),
             f"{_uses(note)}\n",
             f"```yaml\nassertions:\n{textwrap.dedent(assertions)}```\n",
             f"The whole of it: [`{name}.yaml`](../../examples/assertions/{name}.yaml).\n",
         ]
     )
+
+
+def _inner_tables(schema: dict[str, Any], above: str = "") -> list[str]:
+    """Return the tables of what stands in lists of mappings, those inside them too."""
+    tables = []
+    for key, field in schema["properties"].items():
+        inner = _mapping_in(field, schema)
+        if inner is not None:
+            whole = {**inner, "$defs": schema["$defs"]}
+            name = f"{above}{key}"
+            tables += [f"Of each in `{name}`:\n", _table(whole), *_inner_tables(whole, f"{name}.")]
+    return tables
+
+
+def _mapping_in(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the schema of the mappings that a list holds, None if it holds none of their own."""
+    choices = [field, *field.get("anyOf", ())]
+    items = [one["items"] for one in choices if one.get("type") == "array"]
+    for item in [part for one in items for part in (one, *one.get("anyOf", ()))]:
+        found = schema.get("$defs", {}).get(item.get("$ref", "").rpartition("/")[2])
+        if found is not None and "properties" in found:
+            return dict(found)
+    return None
 
 
 def _uses(note: str) -> str:
@@ -83,9 +107,10 @@ def _values(field: dict[str, Any], schema: dict[str, Any]) -> str:
     if "enum" in field or "const" in field:
         return ", ".join(f"`{one}`" for one in field.get("enum", [field.get("const")]))
     if field.get("type") == "array":
-        return (
-            "a list of texts" if field["items"].get("type") == "string" else "a list of assertions"
-        )
+        if _mapping_in(field, schema) is not None:
+            return "a list of mappings"
+        texts = field["items"].get("type") == "string"
+        return "a list of texts" if texts else "a list of assertions"
     words = {"string": "a text", "boolean": "`true`, `false`", "object": "a mapping"}
     return words.get(field.get("type", ""), _number(field) if "type" in field else "any JSON")
 

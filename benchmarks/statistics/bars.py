@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from benchmarks.figures import Figure
 from benchmarks.scale import Scale
-from benchmarks.statistics import deciding, signaltest
+from benchmarks.statistics import deciding, scores, signaltest
 from benchmarks.statistics.lines import Line
 from benchmarks.statistics.scenarios import (
     BROKEN_RATE,
@@ -52,6 +52,7 @@ def lines(runs: int) -> Iterator[Line]:
     yield from _three(runs, 10, 0.0135, stored, (0.92, 0.945))
     yield from _beside_signaltest(runs)
     yield from _new_fixtures()
+    yield from scores.lines(runs)
     yield from _deciding()
 
 

@@ -38,7 +38,8 @@ class Trial:
     `steps` are the trace's, each with `number` (from 1), `kind` (`user`, `assistant`, `tool_call`,
     `tool_result`, `error`), and as it has them `text`, `tool`, `arguments`, `refused`. `trace` says
     who saw them: `gate`, `gateway`, `candidate` (only the agent's word) or `none`; without
-    `complete`, there may have been more. `vars` is what the fixture says under `vars`.
+    `complete`, there may have been more. `vars` is what the fixture says under `vars`, `reference`
+    what it says of a good answer.
     """
 
     output: str
@@ -51,6 +52,7 @@ class Trial:
     fixture: Dict[str, Any] = field(default_factory=dict)  # noqa: UP006
     vars: Dict[str, Any] = field(default_factory=dict)  # noqa: UP006
     complete: bool = False
+    reference: Dict[str, Any] = field(default_factory=dict)  # noqa: UP006
 
     def calls(self, tool: str) -> List[Dict[str, Any]]:  # noqa: UP006
         """Return the steps that call this tool and were not refused, in order."""

@@ -262,6 +262,10 @@ def test_secrets_and_personal_data_are_taken_out(tmp_path: Path) -> None:
         ('[{"role": "assistant", "content": "Hi"}]', "no user says anything in it"),
         ('[{"role": "user", "content": "Hi"}]', "nothing answers what the user said last"),
         ('[{"role": "robot", "content": "Hi"}]', "a message has the role 'robot'"),
+        (
+            '[{"role": "user", "content": [{"type": "image_url"}]}, {"role": "assistant", "content": "A"}]',
+            "a message holds a part of the type 'image_url', not only text",
+        ),
         ('{"resourceSpans": []}', "holds no record of a run"),
         ('{"version": "results.v1"}', "it is not as this version of Gateval writes it (plan)"),
         (

@@ -230,6 +230,16 @@ def command_agent(
     )
 
 
+def agentv_agent(line: str, *, files_format: str | None = None) -> AgentDefinition:
+    """An Agent that is a command line with the placeholders of AgentV."""
+    options: JsonObject = {"line": line}
+    if files_format is not None:
+        options["filesFormat"] = files_format
+    return command_agent(()).model_copy(
+        update={"runtime": RuntimeSpec(type="agentv", options=options)}
+    )
+
+
 def agent_from(manifest: Path, *, cwd: str = "") -> AgentDefinition:
     """The Agent of a manifest file that holds one document, as if planned from there."""
     document = yaml.safe_load(manifest.read_text())

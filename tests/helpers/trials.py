@@ -12,6 +12,7 @@ from gateval.assertions.assess import assess
 from gateval.assertions.registry import COMBINATORS
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
+from gateval.domain.manifests.reference import Reference
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
@@ -61,18 +62,26 @@ def fixture(*assertions: dict[str, JsonValue]) -> Fixture:
 def _spec(written: Any) -> AssertionSpec:
     combines = written["type"] in COMBINATORS
     inner = written.get("assertions", []) if combines else []
-    left_out = {"type", "assertions"} if combines else {"type"}
+    shared = {"name", "weight", "required"} & written.keys()
+    left_out = {"type", *shared} | ({"assertions"} if combines else set())
     return AssertionSpec(
         type=str(written["type"]),
+        **{key: written[key] for key in shared},
         options={key: value for key, value in written.items() if key not in left_out},
         parts=tuple(map(_spec, inner)),
         place=PLACE,
     )
 
 
-def assessed(assertion: dict[str, Any], answer: Answer, judge: Judge | None = None) -> Assessment:
+def assessed(
+    assertion: dict[str, Any],
+    answer: Answer,
+    judge: Judge | None = None,
+    reference: Reference | None = None,
+) -> Assessment:
     """The assessment of one assertion, as the engine would get it."""
-    (assessment,), _ = asyncio.run(assess(fixture(assertion), answer, judge, JUDGE))
+    asked = fixture(assertion).model_copy(update={"reference": reference})
+    (assessment,), _ = asyncio.run(assess(asked, answer, judge, JUDGE))
     return assessment
 
 

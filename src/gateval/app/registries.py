@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED
+import os
+
+from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
@@ -19,5 +21,7 @@ def registries() -> Registries:
         word_checks={name: runtime.check_word for name, runtime in RUNTIMES.items()},
         judged=JUDGED,
         combinators=COMBINATORS,
+        environ=os.environ,
+        weighing=WEIGHING,
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

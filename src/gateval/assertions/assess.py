@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Mapping, Sequence
 
 from pydantic import JsonValue, ValidationError
 
 from gateval.assertions.base import Assertion, JudgedAssertion
 from gateval.assertions.combinators.base import Combinator
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.own.base import Bench, OwnCheck
+from gateval.assertions.graded.composites.base import Weighing
+from gateval.assertions.own.base import OwnCheck
 from gateval.assertions.registry import ASSERTIONS
+from gateval.assertions.world import Asker, Assessed, Bench, Doubt, World
 from gateval.candidates.checks import OwnChecks
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
@@ -28,22 +29,6 @@ from gateval.ports.model_calls import Embed
 _LONG = 2_000
 """Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
 a long text, without Python's lock, so that other trials go on meanwhile."""
-
-Doubt = Callable[[], Awaitable[str]]
-"""Says why the judge's word does not count; empty if it does."""
-
-_Assessed = tuple[Assessment, Usage | None]
-
-
-class _World(NamedTuple):
-    """What all assertions of a trial are assessed with."""
-
-    judge: Judge | None
-    judge_spec: JudgeSpec
-    bench: Bench
-    embed: Embed | None
-    known: Mapping[str, type[Assertion]]
-    doubt: Doubt
 
 
 async def believed() -> str:
@@ -70,8 +55,8 @@ async def assess(
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
-    evidence = Evidence.of(fixture.input, answer)
-    world = _World(judge, judge_spec, Bench(fixture, checks), embed, known, doubt)
+    evidence = Evidence.of(fixture.input, answer, fixture.reference)
+    world = World(judge, judge_spec, Bench(fixture, checks), embed, known, doubt)
     found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)
@@ -82,32 +67,19 @@ async def assess(
 
 
 async def _assess_all(
-    specs: Sequence[AssertionSpec], evidence: Evidence, world: _World
-) -> list[_Assessed]:
+    specs: Sequence[AssertionSpec], evidence: Evidence, world: World
+) -> list[Assessed]:
     return await asyncio.gather(*(_assess_one(spec, evidence, world) for spec in specs))
 
 
-async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) -> _Assessed:
+async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> Assessed:
     try:
         assertion = _assertion(spec, world.known.get(spec.type))
         if spec.turn is not None:
             evidence = evidence.of_turn(spec.turn)
-        found: Assessment
-        usage: Usage | None = None
         if isinstance(assertion, Combinator):
             return await _combined(assertion, spec, evidence, world)
-        if isinstance(assertion, JudgedAssertion) and world.judge is not None:
-            whole = evidence.for_a_judge
-            asked = assertion.assess_with(whole, world.judge, world.judge_spec)
-            found, usage = await _doubted(asked, spec, world.doubt)
-        elif isinstance(assertion, OwnCheck):
-            found = await assertion.assess_by(evidence, spec.own, world.bench)
-        elif assertion.asks:
-            found, usage = await assertion.assess_asking(evidence, world.embed)
-        elif len(evidence.answer.output) > _LONG:
-            found = await asyncio.to_thread(assertion.assess, evidence)
-        else:
-            found = assertion.assess(evidence)
+        found, usage = await _assessed(assertion, spec, evidence, world)
         claimed = evidence.is_claimed(assertion.basis)
         return found.model_copy(update={"claimed": claimed}) if claimed else found, usage
     except NotMeasured as error:
@@ -119,9 +91,29 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: _World) ->
         return _error(spec, Cause.GATE, f"`{spec.type}` broke with {what}; please report it"), None
 
 
+async def _assessed(
+    assertion: Assertion, spec: AssertionSpec, evidence: Evidence, world: World
+) -> Assessed:
+    """Assess by itself, or by asking those whom it asks."""
+    if isinstance(assertion, Asker):
+        asking = assertion.assess_in(evidence, spec, world)
+        return await (_doubted(asking, spec, world.doubt) if spec.needs_judge else asking)
+    if isinstance(assertion, JudgedAssertion) and world.judge is not None:
+        whole = evidence.for_a_judge
+        asked = assertion.assess_with(whole, world.judge, world.judge_spec)
+        return await _doubted(asked, spec, world.doubt)
+    if isinstance(assertion, OwnCheck):
+        return await assertion.assess_by(evidence, spec.own, world.bench), None
+    if assertion.asks:
+        return await assertion.assess_asking(evidence, world.embed)
+    if len(evidence.answer.output) > _LONG:
+        return await asyncio.to_thread(assertion.assess, evidence), None
+    return assertion.assess(evidence), None
+
+
 async def _doubted(
-    asked: Awaitable[tuple[Assessment, Usage]], spec: AssertionSpec, doubt: Doubt
-) -> _Assessed:
+    asked: Awaitable[tuple[Assessment, Usage | None]], spec: AssertionSpec, doubt: Doubt
+) -> Assessed:
     """Return what the judge says, as an error where its word does not count."""
     usage: Usage | None = None
     try:
@@ -136,17 +128,23 @@ async def _doubted(
 
 
 async def _combined(
-    assertion: Combinator, spec: AssertionSpec, evidence: Evidence, world: _World
-) -> _Assessed:
+    assertion: Combinator, spec: AssertionSpec, evidence: Evidence, world: World
+) -> Assessed:
     """Assess the parts; what the judge took for them counts even if they cannot be combined."""
     found = await _assess_all(spec.parts, assertion.view(evidence), world)
     spent = [usage for _, usage in found if usage is not None]
     usage = add_usage(spent) if spent else None
     parts = [part.model_copy(update={"index": at}) for at, (part, _) in enumerate(found)]
     try:
+        if isinstance(assertion, Weighing):
+            whole, more = await assertion.aggregate(parts, evidence, spec, world)
+            return whole, add_usage([*spent, more]) if more else usage
         return assertion.combine(parts, evidence), usage
     except NotMeasured as error:
         return _error(spec, error.cause, error.message), usage
+    except JudgeError as error:
+        spent += [error.usage] if error.usage else []
+        return _error(spec, error.cause, error.message), add_usage(spent) if spent else None
 
 
 def _placed(one: Assessment, where: tuple[int, ...]) -> Assessment:

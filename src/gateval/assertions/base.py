@@ -10,6 +10,9 @@ from gateval.assertions.evidence import Basis, Evidence, NotMeasured
 from gateval.domain.base import Spec
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 
+TOLERANCE = 1e-9
+"""Scores are sums of products of decimals; a limit is met within this distance."""
+
 if TYPE_CHECKING:
     from gateval.domain.manifests.evaluation import JudgeSpec
     from gateval.domain.trials.model_call import Usage
@@ -63,6 +66,25 @@ class Assertion(Spec, ABC):
             reason=f"Expected {expected}, saw {saw}.",
             steps=tuple(sorted(set(steps))),
         )
+
+    def graded(
+        self,
+        score: float,
+        *,
+        least: float,
+        expected: str,
+        saw: str,
+        steps: Sequence[int] = (),
+        fatal: bool = False,
+    ) -> Assessment:
+        """Return the assessment of something that has a score in [0, 1] and passes from `least` on.
+
+        `fatal` says that a required part of it failed: see `Assessment`.
+        """
+        score = min(1.0, max(0.0, score))
+        met = score >= least - TOLERANCE and not fatal
+        found = self.result(met=met, expected=expected, saw=saw, steps=steps)
+        return found.model_copy(update={"score": score, "fatal": fatal})
 
     def absent(self, *, expected: str, saw: str, steps: Sequence[int] = ()) -> Assessment:
         """Return failed, because what this assertion looks at is not there: see `result`.

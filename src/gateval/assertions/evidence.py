@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.manifests.reference import Reference
+from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, Trace
 from gateval.domain.trials.transcript import final_step, numbered_steps
 from gateval.domain.trials.trial import Answer, Cause
@@ -74,14 +76,21 @@ class Evidence(Value):
     input: FixtureInput
     answer: Answer
     transcript: Trace
+    reference: Reference = Reference()
     about: str = ""
     whole: Evidence | None = None
 
     @classmethod
-    def of(cls, fixture_input: FixtureInput, answer: Answer) -> Evidence:
-        """The evidence of a trial that answered."""
-        transcript = numbered_steps(fixture_input, answer)
-        return cls(input=fixture_input, answer=answer, transcript=transcript)
+    def of(
+        cls, fixture_input: FixtureInput, answer: Answer, reference: Reference | None = None
+    ) -> Evidence:
+        """The evidence of a trial that answered, with what its case says of a good answer."""
+        return cls(
+            input=fixture_input,
+            answer=answer,
+            transcript=numbered_steps(fixture_input, answer),
+            reference=reference or Reference(),
+        )
 
     @property
     def for_a_judge(self) -> Evidence:
@@ -100,7 +109,8 @@ class Evidence(Value):
         trace = Trace(steps=steps, source=turn.source, usage=turn.usage, waited=turn.waited)
         answer = Answer(output=turn.output, trace=trace, usage=turn.usage, seconds=turn.seconds)
         about = f"This is about turn {number} alone, the steps {turn.first} to {turn.last}."
-        return Evidence(input=self.input, answer=answer, transcript=trace, about=about, whole=self)
+        part = {"answer": answer, "transcript": trace, "about": about, "whole": self}
+        return self.model_copy(update=part)
 
     @property
     def tool_calls(self) -> ToolCalls:
@@ -123,11 +133,18 @@ class Evidence(Value):
     @property
     def tokens(self) -> tuple[int | None, bool]:
         """The tokens of all model calls, None if unknown, and whether the gate counted them."""
-        trace, reported = self.answer.recorded, self.answer.usage.total
-        counted = trace.usage.total if trace else None
-        if trace and trace.is_seen and counted is not None:
-            return counted, True
-        return (counted if reported is None else reported), False
+        trace = self.answer.recorded
+        counted = bool(trace and trace.is_seen and trace.usage.total is not None)
+        return self.usage.total, counted
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all model calls by kind, as the gate counted them or the candidate says."""
+        trace = self.answer.recorded
+        counted = trace.usage if trace else Usage()
+        if trace and trace.is_seen and counted.total is not None:
+            return counted
+        return counted if self.answer.usage.total is None else self.answer.usage
 
     @property
     def money(self) -> tuple[float | None, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
@@ -25,24 +26,16 @@ CLOSE = 0.1
 """A score this near `minScore` is asked for again; two of three decide."""
 
 
-class JudgeAssertion(JudgedAssertion):
-    """The Eval's judge scores the run at least `minScore`.
+class ScoredByJudge(JudgedAssertion, ABC):
+    """An assertion whose score is that of a judge's verdict."""
 
-    The judge reads the rubric, the input and the numbered steps, and names for every violation the
-    step and a quote from it; the gate checks that the quote stands there. A lower score fails only
-    with at least one violation so proven; without one it is an error, since a verdict that cannot
-    be checked blames nobody. The Eval must name `judge.model`.
-    """
-
-    type: ClassVar[str] = "judge"
-
-    rubric: str = Field(
-        min_length=1, max_length=20_000, description="What the run is scored against, in prose."
-    )
     min_score: float = Field(
         default=0.5, ge=0, le=1, description="The lowest score that passes, from 0 to 1."
     )
-    kind: Literal["rubric"] = Field(default="rubric", description="How the judge is asked.")
+
+    @abstractmethod
+    def asked(self, evidence: Evidence) -> str:
+        """What the run is scored against, in prose: what of it a stranger wrote is data there."""
 
     async def assess_with(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
@@ -61,7 +54,7 @@ class JudgeAssertion(JudgedAssertion):
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         result = await judge.judge(
-            rubric=f"{self.rubric}\n\n{evidence.about}" if evidence.about else self.rubric,
+            rubric="\n\n".join(filter(None, (self.asked(evidence), evidence.about))),
             spec=spec,
             fixture_input=evidence.input,
             transcript=evidence.transcript,
@@ -98,6 +91,28 @@ class JudgeAssertion(JudgedAssertion):
             cause=cause,
             verdict=verdict,
         )
+
+
+class JudgeAssertion(ScoredByJudge):
+    """The Eval's judge scores the run at least `minScore`.
+
+    The judge reads the rubric, the input and the numbered steps, and names for every violation the
+    step and a quote from it; the gate checks that the quote stands there. A lower score fails only
+    with at least one violation so proven; without one it is an error, since a verdict that cannot
+    be checked blames nobody. The Eval must name `judge.model`.
+    """
+
+    type: ClassVar[str] = "judge"
+
+    rubric: str = Field(
+        min_length=1, max_length=20_000, description="What the run is scored against, in prose."
+    )
+    kind: Literal["rubric"] = Field(default="rubric", description="How the judge is asked.")
+
+    def asked(self, evidence: Evidence) -> str:
+        """The rubric as it is written."""
+        del evidence
+        return self.rubric
 
 
 def _most_said(found: Sequence[Assessment]) -> Assessment:

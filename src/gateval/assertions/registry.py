@@ -37,6 +37,18 @@ _ENTRIES: Final = {
     "all": "combinators.all_of.All",
     "any": "combinators.any_of.Any",
     "not": "combinators.none_of.Not",
+    "llmJudge": "graded.judges.llm_judge.LlmJudge",
+    "judgeFromScript": "graded.judges.from_script.JudgeFromScript",
+    "rubric": "graded.judges.rubric.Rubric",
+    "codeJudge": "graded.code_judge.CodeJudge",
+    "composite": "graded.composites.composite.Composite",
+    "compositeScript": "graded.composites.by_script.CompositeScript",
+    "compositeJudge": "graded.composites.by_judge.CompositeJudge",
+    "toolTrajectory": "graded.measures.tool_trajectory.ToolTrajectory",
+    "fieldAccuracy": "graded.measures.field_accuracy.FieldAccuracy",
+    "tokenUsage": "graded.measures.token_usage.TokenUsage",
+    "executionMetrics": "graded.measures.execution_metrics.ExecutionMetrics",
+    "skillTrigger": "graded.measures.skill_trigger.SkillTrigger",
 }
 
 ELSEWHERE: Final[Mapping[str, str]] = {
@@ -46,7 +58,15 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "contains-all": "one `contains` for each text",
     "contains-any": "`any` with one `contains` for each text, or a `regex` such as `one|other`",
     "llm-rubric": "`judge`",
-    "llm-judge": "`judge`",
+    "llm-judge": "`llmJudge`, or `judge` with a rubric",
+    "llm-grader": "`llmJudge`, or `judge` with a rubric",
+    "code-judge": "`codeJudge`, or `script`",
+    "code-grader": "`codeJudge`, or `script`",
+    "rubrics": "`rubric` with `items`",
+    "field-accuracy": "`fieldAccuracy`",
+    "token-usage": "`tokenUsage`",
+    "execution-metrics": "`executionMetrics`",
+    "skill-trigger": "`skillTrigger`",
     "llm": "`judge`",
     "g-eval": "`judge`",
     "geval": "`judge`",
@@ -54,7 +74,6 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "answer-relevance": "`judge`",
     "context-faithfulness": "`judge`",
     "model-graded-closedqa": "`judge`",
-    "rubric": "`judge`",
     "is-json": "`isJson`",
     "starts-with": "`startsWith`",
     "ends-with": "`endsWith`",
@@ -83,7 +102,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "assert-set": "`all`, or `any`",
     "tool-call": "`toolCalled`, or `toolArguments` for what it was called with",
     "tool-used": "`toolCalled`",
-    "tool-trajectory": "`toolSequence`",
+    "tool-trajectory": "`toolTrajectory`, or `toolSequence`",
     "trajectory:tool-used": "`toolCalled`",
     "trajectory:tool-sequence": "`toolSequence`",
     "trajectory:tool-args-match": "`toolArguments`",
@@ -91,11 +110,14 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 }
 """What other tools call an assertion, in small letters with `-`, and what to write here."""
 
-JUDGED: Final = frozenset({"judge"})
+JUDGED: Final = frozenset({"judge", "llmJudge", "judgeFromScript", "rubric", "compositeJudge"})
 """The types with `needs_judge`, known without importing any; a test compares the two."""
 
-COMBINATORS: Final = frozenset({"all", "any", "not"})
-"""The types that are made of others, known in the same way."""
+WEIGHING: Final = frozenset({"composite", "compositeScript", "compositeJudge"})
+"""The types that weigh others, known in the same way."""
+
+COMBINATORS: Final = frozenset({"all", "any", "not"}) | WEIGHING
+"""The types that are made of others, those among them."""
 
 
 class _Registry(Mapping[str, "type[Assertion]"]):

@@ -135,7 +135,7 @@ class Checks:
             ran = await self._run(order, revision, limits)
         except NotStarted as error:
             gate = error.cause is Cause.GATE
-            raise CheckFailed(Cause.GATE if gate else Cause.CHECK, error.reason)
+            raise CheckFailed(Cause.GATE if gate else Cause.CHECK, _not_there(error))
         except RepositoryError as error:
             raise CheckFailed(Cause.GATE, f"Its files could not be exported: {error.message}")
         failed = failure("It", ran, order.argv, limits)
@@ -179,6 +179,17 @@ class _Bound:
         if self.revision is None:
             raise CheckFailed(Cause.GATE, "The plan does not say at which revision it is.")
         return await self.checks.run(order, self.revision)
+
+
+def _not_there(error: NotStarted) -> str:
+    """Return why a check did not start; no set-up of an Agent installs what it needs."""
+    if not error.missing:
+        return error.reason
+    return (
+        f"`{error.missing}` was not found. A check has what this machine has and its own files, no "
+        "set-up of an Agent: install it here, add it to an image made FROM the gate's, or name a "
+        "program of the repository in `command`."
+    )
 
 
 def _write_library(folder: Path) -> Path:

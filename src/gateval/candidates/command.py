@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.beside.beside import Beside
@@ -12,7 +14,7 @@ from gateval.candidates.beside.commands import Ground
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import write_stdin, write_words
 from gateval.candidates.contract.options import CommandOptions
-from gateval.candidates.contract.question import answer_from
+from gateval.candidates.contract.question import Said, answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
@@ -24,25 +26,60 @@ from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
 from gateval.candidates.serving.launch import Launch
 from gateval.domain.manifests.agent import ConversationMode
+from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.formats.templates.parts import TemplateError
 
 
+class Asking(NamedTuple):
+    """How a program is asked: its words, what it reads on standard input, the folders that it may
+    write beside HOME and TMPDIR, and the file in which it answers, in one of these or HOME.
+    """
+
+    argv: tuple[str, ...]
+    stdin: bytes = b""
+    writes: tuple[Path, ...] = ()
+    answer: tuple[Path, str] | None = None
+
+
 class CommandRuntime(Runtime):
-    """Starts `runtime.command` in the export for each trial. Speaks `contract/`."""
+    """Starts `runtime.command` in the export for each trial. Speaks `contract/`.
+
+    Another contract overrides `line`, `asking` and `said`.
+    """
 
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         super().__init__(agent, context)
         self.programs = Programs(context.clock, context.starter)
-        self.options_given = CommandOptions.model_validate(agent.runtime.options)
         self._place: Workplace | None = None
         self._beside: Beside | None = None
 
+    @property
+    def line(self) -> tuple[str, ...]:
+        """The words of the program as the manifest has them."""
+        return self.agent.runtime.command
+
+    @functools.cached_property
+    def options_given(self) -> CommandOptions:
+        """The options as the manifest has them."""
+        return CommandOptions.model_validate(self.agent.runtime.options)
+
+    def asking(self, asked: FixtureInput, ground: Ground) -> Asking:
+        """Return how the program is asked. Raises `TemplateError`."""
+        home, file = ground.private.home, self.options_given.response.file
+        argv = write_words(self.line, asked, str(home), ground.addresses.fill)
+        stdin = write_stdin(self.options_given.stdin, asked)
+        return Asking(argv, stdin, answer=(home, file) if file else None)
+
+    def said(self, answered: bytes) -> Said:
+        """Read what the program answered. Raises `ClaimError`."""
+        return read_response(self.options_given.response, answered)
+
     async def prepare(self) -> NoAnswer | None:
         """Export the revision and set it up."""
-        if not self.agent.runtime.command:
+        if not self.line:
             reason = "The Agent says `runtime.type: command`, but not which runtime.command to run."
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
         place = await prepare_workplace(self.agent, self.context, self.programs, self.name)
@@ -130,37 +167,40 @@ class CommandRuntime(Runtime):
             name=self.name,
         )
         try:
-            argv = write_words(runtime.command, request.input, home, addresses.fill)
-            asked = write_stdin(self.options_given.stdin, request.input)
+            asking = self.asking(request.input, ground)
             several = runtime.around or request.input.messages  # programs in one HOME
-            writes = (private.home,) if several else ()
+            writes = (*((private.home,) if several else ()), *asking.writes)
             program = Program(
-                argv, place.folder, env, asked, writes, place.reads, ports=addresses.ports
+                asking.argv,
+                place.folder,
+                env,
+                asking.stdin,
+                writes,
+                place.reads,
+                ports=addresses.ports,
             )
             ran = await self.programs.run(program, limits)
         except TemplateError as error:
             reason = f"The program cannot be asked: {error}."
-            return no_start(reason, command_line(runtime.command))
+            return no_start(reason, command_line(self.line))
         except NotStarted as error:
-            return no_start(error.reason, command_line(runtime.command), error.cause)
-        return self._with_file(ran, private.home, limits)
+            return no_start(error.reason, command_line(self.line), error.cause)
+        return self._with_file(ran, asking, limits)
 
-    def _with_file(self, ran: Ran, home: Path, limits: Limits) -> Ran | NoAnswer:
+    def _with_file(self, ran: Ran, asking: Asking, limits: Limits) -> Ran | NoAnswer:
         """Return what ran with the content of the answer's file in place of what it printed."""
-        name = self.options_given.response.file
-        if name is None or ran.end is not End.EXITED or ran.code != 0:
+        if asking.answer is None or ran.end is not End.EXITED or ran.code != 0:
             return ran
         try:
-            return replace(ran, stdout=read_answer_file(home, name, limits.stdout_bytes))
+            return replace(ran, stdout=read_answer_file(*asking.answer, limits.stdout_bytes))
         except ClaimError as error:
             return self._unusable(error, ran)
 
     def _read(self, ran: Ran, recorded: Trace | None, limits: Limits) -> Answer | NoAnswer:
-        failed = failure("The candidate", ran, self.agent.runtime.command, limits)
+        failed = failure("The candidate", ran, self.line, limits)
         if failed is None:
             try:
-                said = read_response(self.options_given.response, ran.stdout)
-                return answer_from(said, recorded, ran.seconds)
+                return answer_from(self.said(ran.stdout), recorded, ran.seconds)
             except ClaimError as error:
                 failed = self._unusable(error, ran)
         late = ran.end is End.TIMED_OUT
@@ -168,7 +208,7 @@ class CommandRuntime(Runtime):
 
     def _unusable(self, error: ClaimError, ran: Ran) -> NoAnswer:
         reason = f"The candidate's answer cannot be used: {error}."
-        return told(reason, ran, command_line(self.agent.runtime.command))
+        return told(reason, ran, command_line(self.line))
 
     async def close(self) -> None:
         """End services, and kill what still runs."""

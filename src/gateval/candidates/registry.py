@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from gateval.candidates.bounded import template
-from gateval.candidates.contract.options import CommandOptions
+from gateval.candidates.contract.options import AgentvOptions, CommandOptions
 from gateval.candidates.serving.options import HttpOptions
 from gateval.domain.base import Spec
 
@@ -56,5 +56,6 @@ RUNTIMES: Mapping[str, RuntimeType] = MappingProxyType(
             template.check,
         ),
         "http": RuntimeType("gateval.candidates.http:HttpRuntime", HttpOptions, ("command",)),
+        "agentv": RuntimeType("gateval.candidates.agentv:AgentvRuntime", AgentvOptions),
     }
 )

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Final
 
 import click
@@ -18,9 +19,9 @@ from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 COMMANDS: Final = (
     "aa", "action", "calibrate", "challenge", "check", "plan", "promote", "run", "show", "report",
     "validate", "closure", "init", "doctor", "audit", "schema", "get", "history", "compare",
-    "flaky", "due",
+    "flaky", "due", "import",
 )  # fmt: skip
-"""Every command: a file of this folder, with a function of that name."""
+"""Every command: a file of this folder, with a function of that name; `import_` is `import`."""
 
 
 class Commands(click.Group):
@@ -48,7 +49,8 @@ class Commands(click.Group):
 
 def load(name: str) -> click.Command:
     """Return one of `COMMANDS`."""
-    command: click.Command = getattr(import_module(f"gateval.cli.{name}"), name)
+    own = f"{name}_" if iskeyword(name) else name
+    command: click.Command = getattr(import_module(f"gateval.cli.{own}"), own)
     return command
 
 

@@ -16,7 +16,9 @@ class Registries:
     assertions share (`type`, `weight`, `severity`, `axis`). `elsewhere` maps what other tools call
     an assertion to what to write here. `runtimes` does the same for a runtime without `type`,
     `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that need a judge,
-    `combinators` those that are made of others, which stand under their key `assertions`.
+    `combinators` those that are made of others, which stand under their key `assertions`, and
+    `weighing` those of them whose parts have a name and a weight.
+    `environ` is the environment of the gate; readers see of it what `policy.candidateEnv` names.
     `providers` are the model providers that can be asked, `scripted` among them, `required` for a
     runtime the shared keys that it cannot do without, `word_checks` what looks at each word of its
     `command` and raises `ValueError`.
@@ -30,6 +32,8 @@ class Registries:
     judged: frozenset[str]
     providers: frozenset[str]
     combinators: frozenset[str] = frozenset()
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    weighing: frozenset[str] = frozenset()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     word_checks: Mapping[str, Callable[[str], None]] = field(default_factory=dict)

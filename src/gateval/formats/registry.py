@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from gateval.formats.agentv.assembly import gather as gather_agentv
+from gateval.formats.agentv.reading import read_file as read_agentv
+from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
+from gateval.formats.agentv.recognition import may_be_suite
+from gateval.formats.gathering import Around, Gathered, Pending
 from gateval.formats.native.manifests import Parsed, read_manifests
 from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
 from gateval.formats.registries import Registries
@@ -17,6 +22,7 @@ class Format(NamedTuple):
     given by tracked path and content, is of this format; cheap. `may_hold_agent`,
     `may_name_files`: whether a recognised file can hold an Agent, or a fixture to which other files
     belong (a check's program, an attached image); false must be certain. `read`: everything in it.
+    `gather`: what its files say together, where they are `pending`.
     """
 
     name: str
@@ -25,6 +31,7 @@ class Format(NamedTuple):
     may_hold_agent: Callable[[bytes], bool]
     may_name_files: Callable[[bytes], bool]
     read: Callable[[str, bytes, Registries], Parsed]
+    gather: Callable[[Sequence[Pending], Around], Gathered] | None = None
 
 
 NATIVE = Format(
@@ -36,7 +43,17 @@ NATIVE = Format(
     read=read_manifests,
 )
 
-FORMATS: tuple[Format, ...] = (NATIVE,)
+AGENTV = Format(
+    name="agentv",
+    suffixes=AGENTV_SUFFIXES,
+    recognises=may_be_suite,
+    may_hold_agent=lambda _data: True,
+    may_name_files=lambda _data: True,
+    read=read_agentv,
+    gather=gather_agentv,
+)
+
+FORMATS: tuple[Format, ...] = (NATIVE, AGENTV)
 """In the order in which they are asked; the first that recognises a file reads it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))
@@ -49,3 +66,9 @@ def format_of(path: str, data: bytes) -> Format | None:
         if path.endswith(each.suffixes) and each.recognises(path, data):
             return each
     return None
+
+
+def gather(pending: Sequence[Pending], around: Around) -> Gathered:
+    """Return what the files of a revision say together that are `pending`: one format has them."""
+    found = [each.gather(pending, around) for each in FORMATS if each.gather and pending]
+    return found[0] if found else Gathered()

@@ -16,7 +16,13 @@ from gateval.domain.manifests.agent import MODEL_RUNTIME, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.manifests.scripted import ScriptedSpec
 from gateval.formats.native.kinds.agent import NOT_WRITTEN
-from gateval.formats.native.kinds.assertion import PARTS, AssertionCommon
+from gateval.formats.native.kinds.assertion import (
+    COMMON_KEYS,
+    INNER_KEYS,
+    PARTS,
+    WEIGHED_KEYS,
+    AssertionCommon,
+)
 from gateval.formats.native.kinds.fixture import FixtureBody
 from gateval.formats.native.kinds.registry import KINDS as MANIFESTS
 from gateval.formats.registries import Registries
@@ -33,9 +39,6 @@ from gateval.formats.schema_parts import (
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _SINGLE: Mapping[str, type[BaseModel]] = {"GateConfig": GateConfig, "ScriptedModel": ScriptedSpec}
-
-_NOT_INSIDE = tuple(key for key in AssertionCommon.model_fields if key != "type")
-"""What an assertion has in a fixture, and not inside others."""
 
 KINDS: tuple[str, ...] = (*MANIFESTS, *_SINGLE)
 """Everything that people write, by the name that `manifest_schema` takes."""
@@ -87,8 +90,10 @@ def _put_assertions(models: _Models, registries: Registries) -> None:
     for word, options in registries.assertions.items():
         names.append(f"assertion-{word}")
         models.definitions[names[-1]] = variant(word, common, models.definition(options))
-    inside = choice(names) | {"properties": dict.fromkeys(_NOT_INSIDE, False)}
     for word in registries.combinators:
+        keys = WEIGHED_KEYS if word in registries.weighing else INNER_KEYS
+        outside = dict.fromkeys((key for key in COMMON_KEYS if key not in keys), False)
+        inside = choice(names) | {"properties": outside}
         properties(models.definitions[f"assertion-{word}"])[PARTS] |= {"items": inside}
     where = properties(models.definition(FixtureBody))
     where["assertions"] |= {"items": choice(names)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
 from gateval.domain.trials.trace import Trace, add_usage
 from gateval.domain.trials.trial import Cause, Side
+from gateval.judging.checklist import Check, Checklist, parse_checklist
+from gateval.judging.checklist_prompt import checklist_request
 from gateval.judging.evidence import check_evidence, evidence_defects
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.prompt import judge_request, repair_request
@@ -43,11 +45,27 @@ class JudgeError(Exception):
         self.usage = usage
 
 
+class ChecklistResult(Value):
+    """A checklist whose evidence was checked, and the tokens of all calls it took."""
+
+    checklist: Checklist
+    usage: Usage
+
+
 class _Reading(NamedTuple):
     """A reading of an answer: no verdict has at least one defect; a verdict may have some."""
 
     verdict: Verdict | None
     defects: tuple[str, ...]
+    checklist: Checklist | None = None
+
+
+class _Said(NamedTuple):
+    """What the judge said in the end, usable."""
+
+    verdict: Verdict
+    checklist: Checklist | None
+    usage: Usage
 
 
 _Ask = Callable[[ModelRequest, Usage | None], Awaitable[ModelReply]]
@@ -89,10 +107,7 @@ class Judge:
         scripted model judges; head and base are judged by head's, so that they can be compared.
         Raises `JudgeError`.
         """
-        if spec.model is None:
-            raise JudgeError(
-                Cause.GATE, "this Eval names no judge model; set `spec.judge.model` in the Eval"
-            )
+        model = _model(spec)
         request = judge_request(
             rubric=rubric,
             spec=spec,
@@ -102,26 +117,58 @@ class Judge:
             limits=self._limits,
         )
         read = partial(self._read, transcript=transcript, evidence_below=evidence_below)
-        found = await self._converse(request, partial(self._ask, spec.model, side), read)
-        verdict = found.verdict.model_copy(update={"model": spec.model})
+        found = await self._converse(request, partial(self._ask, model, side), read)
+        verdict = found.verdict.model_copy(update={"model": model})
         return JudgeResult(verdict=verdict, usage=found.usage)
 
-    async def _converse(self, request: ModelRequest, ask: _Ask, read: _Read) -> JudgeResult:
+    async def check(
+        self,
+        *,
+        checks: Sequence[Check],
+        about: str,
+        spec: JudgeSpec,
+        fixture_input: FixtureInput,
+        transcript: Trace,
+        side: Side = Side.HEAD,
+    ) -> ChecklistResult:
+        """Return the judge's answer to each of these checks; `about` says what else is to be known.
+
+        A check that is not returned, or from which something is taken off without evidence, is
+        named to the judge, once. See `judge`. Raises `JudgeError`.
+        """
+        model = _model(spec)
+        request = checklist_request(
+            checks=checks,
+            about=about,
+            spec=spec,
+            fixture_input=fixture_input,
+            transcript=transcript,
+            nonce=self._new_nonce(),
+            limits=self._limits,
+        )
+        read = partial(self._read_checks, checks=checks, transcript=transcript)
+        found = await self._converse(request, partial(self._ask, model, side), read)
+        assert found.checklist is not None  # noqa: S101 - `_read_checks` gives both or neither
+        verdict = found.verdict.model_copy(update={"model": model})
+        checklist = found.checklist.model_copy(update={"verdict": verdict})
+        return ChecklistResult(checklist=checklist, usage=found.usage)
+
+    async def _converse(self, request: ModelRequest, ask: _Ask, read: _Read) -> _Said:
         """Ask, and if the answer is defective ask once more, naming the defects."""
         first = await ask(request, None)
-        verdict, defects = read(first)
+        verdict, defects, checklist = read(first)
         if verdict is not None and not defects:
-            return JudgeResult(verdict=verdict, usage=first.usage)
+            return _Said(verdict, checklist, first.usage)
         second = await ask(repair_request(request, first.text, defects), first.usage)
         usage = add_usage((first.usage, second.usage))
-        verdict, defects = read(second)
+        verdict, defects, checklist = read(second)
         if verdict is None:
             raise JudgeError(
                 Cause.JUDGE,
                 f"the judge gave no usable verdict, asked twice: {defects[0]}",
                 usage=usage,
             )
-        return JudgeResult(verdict=verdict.model_copy(update={"repaired": True}), usage=usage)
+        return _Said(verdict.model_copy(update={"repaired": True}), checklist, usage)
 
     async def _ask(
         self, model: str, side: Side, request: ModelRequest, spent: Usage | None
@@ -145,6 +192,25 @@ class Judge:
         if verdict.score < evidence_below and not verdict.violations:
             return _Reading(verdict, ("the score is low, but no violation is cited for it.",))
         return _Reading(verdict, evidence_defects(verdict))
+
+    def _read_checks(
+        self, reply: ModelReply, *, checks: Sequence[Check], transcript: Trace
+    ) -> _Reading:
+        try:
+            found = parse_checklist(reply.text, checks, self._limits)
+        except DefectiveVerdict as error:
+            return _Reading(None, (f"{error}{_stopped_early(reply)}",))
+        verdict = check_evidence(found.verdict, transcript)
+        missing = tuple(f"the check {name} is not answered." for name in found.missing)
+        return _Reading(verdict, (*missing, *evidence_defects(verdict)), found)
+
+
+def _model(spec: JudgeSpec) -> str:
+    if spec.model is None:
+        raise JudgeError(
+            Cause.GATE, "this Eval names no judge model; set `spec.judge.model` in the Eval"
+        )
+    return spec.model
 
 
 def _stopped_early(reply: ModelReply) -> str:

@@ -60,16 +60,22 @@ def parse_verdict(text: str, limits: JudgeLimits) -> Verdict:
             f"The answer has {size} bytes; at most {limits.answer_bytes} are read."
         )
     try:
-        given = _GivenVerdict.model_validate(read_json(_without_fence(text)))
+        given = _GivenVerdict.model_validate(read_json(without_fence(text)))
     except NotStrictJson as error:
         raise DefectiveVerdict(f"The answer is not one JSON object: {error}.") from None
     except ValidationError as error:
-        wrong = "; ".join(_sentence(details) for details in error.errors()[:5])
-        raise DefectiveVerdict(f"The JSON does not have the required form: {wrong}.") from None
+        raise DefectiveVerdict(said_wrong(error)) from None
     return _kept(given, limits)
 
 
-def _without_fence(text: str) -> str:
+def said_wrong(error: ValidationError) -> str:
+    """Return what is wrong with an answer, as a sentence for the judge."""
+    wrong = "; ".join(_sentence(details) for details in error.errors()[:5])
+    return f"The JSON does not have the required form: {wrong}."
+
+
+def without_fence(text: str) -> str:
+    """Return an answer without the one fence that many models put around it."""
     stripped = text.strip()
     match = _FENCE.fullmatch(stripped)
     return match[1] if match else stripped
@@ -89,8 +95,8 @@ def _sentence(details: ErrorDetails) -> str:
 
 def _kept(given: _GivenVerdict, limits: JudgeLimits) -> Verdict:
     """Return the verdict cut to what is kept: reasoning, then violations share the rest equally."""
-    summary = _cut(given.summary, limits.reasoning_bytes * 3 // 4)
-    advice = _cut(given.what_would_raise_score, limits.reasoning_bytes - len(summary.encode()))
+    summary = cut(given.summary, limits.reasoning_bytes * 3 // 4)
+    advice = cut(given.what_would_raise_score, limits.reasoning_bytes - len(summary.encode()))
     named = given.violations[: limits.violations]
     room = limits.output_bytes - len(summary.encode()) - len(advice.encode())
     return Verdict(
@@ -104,7 +110,7 @@ def _kept(given: _GivenVerdict, limits: JudgeLimits) -> Verdict:
 
 def _violation(given: _GivenViolation, room: int, limits: JudgeLimits) -> Violation:
     """Cut a quote at its end and without a mark: what is left can still be found in its step."""
-    rule = _cut(given.rule[:_RULE_LIMIT], room // 2)
+    rule = cut(given.rule[:_RULE_LIMIT], room // 2)
     quote = given.quote[: limits.quote_characters].encode()[: room - len(rule.encode())]
     return Violation(
         rule=rule,
@@ -114,7 +120,7 @@ def _violation(given: _GivenViolation, room: int, limits: JudgeLimits) -> Violat
     )
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
     """Return as many whole characters as fit into `limit` bytes, `…` included if cut."""
     raw = text.encode()
     if len(raw) <= limit:

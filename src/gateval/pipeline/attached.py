@@ -99,7 +99,7 @@ def _filled(
         update={
             "input": fixture.input.with_files(give),
             "turns": tuple(with_files(turn, give) for turn in fixture.turns),
-            "files": tuple(paths),
+            "files": tuple(dict.fromkeys((*fixture.files, *paths))),
             "digest": digest([fixture.digest, *digests]),
         }
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple, TypeVar, cast
 
+from gateval.candidates.environment.allowlist import passed_on
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.repository.paths import leads_out
@@ -32,7 +33,8 @@ class TreeFiles(NamedTuple):
 class ManifestCache:
     """Reads blobs and parses manifests on demand, and remembers both.
 
-    `load` must have seen a tree before its files are asked for.
+    `load` must have seen a tree before its files are asked for. `variables` are those of the
+    environment that manifests may name.
     """
 
     FILE_LIMIT: ClassVar[int] = 16 * 1024 * 1024
@@ -41,6 +43,7 @@ class ManifestCache:
     def __init__(self, repository: Repository, registries: Registries, config: GateConfig) -> None:
         self._repository = repository
         self.registries = registries
+        self.variables = passed_on(registries.environ, config.policy.candidate_env)
         self._narrowed = bool(config.manifests)
         self._wanted: Callable[[str], bool] = (
             match_any(config.manifests) if config.manifests else lambda _path: True

@@ -158,7 +158,7 @@ def _selects(
         return False
     cache.load(tree)
     theirs = snapshot_of(base, tree, cache, agents_only=True)
-    return _any_depends(theirs, gone)
+    return _any_depends(theirs, gone) or not gone.isdisjoint(theirs.manifest_paths)
 
 
 def _any_depends(snapshot: Snapshot, paths: frozenset[str]) -> bool:

@@ -23,10 +23,12 @@ from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
+from gateval.formats.gathering import Gathered
 from gateval.formats.native.manifests import Parsed
 from gateval.formats.registry import SUFFIXES
 from gateval.pipeline.attached import with_attached
 from gateval.pipeline.cases import Filled, fill_in
+from gateval.pipeline.gathered import gathered
 from gateval.pipeline.manifest_cache import ManifestCache, TreeFiles
 from gateval.pipeline.scripts import read_scripts
 
@@ -46,14 +48,15 @@ def snapshot_of(
         if (found := cache.parse(path, tree[path])) is not None
     }
     parsed = list(read.values())
-    if agents_only and any(one.templates for one in parsed):
+    if agents_only and any(one.templates or one.pending for one in parsed):
         return snapshot_of(revision, tree, cache)  # only whole fixtures tell the files of checks
     if not agents_only:  # what merely mentions us is no manifest, but as good as any file
         recognised = [path for path, one in read.items() if not one.empty]
     links = _links(tree_files, cache)
     unread = tuple(_unread(tree_files, links, cache))
-    catalogue, filled = _catalogue(parsed, unread), Filled()
-    problems = [problem for one in parsed for problem in one.problems]
+    together = gathered(parsed, tree, cache)
+    catalogue, filled = _catalogue(parsed, together, unread), Filled()
+    problems = [*together.problems, *(found for one in parsed for found in one.problems)]
     if not agents_only:
         filled = _fill_in(parsed, catalogue.evals, tree, cache)
         catalogue = replace(
@@ -74,7 +77,7 @@ def snapshot_of(
         revision=revision,
         tree=tree,
         catalogue=catalogue,
-        manifest_paths=frozenset(recognised) | (filled.files & tree.keys()),
+        manifest_paths=frozenset(recognised) | together.own | (filled.files & tree.keys()),
         prompts=prompts,
         links=links,
         scripts=scripts,
@@ -96,14 +99,20 @@ def _fill_in(
     return fill_in(templates, evals, tree, cache, all_read=all_read)
 
 
-def _catalogue(parsed: Sequence[Parsed], unread: Sequence[Problem]) -> Catalogue:
-    manifests = [manifest for one in parsed for manifest in one.manifests]
+def _catalogue(
+    parsed: Sequence[Parsed], together: Gathered, unread: Sequence[Problem]
+) -> Catalogue:
+    manifests = [
+        *(manifest for one in parsed for manifest in one.manifests),
+        *(*together.agents, *together.evals, *together.fixtures),
+    ]
+    broken = [*together.broken, *(one for each in parsed for one in each.broken)]
     return Catalogue(
         agents=tuple(m for m in manifests if isinstance(m, Agent)),
         evals=tuple(sorted((m for m in manifests if isinstance(m, Eval)), key=lambda m: m.name)),
         fixtures=tuple(m for m in manifests if isinstance(m, Fixture)),
         calibrations=tuple(m for m in manifests if isinstance(m, Calibration)),
-        broken=(*(one for each in parsed for one in each.broken), *map(Broken, unread)),
+        broken=(*broken, *map(Broken, unread)),
     )
 
 

@@ -77,6 +77,21 @@ def test_http(tmp_path: Path) -> None:
     assert "to nobody" in answer(world, agent, ask("Where is P-1001?")).output
 
 
+def test_agentv(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    shutil.copytree(SAMPLES / "agentv", world.export / "line")
+    agent = agent_from(SAMPLES / "agentv" / "agent.yaml", cwd="line")
+    found = answer(world, agent, ask("Where is P-1002?"))
+    assert found.output == "P-1002 is at the sorting office."
+    assert found.trace is not None
+    assert [(step.kind.value, step.tool, step.text) for step in found.trace.steps] == [
+        ("tool_call", "find_parcel", ""),
+        ("tool_result", "find_parcel", "at the sorting office"),
+        ("assistant", None, "P-1002 is at the sorting office."),
+    ]
+    assert "Which parcel" in answer(world, agent, ask("Where is it?")).output
+
+
 def test_beside(tmp_path: Path) -> None:
     world = World(tmp_path)
     shutil.copytree(SAMPLES.parent / "beside" / "lockers", world.export / "lockers")

@@ -10,8 +10,9 @@ import pytest
 import gateval.assertions
 from gateval.assertions.base import Assertion, JudgedAssertion
 from gateval.assertions.combinators.base import Combinator
-from gateval.assertions.own.base import OwnCheck
-from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED
+from gateval.assertions.graded.composites.base import Weighing
+from gateval.assertions.own.program import OwnProgram
+from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHING
 from gateval.domain.manifests.own_checks import INCLUDE, OWN_CHECKS
 from gateval.formats.native.kinds.assertion import COMMON_KEYS, PARTS
 
@@ -39,16 +40,18 @@ def test_every_assertion_that_is_written_is_in_the_registry() -> None:
 
 def test_the_judged_ones_are_known_without_importing_them() -> None:
     assert {name for name, one in ASSERTIONS.items() if one.needs_judge} == JUDGED
-    assert {name for name, one in ASSERTIONS.items() if issubclass(one, JudgedAssertion)} == JUDGED
+    asks_itself = {name for name, one in ASSERTIONS.items() if issubclass(one, JudgedAssertion)}
+    assert asks_itself == JUDGED - {"judgeFromScript", "compositeJudge"}
 
 
 def test_so_are_combinators_and_own_checks() -> None:
-    kinds = {name: one for name, one in ASSERTIONS.items() if issubclass(one, OwnCheck)}
+    kinds = {name: one for name, one in ASSERTIONS.items() if issubclass(one, OwnProgram)}
     assert OWN_CHECKS.keys() == kinds.keys()
     for name, key in OWN_CHECKS.items():
         assert {key, INCLUDE} <= kinds[name].model_fields.keys()
     made = {name for name, one in ASSERTIONS.items() if issubclass(one, Combinator)}
     assert made == COMBINATORS
+    assert {name for name, one in ASSERTIONS.items() if issubclass(one, Weighing)} == WEIGHING
     assert PARTS in Combinator.model_fields
 
 

@@ -67,6 +67,26 @@ PASSES: dict[str, list[Answer]] = {
     "all": [said("Your refund of 39.90 EUR is on its way.")],
     "any": [called("", "It is 4."), called("", "Four."), called("calculator", "Done.")],
     "not": [called("", "Let me ask a colleague."), called("refund_order", "Done.")],
+    "llmJudge": [said("I will ask why first.")],
+    "judgeFromScript": [said("I will ask why first.")],
+    "rubric": [said("I will ask why first.")],
+    "codeJudge": [said("The answer is 42.")],
+    "composite": [
+        said("Your refund of 39.90 EUR is on its way."),
+        said("Your refund is on its way."),
+    ],
+    "compositeScript": [said("Your refund is on its way.")],
+    "compositeJudge": [said("I will ask why first.")],
+    "toolTrajectory": [
+        refunded('call find_order {"order": "10482"}', "call check_policy {}", REFUND)
+    ],
+    "fieldAccuracy": [said('{"total": 39.9, "currency": "EUR", "date": "2026-11-20"}')],
+    "tokenUsage": [spent(1500, 500)],
+    "executionMetrics": [called("find_order refund_order")],
+    "skillTrigger": [
+        refunded('call Skill {"skill": "refunds"}'),
+        refunded('call Read {"file_path": "/home/me/skills/refunds/SKILL.md"}'),
+    ],
 }
 
 FAILS: dict[str, list[Answer]] = {
@@ -103,9 +123,30 @@ FAILS: dict[str, list[Answer]] = {
         refunded(REFUND),
         refunded(f"refused {REFUND[5:]}"),
     ],
+    "llmJudge": [said("It is done.")],
+    "judgeFromScript": [said("It is done.")],
+    "rubric": [said("It is done.")],
+    "codeJudge": [said("The answer is 41.")],
+    "composite": [said("It is done.")],
+    "compositeScript": [said("It is done.")],
+    "compositeJudge": [said("It is done.")],
+    "toolTrajectory": [called("refund_order")],
+    "fieldAccuracy": [
+        said('{"total": 41, "currency": "EUR", "date": "20 Nov 2026"}'),
+        said("About 40 euros."),
+    ],
+    "tokenUsage": [spent(1500, 501)],
+    "executionMetrics": [
+        called("a b c d").model_copy(update={"seconds": 10}),
+    ],
+    "skillTrigger": [called("refund_order")],
 }
 
-JUDGE_SAYS = {
+DONE = {"rule": "ask first", "severity": "high", "evidence_step": 2, "quote": "It is done."}
+
+JUDGE_SAYS: dict[str, dict[str, object]] = {
+    "I will ask why first.": {"score": 0.9, "violations": []},
+    "It is done.": {"score": 0.2, "violations": [DONE]},
     "May I ask what is wrong with it?": {"score": 0.8, "violations": []},
     "I have refunded everything.": {
         "score": 0,
@@ -131,10 +172,18 @@ def load(kind: str) -> Fixture:
     return sample
 
 
+def checklist(*, met: bool) -> dict[str, object]:
+    proof = {} if met else {"evidence_step": 2, "quote": "done"}
+    checks = [{"id": name, "satisfied": met, **proof} for name in ("rubric-1", "asks")]
+    return {"checks": checks, "overall_reasoning": "So."}
+
+
 def run(kind: str, answer: Answer) -> set[str]:
     verdict = {"confidence": 1, "summary": "So.", "what_would_raise_score": ""}
-    reply = json.dumps(verdict | JUDGE_SAYS.get(answer.output, {}))
-    judge = Judge(ScriptedCalls([says(reply)]))
+    said = verdict | JUDGE_SAYS.get(answer.output, {})
+    if kind == "rubric":
+        said = checklist(met=answer.output == "I will ask why first.")
+    judge = Judge(ScriptedCalls([says(json.dumps(said))]))
     found: tuple[Assessment, ...]
     found, _ = asyncio.run(_assess(with_files(load(kind)), answer, judge))
     return {one.status.value for one in found}
@@ -155,7 +204,9 @@ def test_every_assertion_has_a_sample_that_is_run_both_ways() -> None:
 def test_every_program_beside_them_is_the_check_of_one() -> None:
     written = "".join(path.read_text("utf-8") for path in SAMPLES.glob("*.yaml"))
     programs = [path.name for path in (SAMPLES / "checks").iterdir() if path.is_file()]
-    assert sorted(programs) == ["no_digits.sh", "polite.py"]
+    assert sorted(programs) == [
+        "agentv_score.py", "best_of.py", "judge_prompt.py", "no_digits.sh", "polite.py",
+    ]  # fmt: skip
     assert all(f"checks/{name}" in written for name in programs)
 
 

@@ -115,10 +115,13 @@ def test_a_threshold_of_one_asks_for_every_fixture_however_little_it_weighs() ->
 def test_weights_with_which_sums_are_no_numbers_are_refused(weight: float | str) -> None:
     with pytest.raises(ValidationError):
         ScoringSpec(severity_weights={Severity.HIGH: float(weight)})
-    if weight == 0:
-        return  # an assertion may count for nothing in its fixture's score
+
+
+@pytest.mark.parametrize("weight", [1_000_001, 1.7e308, -1.0, "inf", "nan"])
+def test_an_assertion_may_have_no_weight_but_none_that_is_no_number(weight: float | str) -> None:
     with pytest.raises(ValidationError):
         AssertionSpec(type="contains", weight=float(weight), place=Place(file="f.yaml"))
+    assert AssertionSpec(type="contains", weight=0, place=Place(file="f.yaml")).weight == 0
 
 
 def test_sides_are_scored_apart() -> None:

@@ -111,7 +111,7 @@ def _plan(event: ActionEvent, due: DueNow) -> Plan:
 
 
 def _planned(event: ActionEvent, due: DueNow) -> Plan:
-    context = event.context
+    context, today = event.context, event.context.clock.utc_now()[:10]
     if event.trigger.event is EventName.SCHEDULE:
         return plan_everything(
             context.repository,
@@ -121,6 +121,7 @@ def _planned(event: ActionEvent, due: DueNow) -> Plan:
             config_path=context.inputs.config,
             narrowing=context.narrowing,
             due=due,
+            today=today,
         )
     return plan_a_change(
         context.repository,
@@ -130,6 +131,7 @@ def _planned(event: ActionEvent, due: DueNow) -> Plan:
         config_path=context.inputs.config,
         narrowing=context.narrowing,
         bar=None if event.trigger.trust.verified else BarPolicy.BASE,
+        today=today,
     )
 
 

@@ -57,6 +57,7 @@ class Combinator(Assertion, ABC):
                 "score": score,
                 "claimed": claimed,
                 "absent": absent,
+                "fatal": not met and any(part.fatal for part in parts),
                 "asked": max(part.asked for part in parts),
                 "parts": tuple(parts),
             }

@@ -2,57 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from abc import ABC
+from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Basis, Evidence, NotMeasured
 from gateval.assertions.own.answer import CheckAnswer, read_answer
+from gateval.assertions.own.program import OwnProgram
+from gateval.assertions.world import Bench
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import CheckFiles, Fixture
 from gateval.domain.trials.trace import STEPS_LIMIT
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.neutral import shorten
 
-if TYPE_CHECKING:
-    from gateval.candidates.checks import CheckOrder, OwnChecks
-
 VERSION = 1
 """Of what a check is told. Keys may be added; another meaning is another version."""
 
 
-class Bench(NamedTuple):
-    """What own checks of a trial are run with: its fixture, and what runs them if anything does."""
-
-    fixture: Fixture
-    checks: OwnChecks | None
-
-
-class OwnCheck(Assertion, ABC):
+class OwnCheck(OwnProgram, ABC):
     """A program of the repository that is told of the trial and answers with a score."""
 
     basis: ClassVar[Basis] = Basis.TRACE
 
-    include: tuple[str, ...] = Field(
-        default=(),
-        description="Patterns of further files that the check needs, relative to the manifest's "
-        "folder; with a leading `/`, to the repository root. Candidates may get them, too.",
-    )
-    timeout_seconds: float = Field(
-        default=30.0, gt=0, le=600, description="How long the check may take."
-    )
     min_score: float = Field(
         default=0.5, ge=0, le=1, description="The lowest score that passes, if it does not say so."
     )
     vars: JsonObject = Field(default={}, description="What the check is told besides, as `vars`.")
-
-    def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `NotMeasured`: without anything to run it, there is nothing to say."""
-        del evidence
-        raise NotMeasured(Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here")
 
     async def assess_by(
         self, evidence: Evidence, files: CheckFiles | None, bench: Bench
@@ -61,31 +38,13 @@ class OwnCheck(Assertion, ABC):
 
         Raises `NotMeasured` for a check that crashes, is late or does not answer as it should.
         """
-        from gateval.candidates.checks import CheckFailed
-
-        if bench.checks is None:
-            return self.assess(evidence)
-        if files is None:
-            raise NotMeasured(Cause.GATE, f"the plan does not name the files of `{self.type}`")
-        stdin = json.dumps(self._told(evidence, bench.fixture)).encode()
+        printed = await self.printed(self._told(evidence, bench.fixture), files, bench)
         try:
-            printed = await bench.checks.run(self.order(files, stdin))
             answer = read_answer(printed, [one.number for one in evidence.transcript.steps])
-        except CheckFailed as error:
-            raise NotMeasured(error.cause, f"the check {self.named} gave no answer: {error.reason}")
         except ValueError as error:
             message = f"the answer of the check {self.named} cannot be used: {error}"
             raise NotMeasured(Cause.CHECK, message) from None
         return self._assessment(answer, evidence)
-
-    @property
-    @abstractmethod
-    def named(self) -> str:
-        """What it is called in a sentence."""
-
-    @abstractmethod
-    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
-        """Return the run of its program."""
 
     def _told(self, evidence: Evidence, fixture: Fixture) -> JsonObject:
         trace, answer = evidence.transcript, evidence.answer
@@ -106,6 +65,7 @@ class OwnCheck(Assertion, ABC):
             "complete": whole,
             "usage": answer.usage.model_dump(mode="json"),
             "seconds": answer.seconds,
+            "reference": evidence.reference.model_dump(mode="json", exclude_defaults=True),
             "vars": self.vars,
         }
 

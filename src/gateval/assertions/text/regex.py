@@ -26,6 +26,9 @@ class Regex(Assertion):
 
     pattern: str = Field(min_length=1, max_length=1000, description="The pattern to search for.")
     field: FieldPath = None
+    trim: bool = Field(
+        default=False, description="Whether white space around the text is left aside."
+    )
 
     @field_validator("pattern")
     @classmethod
@@ -38,6 +41,7 @@ class Regex(Assertion):
         expected = f"a match of /{self.pattern}/ in {where(self.field)}"
         try:
             text = text_at(evidence, self.field)
+            text = text.strip() if self.trim else text
         except Absent as absent:
             return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         if len(text) > TEXT_LIMIT:

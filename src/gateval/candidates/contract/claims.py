@@ -38,6 +38,7 @@ class _Step(_Claim):
     call_id: str | int | None = Field(
         default=None, validation_alias=AliasChoices("call_id", "callId", "id")
     )
+    seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 _Tokens = Annotated[int, Field(ge=0, le=10**12, strict=True)]
@@ -58,7 +59,8 @@ def read_steps(claim: JsonValue) -> TraceBuilder:
 
     Each has `type` (or `kind`), one of the step kinds; `text` (or `content`, `result`, `output`;
     what is no text becomes canonical JSON); for a tool call `tool` (or `name`) and `arguments` (or
-    `input`), for its result `tool`; `call_id` (or `id`) if there is one.
+    `input`), and the `seconds` that it took; for its result `tool`; `call_id` (or `id`) if there is
+    one.
     """
     if not isinstance(claim, list):
         raise ClaimError("`trace` is no list of steps")
@@ -77,6 +79,7 @@ def read_steps(claim: JsonValue) -> TraceBuilder:
             tool=step.tool,
             arguments=(step.arguments or {}) if calls else None,
             call_id=None if step.call_id is None else str(step.call_id),
+            took=step.seconds if calls else None,
         )
     return builder
 

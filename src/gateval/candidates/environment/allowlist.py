@@ -48,8 +48,15 @@ def candidate_environment(environ: Mapping[str, str], names: Iterable[str] = ())
 
     `names` are `policy.candidateEnv`; those that `refusal` speaks of are left out.
     """
-    asked = {name for name in names if refusal(name, PREFIXES) is None}
-    return {name: value for name, value in environ.items() if _passes(name) or name in asked}
+    own = {name: value for name, value in environ.items() if _passes(name)}
+    return {**own, **passed_on(environ, names)}
+
+
+def passed_on(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Return the variables of `environ` that `policy.candidateEnv` (`names`) may pass on."""
+    return {
+        name: environ[name] for name in names if name in environ and refusal(name, PREFIXES) is None
+    }
 
 
 def instance_environment(

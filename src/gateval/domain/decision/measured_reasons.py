@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import RegressionPolicy, ThresholdPolicy
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -65,11 +66,13 @@ def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
     """Yield the reasons that an Eval's fixtures, or the cases of one file, got worse together."""
     for one in compared.together:
         if one.step is LookResult.REGRESSED:
+            weighted = compared.head.model is ScoringModel.WEIGHTED
             before, now = show_percent(one.base), show_percent(one.head)
             what = f"{compared.eval} got worse as a whole"
             if one.family:
                 what = f"The cases of {one.family} in {compared.eval} got worse together"
-            text = f"{what}: {before} passed before, {now} now"
+            verb = "was the mean score" if weighted else "passed"
+            text = f"{what}: {before} {verb} before, {now} now"
             yield from _regression(text, compared.eval, "", policy)
         elif one.outdated and policy.regressions is not RegressionPolicy.OFF:
             before, now = show_percent(one.base), show_percent(one.head)
@@ -154,8 +157,14 @@ def fails_as_before(planned: PlannedEval, fixture: FixtureComparison) -> bool:
 
 
 def passes_before_and_now(fixture: FixtureComparison) -> str:
-    """Return how often it passed on both sides, e.g. `passed 15 of 15 before, 4 of 15 now`."""
+    """Return how often it passed on both sides, e.g. `passed 15 of 15 before, 4 of 15 now`.
+
+    In the weighted model it is what it scored: `scored 0.93 (15 runs, 15 passed) before, 0.71 now
+    (15 runs, 2 passed)`.
+    """
     before, head = show_passes(fixture.base_all or Repeated()), fixture.head_all
+    if head.mean is not None and head.trials:
+        return f"{before} before, {head.mean:.2f} now ({_runs(head)})"
     now = f"{head.passes} of {head.trials} now" if head.trials else "not measured now"
     note = f" (no answer in {head.silent} of {head.trials})" if head.silent else ""
     return f"{before} before, {now}{note}"
@@ -163,7 +172,14 @@ def passes_before_and_now(fixture: FixtureComparison) -> str:
 
 def show_passes(repeated: Repeated) -> str:
     """Return e.g. `passed 2 of 3`."""
+    if repeated.mean is not None and repeated.trials:
+        return f"scored {repeated.mean:.2f} ({_runs(repeated)})"
     return f"passed {repeated.passes} of {repeated.trials}" if repeated.trials else "not measured"
+
+
+def _runs(repeated: Repeated) -> str:
+    many = "1 run" if repeated.trials == 1 else f"{repeated.trials} runs"
+    return f"{many}, {repeated.passes} passed"
 
 
 def has_to_pass_alone(planned: PlannedEval, fixture: FixtureComparison) -> bool:

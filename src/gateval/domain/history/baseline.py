@@ -43,7 +43,8 @@ class Wanted(NamedTuple):
 def wanted(plan: Plan) -> dict[str, Wanted]:
     """Return what a plan could use, by Eval; nothing where base need not be measured.
 
-    An agent that does the same each time is compared by its steps, which are not stored.
+    An agent that does the same each time is compared by its steps, and the weighted model compares
+    scores: neither is stored.
     """
     return {
         planned.name: Wanted(
@@ -55,6 +56,7 @@ def wanted(plan: Plan) -> dict[str, Wanted]:
         and planned.bar is None
         and planned.compared
         and not planned.deterministic
+        and not planned.scoring.weighted
     }
 
 

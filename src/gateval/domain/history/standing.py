@@ -64,7 +64,8 @@ def comparison_key(plan: Plan, planned: PlannedEval, fixture: str) -> str:
     ]
     judge = planned.judge.model_dump(mode="json")
     about = [planned.own_name, fixture, planned.fixture(fixture).digest]
-    return digest([*closures, *about, judge])
+    scoring = [planned.scoring.pass_score] if planned.scoring.weighted else []
+    return digest([*closures, *about, judge, *scoring])
 
 
 def _with_standing(

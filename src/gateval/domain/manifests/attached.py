@@ -38,10 +38,11 @@ _TEXTS = ("text/", "application/json", "application/xml", "application/yaml")
 
 
 class TextPart(Spec):
-    """Text in a message."""
+    """Text in a message. `file` is what a file is called whose content it is, between two tags."""
 
     type: Literal["text"]
     text: str = Field(description="The text.")
+    file: SkipJsonSchema[str | None] = Field(default=None, alias="(file)")
 
     @property
     def shown(self) -> str:
@@ -137,7 +138,8 @@ def attach(part: FilePart, path: str, oid: str, data: bytes | None) -> TextPart 
     if len(data) > TEXT_LIMIT:
         raise ValueError(f"{shown} has more than {TEXT_LIMIT:,} bytes of text. Attach less.")
     ended = "" if text.endswith("\n") else "\n"
-    return TextPart(type="text", text=f'<file name="{_plain(name)}">\n{text}{ended}</file>')
+    told = f'<file name="{_plain(name)}">\n{text}{ended}</file>'
+    return TextPart(type="text", text=told, file=name)
 
 
 def _sniffed(data: bytes) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
@@ -46,9 +47,32 @@ class JudgeSpec(Spec):
         return (self.model or "").startswith(f"{SCRIPTED_PROVIDER}/")
 
 
+class ScoringModel(StrEnum):
+    """How scores come about.
+
+    `fixtures`: a trial passes when every assertion does, and a fixture's score is the share of its
+    trials that pass. `weighted`: a trial's score is the weighted mean of its assertions' scores, it
+    passes from `passScore` on, and a fixture's score is the mean of its trials' scores.
+    """
+
+    FIXTURES = "fixtures"
+    WEIGHTED = "weighted"
+
+
 class ScoringSpec(Spec):
     """How an Eval's score is made of its fixtures, and which score is enough."""
 
+    model: ScoringModel = Field(
+        default=ScoringModel.FIXTURES,
+        description="`fixtures`: a trial passes when all assertions do. `weighted`: its score is "
+        "their weighted mean, and it passes from `passScore` on.",
+    )
+    pass_score: float = Field(
+        default=0.8,
+        ge=0,
+        le=1,
+        description="With `model: weighted`, the score in [0, 1] from which a trial passes.",
+    )
     pass_threshold: float | None = Field(
         default=None,
         ge=0,
@@ -61,6 +85,16 @@ class ScoringSpec(Spec):
         description="Weights of fixtures by severity, in place of low 0.5, medium 1, high 2, "
         "critical 4.",
     )
+
+    @property
+    def weighted(self) -> bool:
+        """Whether trials are scored by the weighted model."""
+        return self.model is ScoringModel.WEIGHTED
+
+    @property
+    def trials_pass(self) -> float | None:
+        """What makes a trial pass: the score it needs; None where every assertion has to pass."""
+        return self.pass_score if self.weighted else None
 
     def weight(self, severity: Severity) -> float:
         """The weight of a fixture of this severity."""

@@ -21,7 +21,8 @@ from gateval.domain.manifests.messages import (
     with_files,
 )
 from gateval.domain.manifests.recorded import Origin, ToolReplay
-from gateval.domain.manifests.severity import AssertionWeight, Severity
+from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.severity import AnyWeight, Severity
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
 
@@ -116,16 +117,19 @@ class CheckFiles(Value):
 class AssertionSpec(Value):
     """One assertion as written: the fields all have, and its own ones in `options`.
 
-    `options` (camelCase keys as in YAML) was checked by the assertion's own model when the
-    fixture was read. `turn` is the turn whose answer it looks at, None for the whole run.
-    `severity` weighs the assertion inside its fixture; None is the fixture's.
-    `parts` are the assertions that a combinator is made of; they have no weight of their own.
-    `own` are the files of an own check and `script` the digest of the scripted model that measures,
-    known once the whole revision was read.
+    `options` (camelCase keys as in YAML) was checked by the assertion's own model when the fixture
+    was read. `turn` is the turn whose answer it looks at, None for the whole run. `severity` weighs
+    the assertion inside its fixture; None is the fixture's. `parts` are the assertions that a
+    combinator is made of; they have no weight of their own. `own` are the files of an own check and
+    `script` the digest of the scripted model that measures, known once the whole revision was read.
+    `name` is what it is called, where its type does not tell. `required` fails the case in the
+    weighted model, whatever the others score.
     """
 
     type: str
-    weight: AssertionWeight = 1.0
+    name: str = ""
+    weight: AnyWeight = 1.0
+    required: bool = False
     severity: Severity | None = None
     axis: str | None = None
     options: JsonObject = {}
@@ -177,6 +181,7 @@ class Fixture(Value):
     input: FixtureInput
     turns: tuple[Content, ...] = ()
     files: tuple[str, ...] = ()
+    reference: Reference | None = None
     assertions: tuple[AssertionSpec, ...] = Field(min_length=1)
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()

@@ -15,10 +15,19 @@ from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.tree import Tree, has_folder, under
 
-OWN_CHECKS: Mapping[str, str] = {"script": "command", "python": "function"}
+OWN_CHECKS: Mapping[str, str] = {
+    "script": "command",
+    "python": "function",
+    "codeJudge": "command",
+    "judgeFromScript": "command",
+    "compositeScript": "command",
+}
 """The assertions that run a program of the repository: type → the option that names it."""
 
 INCLUDE = "include"
+
+CWD = "cwd"
+"""The option with the folder in which the program runs, of those that have one."""
 
 
 def own_checks(fixture: Fixture) -> Iterator[AssertionSpec]:
@@ -33,12 +42,20 @@ def has_own_checks(fixtures: Iterable[Fixture]) -> bool:
     return any(True for fixture in fixtures for _ in own_checks(fixture))
 
 
+def starting_folder(spec: AssertionSpec, folder: str) -> str | None:
+    """Return the folder in which a check's program runs, from the root; None if it leads out."""
+    cwd = spec.options.get(CWD)
+    return resolve_path(folder, cwd) if isinstance(cwd, str) else folder
+
+
 def named_paths(spec: AssertionSpec, folder: str) -> Iterator[str]:
     """Yield the paths that a check's program may stand at, from the root; there or not."""
     written = spec.options.get(OWN_CHECKS[spec.type])
-    words = [written.partition("::")[0]] if isinstance(written, str) else _texts(written)
+    words = [written.partition("::")[0]] if isinstance(written, str) else _words(written)
+    start = starting_folder(spec, folder)
     for word in words:
-        path = None if word.startswith(("/", "-")) else resolve_path(folder, word)
+        outside = start is None or word.startswith(("/", "-"))
+        path = None if outside else resolve_path(start or "", word)
         if path and not under(folder, {path}):
             yield path
 
@@ -66,6 +83,12 @@ def all_own_roots(fixtures: Iterable[Fixture], tree: Tree) -> frozenset[str]:
 def included(spec: AssertionSpec) -> list[str]:
     """Return what `include` of a check says."""
     return _texts(spec.options.get(INCLUDE))
+
+
+def _words(command: JsonValue) -> list[str]:
+    """The words of a command; a line for a shell among them counts word by word, too."""
+    words = _texts(command)
+    return words + [part for word in words if " " in word for part in word.split()]
 
 
 def _texts(value: JsonValue) -> list[str]:

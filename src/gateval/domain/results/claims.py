@@ -63,19 +63,24 @@ def _stored_as_claimed(results: Results) -> set[tuple[str, str]]:
 
 
 def _distrusted(results: Results, trial: Trial) -> Trial:
-    if not any(_is_favourable(one) for one in trial.assessments):
-        return trial
     planned = results.plan.eval(trial.key.eval)
+    weighted = planned.scoring.weighted
+    if not any(_is_favourable(one, weighted=weighted) for one in trial.assessments):
+        return trial
     return reassessed(
         trial,
         planned.fixture(trial.key.fixture),
-        tuple(_error(one) if _is_favourable(one) else one for one in trial.assessments),
+        tuple(
+            _error(one) if _is_favourable(one, weighted=weighted) else one
+            for one in trial.assessments
+        ),
         planned.scoring,
     )
 
 
-def _is_favourable(one: Assessment) -> bool:
-    return one.claimed and one.status is AssessmentStatus.PASSED
+def _is_favourable(one: Assessment, *, weighted: bool) -> bool:
+    gains = one.status is AssessmentStatus.PASSED or (weighted and (one.score or 0) > 0)
+    return one.claimed and gains
 
 
 def _error(one: Assessment) -> Assessment:

@@ -14,7 +14,7 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.grouping import Grouped, outcomes, too_many_lost, with_stored
+from gateval.domain.results.grouping import Grouped, grades, outcomes, too_many_lost, with_stored
 from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
@@ -22,6 +22,8 @@ from gateval.domain.results.rises import rises
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.design import LookResult
+from gateval.domain.statistics.graded.grid import sample
+from gateval.domain.statistics.graded.status import graded_status
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.status import deterministic, status
 from gateval.domain.statistics.walk import counted
@@ -56,8 +58,10 @@ class _Found(NamedTuple):
 
     @property
     def perfect(self) -> bool:
-        """Whether head passed in all trials that its own rule wanted."""
+        """Whether head passed in all trials that its own rule wanted, with full scores."""
         passed = [outcome for outcome in outcomes(self.head) if outcome]
+        if self.course.graded is not None and any(score != 1 for score in grades(self.head)):
+            return False
         return self.missing == 0 and len(passed) >= self.course.wanted.head
 
     @property
@@ -127,7 +131,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
 def _is_unsettled(broad: Together, head: EvalScore) -> bool:
     """Whether trials are missing that would show whether fixtures together are worse."""
     ended = all(said is not None and said.step is not LookResult.GO_ON for _, said in broad)
-    perfect = all(fixture.all_passed for fixture in head.fixtures)
+    perfect = all(fixture.all_passed and fixture.low == 1 for fixture in head.fixtures)
     return not ended and not perfect
 
 
@@ -150,8 +154,9 @@ def _compare_fixture(
             base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
             found_at=stands.found_at,
         )
-    ours = _repeated(found.head, found.course.wanted.head)
-    theirs = _repeated(found.base, found.course.wanted.base)
+    weighted = planned.scoring.weighted
+    ours = _repeated(found.head, found.course.wanted.head, weighted=weighted)
+    theirs = _repeated(found.base, found.course.wanted.base, weighted=weighted)
     lost = found.standing and theirs.unclear and not found.perfect
     return FixtureComparison(
         fixture=found.fixture.name,
@@ -191,6 +196,9 @@ def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -
     if course.exact:
         exact = deterministic(base_passed=walk.base.passes > 0, head_passed=walk.head.passes > 0)
         return FixtureChange(exact.value)
+    if course.graded is not None and course.rule is not None:
+        scores = grades(found.base), grades(found.head)
+        return FixtureChange(graded_status(course.rule, course.graded, *scores).value)
     return FixtureChange(status(course.design, walk).value)
 
 
@@ -198,7 +206,7 @@ def _missing(trials: Sequence[Trial], wanted: int) -> int:
     return max(0, wanted - sum(trial.key.repetition <= wanted for trial in trials))
 
 
-def _repeated(trials: Sequence[Trial], most: int) -> Repeated:
+def _repeated(trials: Sequence[Trial], most: int, *, weighted: bool) -> Repeated:
     mine = [trial for trial in trials if trial.key.repetition <= most]
     count = counted([trial.passed for trial in mine])
     return Repeated(
@@ -206,6 +214,7 @@ def _repeated(trials: Sequence[Trial], most: int) -> Repeated:
         trials=count.trials,
         silent=sum(not trial.answered for trial in mine if trial.passed is not None),
         lost=len(mine) - count.trials,
+        mean=sample(grades(mine)).mean if weighted else None,
     )
 
 

@@ -32,13 +32,14 @@ class Repeated(Value):
     """All trials of one fixture on one side that the rule looked at.
 
     `passes` of `trials` measured ones; in `silent` of these the candidate gave no answer; `lost`
-    ones say nothing.
+    ones say nothing. `mean` is that of their scores in the weighted model, None in the other.
     """
 
     passes: int = 0
     trials: int = 0
     silent: int = 0
     lost: int = 0
+    mean: float | None = None
 
     @property
     def unclear(self) -> bool:

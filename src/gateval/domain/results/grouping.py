@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.stored import trials_of
+from gateval.domain.statistics.graded.grid import Scores
 from gateval.domain.statistics.walk import Outcomes
 from gateval.domain.trials.trial import Side, Trial
 
@@ -41,6 +42,25 @@ def outcomes(trials: Sequence[Trial]) -> Outcomes:
     """Return the outcomes of a side's trials as far as no repetition is missing."""
     by_number = {trial.key.repetition: trial.passed for trial in trials}
     found: list[bool | None] = []
+    while (number := len(found) + 1) in by_number:
+        found.append(by_number[number])
+    return found
+
+
+def grade(trial: Trial) -> float | None:
+    """Return the score of a trial in the weighted model, in [0, 1]; None where it has none.
+
+    Without an answer, by the candidate's own fault, it is 0.
+    """
+    if trial.score is None and not trial.assessments and trial.passed is False:
+        return 0.0
+    return trial.score
+
+
+def grades(trials: Sequence[Trial]) -> Scores:
+    """Return the scores of a side's trials as far as no repetition is missing."""
+    by_number = {trial.key.repetition: grade(trial) for trial in trials}
+    found: list[float | None] = []
     while (number := len(found) + 1) in by_number:
         found.append(by_number[number])
     return found

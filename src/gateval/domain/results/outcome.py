@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.results.scoring import trial_score
+from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.transcript import numbered_steps
 from gateval.domain.trials.trial import (
     OUTPUT_LIMIT,
     Answer,
     Assessment,
-    AssessmentStatus,
     Cause,
     NoAnswer,
     Outcome,
@@ -32,20 +31,15 @@ def conclude_answer(
     judge_usage: Usage,
     scoring: ScoringSpec,
 ) -> Trial:
-    """Return the trial of a candidate that answered; `scoring` is that of its Eval.
-
-    One failed assertion makes it a `fail`, whatever else could not be evaluated: it could not have
-    passed. Without a failed one, an assertion that could not be evaluated makes it an `error`. What
-    does not count makes nothing, unless there is nothing else.
-    """
-    outcome, cause, reason = _outcome(fixture, assessments)
+    """Return the trial of a candidate that answered, by the scoring model of its Eval."""
+    outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
     return Trial(
         key=key,
         outcome=outcome,
         cause=cause,
         reason=reason,
         assessments=tuple(assessments),
-        score=trial_score(fixture, assessments, scoring),
+        score=score,
         output=answer.output[:OUTPUT_LIMIT],
         output_truncated=len(answer.output) > OUTPUT_LIMIT,
         trace=numbered_steps(fixture.input, answer),
@@ -59,14 +53,14 @@ def reassessed(
     trial: Trial, fixture: Fixture, assessments: Sequence[Assessment], scoring: ScoringSpec
 ) -> Trial:
     """Return the trial as these assessments make it, in place of its own."""
-    outcome, cause, reason = _outcome(fixture, assessments)
+    outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
     return trial.model_copy(
         update={
             "outcome": outcome,
             "cause": cause,
             "reason": reason,
             "assessments": tuple(assessments),
-            "score": trial_score(fixture, assessments, scoring),
+            "score": score,
         }
     )
 
@@ -88,20 +82,3 @@ def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
         usage=silence.trace.usage if silence.trace else Usage(),
         seconds=silence.seconds,
     )
-
-
-def _outcome(
-    fixture: Fixture, assessments: Sequence[Assessment]
-) -> tuple[Outcome, Cause | None, str]:
-    counted = [assessment for assessment in assessments if assessment.counts]
-    for status, outcome in (
-        (AssessmentStatus.FAILED, Outcome.FAIL),
-        (AssessmentStatus.ERROR, Outcome.ERROR),
-    ):
-        for assessment in counted or assessments:
-            if assessment.status is status:
-                return outcome, assessment.cause, f"{assessment.type}: {assessment.reason}"
-    if len(assessments) != len(fixture.assertions):
-        missing = len(fixture.assertions) - len(assessments)
-        return Outcome.ERROR, Cause.GATE, f"{missing} assertions were not evaluated"
-    return Outcome.PASS, None, ""

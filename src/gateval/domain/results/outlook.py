@@ -10,7 +10,9 @@ from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.statistics.design import design, first_looks
+from gateval.domain.results.looks.course import graded_rule_of
+from gateval.domain.statistics.design import Design, design, first_looks
+from gateval.domain.statistics.graded.rule import on_passes
 from gateval.domain.statistics.power import expected, smallest_drop
 
 STEADY_RATE = 0.95
@@ -76,9 +78,16 @@ def found_drop(planned: PlannedEval, spare: float = inf) -> float:
     if not planned.fixture_share:
         return 1.0
     least = min((planned.stored_counts().get(one, 0) for one in planned.compared), default=0)
-    rule = design(planned.looks_with(least), planned.fixture_share)
+    rule = _rule(planned, least)
     reached = sum(look.trials - rule.looks[0].trials <= spare for look in rule.looks)
     return smallest_drop(first_looks(rule, reached), STEADY_RATE) or 1.0
+
+
+def _rule(planned: PlannedEval, stored: int) -> Design:
+    """The design of a fixture tested alone; of scores, that of the hardest to tell apart."""
+    if planned.scoring.weighted:
+        return on_passes(graded_rule_of(planned))
+    return design(planned.looks_with(stored), planned.fixture_share)
 
 
 def expected_trials(planned: PlannedEval) -> float:
@@ -96,8 +105,7 @@ def expected_trials(planned: PlannedEval) -> float:
 
 
 def _trials(planned: PlannedEval, stored: int) -> float:
-    rule = design(planned.looks_with(stored), planned.fixture_share)
-    return expected(rule, STEADY_RATE, STEADY_RATE).trials
+    return expected(_rule(planned, stored), STEADY_RATE, STEADY_RATE).trials
 
 
 def _stored(plan: Plan) -> int:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import model_validator
 
 from gateval.domain.base import Value
 from gateval.domain.calibration.replay import Replay
-from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.manifests.evaluation import ScoringSpec
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
+from gateval.domain.results.trial_verdict import trial_verdict
+from gateval.domain.trials.trial import Outcome, Side, Trial
 
 
 class RunInfo(Value):
     """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
 
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
+    `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
     run: str = ""
@@ -27,6 +30,7 @@ class RunInfo(Value):
     gateval: str = ""
     isolation: str = ""
     ended: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Results(Value):
@@ -60,32 +64,36 @@ class Results(Value):
     @model_validator(mode="after")
     def _outcomes_follow_from_assessments(self) -> Self:
         """A pass rests on every assertion of its fixture. Anything else that says so is forged."""
-        assertions = {
-            (planned.name, fixture.name): (planned, fixture.assertions)
+        asked = {
+            (planned.name, fixture.name): (planned, fixture)
             for planned in self.plan.evals
             for fixture in planned.fixtures
         }
         for trial in self.trials:
+            planned, fixture = asked[trial.key.eval, trial.key.fixture]
+            scoring = planned.scoring
+            if scoring.weighted and not _follows(trial, scoring, fixture):
+                raise ValueError(f"the score of the run {trial.key} is not that of its assertions")
             if trial.outcome is not Outcome.PASS:
                 continue
-            planned, wanted = assertions[trial.key.eval, trial.key.fixture]
-            if not _all_passed(planned, wanted, trial.assessments):
+            if not _passes(trial, planned, fixture):
                 raise ValueError(f"the run {trial.key} says pass, but its assertions do not")
         return self
 
 
-def _all_passed(
-    planned: PlannedEval, wanted: Sequence[AssertionSpec], found: Sequence[Assessment]
-) -> bool:
-    """Whether every assertion passed that counts; only a judge's may not count, and never all."""
-    if len(found) != len(wanted) or not any(one.counts for one in found):
-        return False
-    return all(
-        one.status is AssessmentStatus.PASSED
-        if one.counts
-        else asked.needs_judge and planned.wants_calibration
-        for asked, one in zip(wanted, found, strict=True)
-    )
+def _passes(trial: Trial, planned: PlannedEval, fixture: Fixture) -> bool:
+    """Whether its assertions make a trial pass; only a judge's may not count, and never all."""
+    for asked, one in zip(fixture.assertions, trial.assessments, strict=False):
+        if not one.counts and not (asked.needs_judge and planned.wants_calibration):
+            return False
+    return trial_verdict(planned.scoring, fixture, trial.assessments).outcome is Outcome.PASS
+
+
+def _follows(trial: Trial, scoring: ScoringSpec, fixture: Fixture) -> bool:
+    """Whether a trial's score is what its assessments give; without any there is none."""
+    if not trial.assessments:
+        return trial.score is None
+    return trial.score == trial_verdict(scoring, fixture, trial.assessments).score
 
 
 def results_of(

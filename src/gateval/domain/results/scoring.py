@@ -5,6 +5,9 @@ The fixture model: a trial passes when every assertion passes. A fixture's rate 
 be measured stays in the denominator, so both are intervals: `low` counts it as failed, `high` as
 passed. Beside that, `interval` says how far chance alone may have moved the score. Repetitions that
 were added because something looked worse never count: they are selected.
+
+In the weighted model a fixture's rate is the mean of its trials' scores in place of the share that
+passes; a trial without an answer scores 0. A threshold of 1 still asks that every trial passes.
 """
 
 from __future__ import annotations
@@ -16,11 +19,11 @@ from math import fsum
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.evaluation import ScoringSpec
+from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped
+from gateval.domain.results.grouping import Grouped, grade
 from gateval.domain.statistics.interval import wilson_rate
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 
@@ -41,7 +44,8 @@ class FixtureScore(Value):
 
     `silent` counts those of the failed ones in which the candidate gave no answer. `share` is the
     mean score of those that were measured: how much of its assertions, by weight, passed. It
-    decides nothing.
+    decides nothing. In the weighted model `points` is the sum of the scores of the `graded` trials;
+    None in the other.
     """
 
     fixture: str
@@ -54,6 +58,8 @@ class FixtureScore(Value):
     errors: int = 0
     skips: int = 0
     share: float | None = Field(default=None, ge=0, le=1)
+    points: float | None = Field(default=None, ge=0)
+    graded: int = 0
 
     @property
     def missing(self) -> int:
@@ -68,12 +74,19 @@ class FixtureScore(Value):
     @property
     def low(self) -> float:
         """The rate if everything unmeasured had failed, in [0, 1]."""
-        return self.passed / self.planned
+        return self.passes[0] if self.points is None else min(1.0, self.points / self.planned)
 
     @property
     def high(self) -> float:
         """The rate if everything unmeasured had passed, in [0, 1]."""
-        return (self.passed + self.unmeasured) / self.planned
+        if self.points is None:
+            return self.passes[1]
+        return min(1.0, (self.points + self.planned - self.graded) / self.planned)
+
+    @property
+    def passes(self) -> tuple[float, float]:
+        """The share that passes, in [0, 1], if everything unmeasured had failed, and passed."""
+        return self.passed / self.planned, (self.passed + self.unmeasured) / self.planned
 
     @property
     def all_passed(self) -> bool:
@@ -83,18 +96,19 @@ class FixtureScore(Value):
     @property
     def measured(self) -> bool:
         """Every planned repetition was measured."""
-        return self.unmeasured == 0
+        return self.unmeasured == 0 and (self.points is None or self.graded == self.planned)
 
 
 class EvalScore(Value):
     """An Eval on one side: its score as an interval in [0, 1], over `fixtures`.
 
-    `threshold` is None where none decides. `left_out` were not looked at: the score counts them as
-    unmeasured.
+    `model` is how it came about. `threshold` is None where none decides. `left_out` were not looked
+    at: the score counts them as unmeasured.
     """
 
     eval: str
     side: Side
+    model: ScoringModel = ScoringModel.FIXTURES
     threshold: float | None
     low: float
     high: float
@@ -118,9 +132,10 @@ class EvalScore(Value):
         """
         if self.threshold is None:
             return Meets.YES
-        if self._reaches(self.low, [fixture.low for fixture in self._all]):
+        counted = [fixture for fixture in self._all if fixture.weight]
+        if self._reaches(self.low, [fixture.passes[0] for fixture in counted]):
             return Meets.YES
-        high = self._reaches(self.high, [fixture.high for fixture in self._all])
+        high = self._reaches(self.high, [fixture.passes[1] for fixture in counted])
         return Meets.UNKNOWN if high else Meets.NO
 
     @property
@@ -130,6 +145,8 @@ class EvalScore(Value):
         Wilson's limits at the effective number of trials, (Σ w)² / Σ (w² / repetitions) (Kish).
         """
         total = sum(fixture.weight for fixture in self.fixtures)
+        if not total:
+            return (0.0, 1.0)
         spread = sum(fixture.weight**2 / fixture.planned for fixture in self.fixtures)
         return wilson_rate(self.low, total**2 / spread)
 
@@ -188,17 +205,21 @@ def score_fixture(
         return FixtureScore(
             fixture=fixture.name,
             severity=fixture.severity,
-            weight=planned.scoring.weight(fixture.severity),
+            weight=planned.weight(fixture),
             planned=repetitions,
             passed=passed,
             failed=repetitions - passed,
+            points=float(passed) if planned.scoring.weighted else None,
+            graded=repetitions if planned.scoring.weighted else 0,
         )
     lost = [trial.outcome for trial in counted if trial.passed is None]
     failed = [trial for trial in counted if trial.passed is False]
+    grades = [score for score in map(grade, counted) if score is not None]
+    weighted = planned.scoring.weighted
     return FixtureScore(
         fixture=fixture.name,
         severity=fixture.severity,
-        weight=planned.scoring.weight(fixture.severity),
+        weight=planned.weight(fixture),
         planned=repetitions,
         passed=len(counted) - len(lost) - len(failed),
         failed=len(failed),
@@ -206,6 +227,8 @@ def score_fixture(
         errors=lost.count(Outcome.ERROR),
         skips=lost.count(Outcome.SKIP),
         share=_mean_score(trial for trial in counted if trial.passed is not None),
+        points=fsum(grades) if weighted else None,
+        graded=len(grades) if weighted else 0,
     )
 
 
@@ -242,12 +265,14 @@ def score_eval(
             severity=gone.severity,
             weight=planned.scoring.weight(gone.severity),
             planned=many,
+            points=0.0 if planned.scoring.weighted else None,
         )
         for gone in planned.left_out
     )
     return EvalScore(
         eval=planned.name,
         side=side,
+        model=planned.scoring.model,
         threshold=planned.threshold,
         low=_share((*fixtures, *left), high=False),
         high=_share((*fixtures, *left), high=True),
@@ -259,6 +284,8 @@ def score_eval(
 def _share(fixtures: Sequence[FixtureScore], *, high: bool) -> float:
     """The weighted mean rate."""
     total = sum(fixture.weight for fixture in fixtures)
+    if not total:  # all of them are in quarantine: nothing speaks against a pass
+        return 1.0
     rates = [fixture.high if high else fixture.low for fixture in fixtures]
     weighted = sum(fixture.weight * rate for fixture, rate in zip(fixtures, rates, strict=True))
     return min(1.0, weighted / total)

@@ -44,7 +44,7 @@ class Step(Value):
     carries the `seconds` that the call took and its `retries`; steps of one reply share them.
     `refused` marks a call of a tool that the model was not offered. `conversation` counts from 1
     the conversations that a program had with its models, so that agents which work side by side
-    are told apart.
+    are told apart. `took` are the seconds that a tool took for a call, where the candidate says so.
     """
 
     number: int = Field(ge=1)
@@ -58,6 +58,7 @@ class Step(Value):
     conversation: int = Field(default=1, ge=1)
     seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
     retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})
+    took: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
 
 
 class CallCost(NamedTuple):
@@ -131,6 +132,7 @@ class TraceBuilder:
         cost: CallCost = NO_CALL,
         refused: bool = False,
         conversation: int = 1,
+        took: float | None = None,
     ) -> int:
         """Append a step and return its number; past `STEPS_LIMIT` steps are dropped (returns 0)."""
         if len(self._steps) >= STEPS_LIMIT:
@@ -149,6 +151,7 @@ class TraceBuilder:
                 conversation=conversation,
                 seconds=None if cost.seconds is None else round(cost.seconds, 3),
                 retries=cost.retries,
+                took=took,
             )
         )
         return number

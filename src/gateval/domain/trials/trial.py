@@ -72,8 +72,9 @@ class Assessment(Value):
     it rests on. `claimed` says that it rests on a trace or usage that only the candidate reports,
     `absent` that what it looks at was not there. `cause` is set for an error only. `asked` is how
     often a judge was asked before this counted; `again` what it said when the fixture had flipped
-    and it was shown the same output once more. `parts` are the assessments that decided it, where
-    it is made of others.
+    and it was shown the same output once more. `fatal` says that a required part of it failed,
+    which fails the trial in the weighted model whatever the others score. `parts` are the
+    assessments that decided it, where it is made of others.
     """
 
     index: int = Field(default=0, ge=0)
@@ -85,6 +86,7 @@ class Assessment(Value):
     steps: tuple[int, ...] = ()
     claimed: bool = False
     absent: bool = False
+    fatal: bool = False
     cause: Cause | None = None
     verdict: Verdict | None = None
     asked: int = Field(default=1, ge=1)

@@ -18,6 +18,7 @@ from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem, nearest, sort_problems
 from gateval.domain.text.quoting import quote
+from gateval.formats.gathering import Pending
 from gateval.formats.native.broken import broken_manifest
 from gateval.formats.native.cases.template import TemplateRead, is_template, read_template
 from gateval.formats.native.cases.written import Template
@@ -47,17 +48,18 @@ class Parsed(NamedTuple):
     """The content of a file: its manifests, and all its problems in order of place.
 
     `broken` holds what is there but cannot be used, as far as it says what it is; `templates` are
-    fixtures that have to be filled in.
+    fixtures that have to be filled in, `pending` what other files complete.
     """
 
     manifests: tuple[Manifest, ...]
     problems: tuple[Problem, ...]
     broken: tuple[Broken, ...] = ()
     templates: tuple[Template, ...] = ()
+    pending: tuple[Pending, ...] = ()
 
     @property
     def empty(self) -> bool:
-        """Whether it holds nothing of ours, well or badly written."""
+        """Whether nothing in it is known to be ours, well or badly written."""
         return not (self.manifests or self.templates or self.problems)
 
 

@@ -123,7 +123,8 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
     if assessment.index >= len(written):
         return assessment.type
     asked = written[assessment.index]
-    apart = {"place", "parts", "own", "script", *(() if asked.turn else ("turn",))}
+    later = {key for key in ("turn", "name", "required") if not getattr(asked, key)}
+    apart = {"place", "parts", "own", "script", *later}
     own = asked.model_dump(mode="json", exclude=apart)
     return digest(own | ({"parts": asked.meaning["parts"]} if asked.parts else {}))
 

@@ -85,6 +85,13 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
             before=f"{was.weight:g}",
             after=f"{now.weight:g}",
         )
+    if was.required != now.required:
+        yield Lowered(
+            place=now.place,
+            what=f"required of {about}",
+            before=str(was.required).lower(),
+            after=str(now.required).lower(),
+        )
     if was.severity != now.severity:
         yield Lowered(
             place=now.place,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import Eval, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.manifests.severity import Severity
@@ -119,6 +119,13 @@ def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
             before=_threshold(was.pass_threshold),
             after=_threshold(now.pass_threshold),
         )
+    if was.model is not now.model or (now.weighted and now.pass_score < was.pass_score):
+        yield Lowered(
+            place=after.places.get("spec.scoring.passScore", place),
+            what="scoring",
+            before=_model(was),
+            after=_model(now),
+        )
     if after.execution.deterministic != before.execution.deterministic:
         yield Lowered(
             place=after.places.get("spec.execution.deterministic", after.place),
@@ -154,6 +161,12 @@ def asks_less(now: float | None, was: float | None) -> bool:
 
 def _threshold(threshold: float | None) -> str:
     return "none" if threshold is None else show_threshold(threshold)
+
+
+def _model(scoring: ScoringSpec) -> str:
+    if not scoring.weighted:
+        return scoring.model
+    return f"{scoring.model}, passing from {scoring.pass_score:g}"
 
 
 def _weights(weights: Mapping[Severity, float]) -> str:

@@ -46,6 +46,7 @@ def _lowered(before: Fixture, after: Fixture) -> Iterator[Lowered]:
     for key, old, new in (
         ("input", before.input, after.input),
         ("turns", before.turns, after.turns),
+        ("reference", before.reference, after.reference),
         ("toolReplay", before.tool_replay, after.tool_replay),
         ("shadowTools", before.shadow_tools, after.shadow_tools),
     ):
@@ -59,6 +60,7 @@ def _test(fixture: Fixture) -> tuple[object, ...]:
     return (
         canonical_json(fixture.input.model_dump(mode="json")),
         fixture.turns,
+        fixture.reference and canonical_json(fixture.reference.model_dump(mode="json")),
         tuple(sorted(canonical_json(one.meaning) for one in fixture.assertions)),
         fixture.severity,
         canonical_json([one.model_dump(mode="json") for one in fixture.tool_replay]),

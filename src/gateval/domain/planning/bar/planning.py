@@ -191,6 +191,8 @@ def _reusable(
         return []
     if ours.execution.reps_per_fixture < asked.execution.reps_per_fixture:
         return []
+    if ours.scoring.trials_pass != asked.scoring.trials_pass:
+        return []
     alike = same_judge(asked, ours, sides.tip, sides.head)
     alike = alike and as_calibrated(asked, ours, sides.tip, sides.head)
     mine = {fixture.name: fixture for fixture in running.fixtures}
@@ -214,6 +216,7 @@ def _asks_as_much(
         running is not None
         and {one.name for one in running.fixtures} == {one.name for one in fixtures}
         and ours.scoring.severity_weights == asked.scoring.severity_weights
+        and ours.scoring.trials_pass == asked.scoring.trials_pass
         and not asks_less(ours.scoring.pass_threshold, asked.scoring.pass_threshold)
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.own_checks import named_paths, own_checks
+from gateval.domain.manifests.own_checks import named_paths, own_checks, starting_folder
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.files.named_paths import program_index
 from gateval.domain.planning.snapshot import Snapshot
@@ -45,7 +45,9 @@ def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
     elif isinstance(command, list):
         words = [word for word in command if isinstance(word, str)]
         index = program_index(words)
-        path = resolve_path(folder, words[index]) if index is not None else None
+        start = starting_folder(spec, folder)
+        known = index is not None and start is not None
+        path = resolve_path(start or "", words[index or 0]) if known else None
         if path:
             yield path
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped, outcomes
+from gateval.domain.results.grouping import Grouped, grades, outcomes
 from gateval.domain.statistics.broad import (
     CONFIRMING_TRIALS,
     Broad,
@@ -16,6 +16,7 @@ from gateval.domain.statistics.broad import (
     first,
 )
 from gateval.domain.statistics.design import LookResult
+from gateval.domain.statistics.graded.broad import graded_broad_step
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import Outcomes, counted
 from gateval.domain.trials.trial import Side
@@ -33,6 +34,10 @@ def broad_slippage(
     """
     tests = planned.joint_tests
     owners = planned.owners() if tests else {}
+    if planned.scoring.weighted:
+        return tuple(
+            (test, _newest_of_scores(test, planned, owners, trials, found=found)) for test in tests
+        )
     return tuple(
         (test, _newest(test, _sides(test, planned, owners, trials, stored), found=found))
         for test in tests
@@ -103,3 +108,28 @@ def _borne_out(alarm: Broad, look: Look, sides: Sequence[_Sides]) -> Broad:
     if confirmed(fresh):
         return alarm
     return alarm.model_copy(update={"step": LookResult.STOP, "outdated": True})
+
+
+def _newest_of_scores(
+    test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, *, found: bool
+) -> Broad | None:
+    """The same of scores, of which none are stored."""
+    said: Broad | None = None
+    known = {one.fixture for one in planned.standing}
+    units = [
+        (
+            grades(trials.get((owners[name], name, Side.BASE), ())),
+            grades(trials.get((owners[name], name, Side.HEAD), ())),
+        )
+        for name in test.fixtures
+        if name not in known
+    ]
+    for index, look in enumerate(test.looks):
+        if any(len(base) < look.base or len(head) < look.head for base, head in units):
+            break
+        said = graded_broad_step(
+            test.looks, index, units, test.share, found=found, least_drop=test.least_drop
+        ).model_copy(update={"family": test.family})
+        if said.step is not LookResult.GO_ON:
+            break
+    return said

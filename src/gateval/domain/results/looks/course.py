@@ -1,6 +1,7 @@
 """How far one fixture is: whether its rule has ended, and which trials it wants next.
 
-The rule is that of `domain/statistics`; here are the exceptions from it. A deterministic candidate
+The rule is that of `domain/statistics`, in the weighted model that of its room `graded`; here are
+the exceptions from it. A deterministic candidate
 needs no statistics. A head that gives no answer has a rule of its own (`silence`). A new fixture
 that fails its first trial gets two more: two of three decide.
 """
@@ -14,10 +15,18 @@ from typing import NamedTuple
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
-from gateval.domain.results.grouping import outcomes
+from gateval.domain.results.grouping import grades, outcomes
 from gateval.domain.results.looks.silence import SILENCE_SHARE, is_silent, silence
 from gateval.domain.statistics.design import Design, LookResult, counted_only, design
 from gateval.domain.statistics.fresh import FRESH, borne_out
+from gateval.domain.statistics.graded.rule import (
+    GradedRule,
+    GradedWalk,
+    graded_rule,
+    graded_walk,
+    on_passes,
+    watched_only,
+)
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import Count, Outcomes, Walk, counted, walk
 from gateval.domain.trials.trial import Side, Trial
@@ -32,7 +41,8 @@ class Course(NamedTuple):
     `wanted` are the trials of each side that have to be made; `walk` the way through its design,
     None where nothing is compared. `exact` says that the candidates proved to be deterministic,
     `fell_silent` that head gives no answer where base does, `outdated` that what is stored of base
-    says regressed and base as it is now does not.
+    says regressed and base as it is now does not. In the weighted model `graded` is the way of its
+    scores, and `rule` theirs; `walk` and `design` then say the same of its passes.
     """
 
     wanted: Look
@@ -41,6 +51,8 @@ class Course(NamedTuple):
     exact: bool = False
     fell_silent: bool = False
     outdated: bool = False
+    graded: GradedWalk | None = None
+    rule: GradedRule | None = None
 
     @property
     def regressed(self) -> bool:
@@ -53,7 +65,8 @@ class CourseRules(NamedTuple):
 
     `stored` is how many base trials are stored, by fixture; those have a design of their own.
     `together` are those that are tested with their family only; `quiet` is the design whose silence
-    is looked for in these, `counted` the one that says when they end.
+    is looked for in these, `counted` the one that says when they end. `graded` is the rule of the
+    fixtures' scores in the weighted model, None in the other.
     """
 
     planned: PlannedEval
@@ -65,6 +78,13 @@ class CourseRules(NamedTuple):
     quiet: Design | None = None
     counted: Design | None = None
     stored: Mapping[str, int] = MappingProxyType({})
+    graded: GradedRule | None = None
+
+    def graded_of(self, fixture: str) -> GradedRule | None:
+        """Return the rule of a compared fixture's scores, None in the model of passes."""
+        if self.graded is None or fixture not in self.compared:
+            return None
+        return watched_only(self.first) if fixture in self.together else self.graded
 
     def design_of(self, fixture: str) -> Design | None:
         """Return the design of a compared fixture, None for others."""
@@ -88,19 +108,31 @@ def rules_of(planned: PlannedEval) -> CourseRules:
     measured = Side.BASE in planned.sides and planned.compared
     together = together_only(planned.fixtures, planned.compared) if measured else frozenset()
     silent = planned.silence_share / SILENCE_SHARE
+    graded = graded_rule_of(planned) if measured and planned.scoring.weighted else None
+    alone = design(planned.looks, planned.fixture_share) if planned.fixture_share else None
     return CourseRules(
         planned=planned,
         first=planned.first_look,
         compared=frozenset(planned.compared),
         added=frozenset(planned.added if planned.threshold is None else ()),
-        design=design(planned.looks, planned.fixture_share)
-        if measured and planned.fixture_share
-        else None,
+        design=(on_passes(graded) if graded else alone) if measured else None,
         together=together,
         quiet=design(planned.looks, silent) if together and silent else None,
         counted=counted_only(planned.first_look) if together else None,
         stored=planned.stored_counts(),
+        graded=graded,
     )
+
+
+def graded_rule_of(planned: PlannedEval) -> GradedRule:
+    """Return the rule of the scores of an Eval's fixtures.
+
+    A part of the share is left for their silence, which may be another thing than their scores.
+    """
+    if not planned.fixture_share:
+        return watched_only(planned.first_look)
+    share = planned.fixture_share * (1 - SILENCE_SHARE)
+    return graded_rule(planned.looks, share, planned.scoring.pass_score)
 
 
 def course_of(
@@ -119,16 +151,34 @@ def course_of(
         if known is not None:
             return known._replace(design=rule)
     quiet_rule = rules.quiet if fixture.name in rules.together else rules.design
-    taken, quiet = walk(rule, old, new), silence(quiet_rule, base[stored:], head)
-    if stored and taken.step is LookResult.REGRESSED:
-        return _borne_out(
-            Course(taken.look, taken, rule, fell_silent=quiet is not None), old, stored
-        )
-    if quiet is None or taken.step is LookResult.REGRESSED:
-        return Course(taken.look, taken, rule, fell_silent=quiet is not None)
+    quiet = silence(quiet_rule, base[stored:], head)
+    course = _by_scores(rules, fixture, base, head) or _by_passes(rule, old, new)
+    if stored and course.regressed:
+        return _borne_out(course._replace(fell_silent=quiet is not None), old, stored)
+    if quiet is None or course.regressed:
+        return course._replace(fell_silent=quiet is not None)
     silent = quiet.wanted.model_copy(update={"base": quiet.wanted.base + stored})
-    wanted = silent if quiet.proven else larger(taken.look, silent)
-    return Course(wanted, taken, rule, fell_silent=quiet.proven)
+    wanted = silent if quiet.proven else larger(course.wanted, silent)
+    return course._replace(wanted=wanted, fell_silent=quiet.proven)
+
+
+def _by_passes(rule: Design, base: Outcomes, head: Outcomes) -> Course:
+    taken = walk(rule, base, head)
+    return Course(taken.look, taken, rule)
+
+
+def _by_scores(
+    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+) -> Course | None:
+    """Return the course of a fixture's scores; None in the model of passes."""
+    rule = rules.graded_of(fixture.name)
+    if rule is None:
+        return None
+    scored = graded_walk(rule, grades(base), grades(head))
+    look = scored.look
+    counts = _counts(outcomes(base)[: look.base], outcomes(head)[: look.head])
+    taken = Walk(step=scored.step, look=look, **counts)
+    return Course(look, taken, rules.design_of(fixture.name), graded=scored, rule=rule)
 
 
 def _borne_out(course: Course, base: Outcomes, stored: int) -> Course:

@@ -35,6 +35,14 @@ class AssertionCommon(Spec):
         description="How much it matters inside its fixture, by the weights of the Eval; the "
         "fixture's severity if absent.",
     )
+    name: str = Field(
+        default="", max_length=200, description="What it is called, where its type does not tell."
+    )
+    required: bool = Field(
+        default=False,
+        description="With `scoring.model: weighted`, whether the trial fails where it fails, "
+        "whatever the others score. With `fixtures` every assertion is required.",
+    )
     axis: str | None = Field(
         default=None, description="The quality it measures, for grouping in reports."
     )
@@ -43,7 +51,11 @@ class AssertionCommon(Spec):
 COMMON_KEYS = tuple(AssertionCommon.model_fields)
 """They are one word each, so field and key are the same."""
 
-_INNER_KEYS = ("type",)
+INNER_KEYS = ("type",)
+"""What an assertion has that stands inside others."""
+
+WEIGHED_KEYS = ("type", "name", "weight")
+"""What it has where these are weighed."""
 
 
 def read_assertions(
@@ -53,11 +65,11 @@ def read_assertions(
 
     What is no mapping is left out: the model of what is around it has refused it.
     """
-    return _read_all(source, path, 0)
+    return _read_all(source, path, 0, COMMON_KEYS)
 
 
 def _read_all(
-    source: Source, path: DocumentPath, level: int
+    source: Source, path: DocumentPath, level: int, shared: tuple[str, ...]
 ) -> tuple[list[AssertionSpec], list[Problem]]:
     raw = source.document.data_at(path)
     assertions: list[AssertionSpec] = []
@@ -66,7 +78,7 @@ def _read_all(
         if len(problems) > PROBLEM_LIMIT:
             break
         if isinstance(each, dict):
-            assertion, broken = _read_one(source, (*path, index), each, level)
+            assertion, broken = _read_one(source, (*path, index), each, level, shared)
             problems += broken
             if assertion is not None:
                 assertions.append(assertion)
@@ -74,11 +86,10 @@ def _read_all(
 
 
 def _read_one(
-    source: Source, path: DocumentPath, raw: JsonObject, level: int
+    source: Source, path: DocumentPath, raw: JsonObject, level: int, shared: tuple[str, ...]
 ) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
-    """Read one assertion; inside others it has no weight, severity or axis of its own."""
+    """Read one assertion; of the keys that all have it may have those in `shared`."""
     document = source.document
-    shared = _INNER_KEYS if level else COMMON_KEYS
     options: JsonObject = {key: raw[key] for key in raw if key not in shared}
     common_raw: JsonObject = {key: raw[key] for key in raw if key in shared}
     common, problems = validate(AssertionCommon, common_raw, document, path)
@@ -96,13 +107,16 @@ def _read_one(
             message = f"Assertions may stand {LEVELS} levels deep in others, and no deeper."
             return None, (*problems, *broken, problem_at(document, path, message))
         options.pop(PARTS, None)
-        parts, inner = _read_all(source, (*path, PARTS), level + 1)
+        keys = WEIGHED_KEYS if kind in source.registries.weighing else INNER_KEYS
+        parts, inner = _read_all(source, (*path, PARTS), level + 1, keys)
         broken = (*broken, *inner)
     if common is None or broken:
         return None, (*problems, *broken)
     assertion = AssertionSpec(
         type=kind,
+        name=common.name,
         weight=common.weight,
+        required=common.required,
         severity=common.severity,
         axis=common.axis,
         options=options,

@@ -16,6 +16,7 @@ from gateval.domain.manifests.fixture import (
 )
 from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, files_in, text_of
 from gateval.domain.manifests.recorded import Origin, ToolReplay
+from gateval.domain.manifests.reference import Reference
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Problem
 from gateval.formats.native.cases.written import CasesFile
@@ -79,6 +80,9 @@ class FixtureBody(Spec):
         description="What must hold; all of them, for the fixture to pass. With `turns`, they look "
         "at the whole conversation and its last answer.",
     )
+    reference: Reference | None = Field(
+        default=None, description="What a good answer is, for judges and checks; agents get none."
+    )
     tool_replay: tuple[ToolReplay, ...] = Field(
         default=(), description="Recorded answers of tools, given instead of calling them."
     )
@@ -136,6 +140,7 @@ def read_meaning(source: Source) -> Meant:
         origin=spec.origin,
         input=spec.input or FixtureInput(type=InputType.PROMPT, payload={}),
         turns=turns,
+        reference=spec.reference,
         assertions=tuple(assertions),
         tool_replay=spec.tool_replay,
         shadow_tools=spec.shadow_tools,

@@ -1,0 +1,49 @@
+"""`compositeJudge`: the judge makes one score of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pydantic import Field
+
+from gateval.assertions.evidence import Evidence
+from gateval.assertions.graded.composites.base import Member, Weighing
+from gateval.assertions.graded.composites.by_script import as_text
+from gateval.assertions.graded.judges.llm_judge import LlmJudge
+from gateval.assertions.graded.templates import filled
+from gateval.assertions.graded.told import prompt_words
+from gateval.assertions.world import Assessed, World
+from gateval.domain.manifests.fixture import AssertionSpec
+
+PROMPT = (
+    "Several evaluators scored this run. Weigh what they found and give one score for the whole "
+    "run.\n\n{{ EVALUATOR_RESULTS_JSON }}"
+)
+
+
+class CompositeJudge(Weighing):
+    """The Eval's judge weighs what the assertions in it found; its score is at least `minScore`.
+
+    `prompt` is a template as that of `llmJudge`, in which `{{ EVALUATOR_RESULTS_JSON }}` stands for
+    their scores and verdicts. Evidence counts as with `judge`.
+    """
+
+    type: ClassVar[str] = "compositeJudge"
+    needs_judge: ClassVar[bool] = True
+    verb: ClassVar[str] = "all"
+
+    prompt: str = Field(
+        default=PROMPT, min_length=1, max_length=20_000, description="What the judge is asked."
+    )
+
+    async def weigh(
+        self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
+    ) -> Assessed:
+        """See the class. Rests on the steps of the violations that are proven."""
+        del spec
+        judge = world.judge_for(self.type)
+        words = {**prompt_words(evidence, {}), "EVALUATOR_RESULTS_JSON": as_text(members)}
+        asked = LlmJudge(prompt=filled(self.prompt, words), min_score=self.min_score)
+        found, usage = await asked.assess_with(evidence.for_a_judge, judge, world.judge_spec)
+        return found.model_copy(update={"type": self.type}), usage

@@ -1,0 +1,1 @@
+"""Assertions whose score a model gives."""

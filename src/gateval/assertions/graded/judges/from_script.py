@@ -1,0 +1,77 @@
+"""`judgeFromScript`: a program of the repository writes what the judge is asked."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.graded.commands import Command, Folder, in_folder
+from gateval.assertions.graded.judges.llm_judge import LlmJudge
+from gateval.assertions.graded.least import PASS_SCORE, MinScore
+from gateval.assertions.graded.told import prompt_words
+from gateval.assertions.own.program import OwnProgram
+from gateval.assertions.world import Asker, Assessed, World
+from gateval.domain.base import JsonObject
+from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles
+from gateval.domain.repository.paths import path_of_text
+from gateval.domain.trials.trial import Cause
+from gateval.judging.neutral import shorten
+
+if TYPE_CHECKING:
+    from gateval.candidates.checks import CheckOrder
+
+_LONGEST = 20_000
+
+
+class JudgeFromScript(OwnProgram, Asker):
+    """The Eval's judge scores the run at least `minScore`, by a prompt that a program prints.
+
+    The program gets on standard input what the prompt of `llmJudge` may name, as one JSON object,
+    and prints the prompt. It runs as `script` does. What the agent said it gets as the name of a
+    step; the judge reads it as data.
+    """
+
+    type: ClassVar[str] = "judgeFromScript"
+    needs_judge: ClassVar[bool] = True
+    basis: ClassVar[Basis] = Basis.TRACE
+
+    command: Command
+    cwd: Folder = ""
+    config: JsonObject = Field(default={}, description="What the program is told as `config`.")
+    min_score: MinScore = PASS_SCORE
+
+    @property
+    def named(self) -> str:
+        """See `OwnProgram`."""
+        return f"`{shorten(shlex.join(self.command), 120)}`"
+
+    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
+        """See `OwnProgram`."""
+        from gateval.candidates.checks import CheckOrder
+
+        argv = in_folder(self.command, self.cwd, path_of_text(files.rules.folder))
+        return CheckOrder(argv, files, stdin, self.timeout_seconds)
+
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
+        """See `Asker`."""
+        judge = world.judge_for(self.type)
+        told = prompt_words(evidence, self.config)
+        prompt = _text(await self.printed(told, spec.own, world.bench), self.named)
+        asked = LlmJudge(prompt=prompt, min_score=self.min_score)
+        found, usage = await asked.assess_with(evidence.for_a_judge, judge, world.judge_spec)
+        return found.model_copy(update={"type": self.type}), usage
+
+
+def _text(printed: bytes, named: str) -> str:
+    try:
+        text = printed.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        raise NotMeasured(Cause.CHECK, f"what {named} prints is not UTF-8") from None
+    if not text or len(text) > _LONGEST:
+        what = f"{len(text):,} characters" if text else "nothing"
+        message = f"{named} printed {what}; a prompt has 1 to {_LONGEST:,}"
+        raise NotMeasured(Cause.CHECK, message)
+    return text

@@ -1,0 +1,64 @@
+"""A program of the repository that has a say in an assertion: how it is run, and how that fails."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from gateval.assertions.base import Assertion
+from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.domain.base import JsonObject
+from gateval.domain.trials.trial import Assessment, Cause
+
+if TYPE_CHECKING:
+    from gateval.assertions.world import Bench
+    from gateval.candidates.checks import CheckOrder
+    from gateval.domain.manifests.fixture import CheckFiles
+
+
+class OwnProgram(Assertion, ABC):
+    """An assertion for which a program of the repository runs."""
+
+    include: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of further files that the check needs, relative to the manifest's "
+        "folder; with a leading `/`, to the repository root. Candidates may get them, too.",
+    )
+    timeout_seconds: float = Field(
+        default=30.0, gt=0, le=600, description="How long the check may take."
+    )
+
+    def assess(self, evidence: Evidence) -> Assessment:
+        """Raise `NotMeasured`: without anything to run it, there is nothing to say."""
+        del evidence
+        raise NotMeasured(Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here")
+
+    @property
+    @abstractmethod
+    def named(self) -> str:
+        """What it is called in a sentence."""
+
+    @abstractmethod
+    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
+        """Return the run of its program."""
+
+    async def printed(self, told: JsonObject, files: CheckFiles | None, bench: Bench) -> bytes:
+        """Run the program on what it is told and return what it printed.
+
+        Raises `NotMeasured` for one that crashes or is late.
+        """
+        from gateval.candidates.checks import CheckFailed
+
+        if bench.checks is None:
+            raise NotMeasured(
+                Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here"
+            )
+        if files is None:
+            raise NotMeasured(Cause.GATE, f"the plan does not name the files of `{self.type}`")
+        try:
+            return await bench.checks.run(self.order(files, json.dumps(told).encode()))
+        except CheckFailed as error:
+            raise NotMeasured(error.cause, f"the check {self.named} gave no answer: {error.reason}")

@@ -1,0 +1,173 @@
+"""Where the cases of a suite stand: in it, in files that it names, in a folder, in JSON lines."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+from yaml.error import Mark
+
+from gateval.domain.repository.lfs import is_lfs_pointer
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.place import Place, Problem
+from gateval.domain.repository.tree import has_folder
+from gateval.domain.text.quoting import quote
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.formats.agentv.documents import read_yaml
+from gateval.formats.agentv.node import Node
+from gateval.formats.agentv.surroundings import Findings
+from gateval.formats.gathering import Around
+from gateval.formats.native.cases.case import CASES_LIMIT
+from gateval.formats.yaml.document import Branching, Document
+
+SCHEME = "file://"
+_ONE = ("case.yaml", "case.yml")
+
+
+class RawCase(NamedTuple):
+    """A case as it stands somewhere; `default_id` is the name of the folder that holds it."""
+
+    node: Node
+    default_id: str = ""
+
+
+def raw_cases(node: Node, folder: str, around: Around, found: Findings) -> Iterator[RawCase]:
+    """Yield the cases that stand at `node` of a suite in `folder`, each an entry of any kind."""
+    if isinstance(node.value, str):
+        yield from _named(node, node.value.removeprefix(SCHEME), folder, around, found)
+    elif not isinstance(node.value, list):
+        found.problems.append(node.wrong("a list of cases", "the path of a file or folder"))
+    for entry in node.items():
+        if isinstance(entry.value, str) and entry.value.startswith(SCHEME):
+            written = entry.value.removeprefix(SCHEME)
+            yield from _named(entry, written, folder, around, found)
+        else:
+            yield RawCase(entry)
+
+
+def json_lines(path: str, around: Around, found: Findings) -> Iterator[RawCase]:
+    """Yield the cases of a file of JSON lines, blank ones left out."""
+    data = _data(path, around, found)
+    if data is None:
+        return
+    entries: dict[str | int, Branching | Mark | None] = {}
+    values: list[JsonValue] = []
+    for number, line in enumerate(_lines(path, data, found)):
+        if not line or line.isspace():
+            continue
+        if len(values) == CASES_LIMIT:
+            said = f"A file may have {CASES_LIMIT:,} cases. Split it."
+            found.problems.append(Problem(place=_place(path, number), message=said))
+            break
+        try:
+            values.append(read_json(line))
+        except NotStrictJson as error:
+            said = f"This line is not JSON: {str(error).replace('line 1, ', '')}."
+            found.problems.append(Problem(place=_place(path, number), message=said))
+            continue
+        entries[len(values) - 1] = Mark(path, 0, number, 0, None, 0)
+    marks = Branching(Mark(path, 0, 0, 0, None, 0), entries=dict(entries))
+    document = Document(show_path(path), [*values], marks)
+    yield from (RawCase(Node(document, (index,), value)) for index, value in enumerate(values))
+
+
+def _named(
+    node: Node, written: str, folder: str, around: Around, found: Findings
+) -> Iterator[RawCase]:
+    path = resolve_path(folder, written)
+    if path is None:
+        found.problems.append(node.problem(f"{quote(written)} leads out of the repository."))
+        return
+    if any(char in written for char in "*?["):
+        matching = sorted(one for one in around.tree if fnmatch.fnmatchcase(one, path))
+    elif path not in around.tree and has_folder(around.tree, path):
+        yield from _folder(node, path, around, found)
+        return
+    else:
+        matching = [path] if path in around.tree else []
+    if not matching:
+        said = f"There is no file {show_path(path)} in this revision. Add it, or track it with git."
+        found.problems.append(node.problem(said))
+    for one in matching:
+        yield from _file(node, one, around, found)
+
+
+def _file(node: Node, path: str, around: Around, found: Findings) -> Iterator[RawCase]:
+    if not around.tree[path].is_file:
+        said = f"{show_path(path)} is a symbolic link or a submodule. Put the file itself there."
+        found.problems.append(node.problem(said))
+    elif path.endswith(".jsonl"):
+        found.own.add(path)
+        yield from json_lines(path, around, found)
+    elif path.endswith((".yaml", ".yml")):
+        document = _document(path, around, found)
+        if document is not None:
+            cases = Node(document, (), document.data)
+            if not isinstance(cases.value, list):
+                found.problems.append(cases.wrong("a list of cases"))
+            yield from map(RawCase, cases.items())
+    else:
+        said = f"{show_path(path)} holds no cases: its name must end in .yaml, .yml or .jsonl."
+        found.problems.append(node.problem(said))
+
+
+def _folder(node: Node, path: str, around: Around, found: Findings) -> Iterator[RawCase]:
+    """Yield the one case of each folder below `path`."""
+    prefix = f"{path}/" if path else ""
+    names = sorted(
+        {p[len(prefix) :].partition("/")[0] for p in around.tree if p.startswith(prefix)}
+    )
+    some = False
+    for name in names:
+        file = next(
+            (f"{prefix}{name}/{one}" for one in _ONE if f"{prefix}{name}/{one}" in around.tree), ""
+        )
+        document = _document(file, around, found) if file else None
+        if document is not None:
+            some = True
+            yield RawCase(Node(document, (), document.data), name)
+    if not some:
+        said = f"No folder in {show_path(path)}/ holds a case.yaml."
+        found.problems.append(node.problem(said))
+
+
+def _document(path: str, around: Around, found: Findings) -> Document | None:
+    """Return the one document of a YAML file of cases; what is wrong with it is told."""
+    data = _data(path, around, found)
+    if data is None:
+        return None
+    documents, problems = read_yaml(path, data)
+    found.problems += problems
+    if problems or not documents:
+        return None
+    return documents[0]
+
+
+def _data(path: str, around: Around, found: Findings) -> bytes | None:
+    found.own.add(path)
+    data = around.content(path)
+    said = ""
+    if data is None:
+        said = f"{show_path(path)} is too large to be read. Split it."
+    elif is_lfs_pointer(data):
+        said = f"{show_path(path)} is a Git LFS pointer. Store the file itself in git."
+    if said:
+        found.problems.append(Problem(place=Place(file=show_path(path)), message=said))
+        return None
+    return data
+
+
+def _lines(path: str, data: bytes, found: Findings) -> Sequence[str]:
+    try:
+        return data.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start)
+        said = "This line is not UTF-8. Save the file as UTF-8."
+        found.problems.append(Problem(place=_place(path, number), message=said))
+        return ()
+
+
+def _place(path: str, number: int) -> Place:
+    return Place(file=show_path(path), line=number + 1)

@@ -1,0 +1,120 @@
+"""One evaluator as it is written, and what it becomes: a type of ours with its options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import to_json
+
+from gateval.domain.base import JsonObject
+from gateval.domain.repository.place import Problem
+from gateval.formats.agentv.node import Node
+from gateval.formats.agentv.surroundings import Findings
+from gateval.formats.gathering import Around
+from gateval.formats.problems.findings import SchemaFinding, findings
+
+_WORDS = {
+    "anyOrder": "any_order",
+    "inOrder": "in_order",
+    "numericTolerance": "numeric_tolerance",
+    "weightedAverage": "weighted_average",
+    "allOrNothing": "all_or_nothing",
+    "maxSeconds": "max_duration_ms",
+    "argumentsMatch": "args_match",
+    "minPoints": "required_min_score",
+}
+"""What our assertions call things, and AgentV's evaluators do."""
+
+COMMON = ("name", "type", "weight", "required", "min_score", "negate")
+"""The keys that every evaluator has."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where evaluators stand: the folder of their suite, and whether it has the newer spelling."""
+
+    folder: str
+    newer: bool
+    around: Around
+    found: Findings
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An evaluator as written."""
+
+    node: Node
+    context: Context
+
+    def value(self, *keys: str) -> JsonValue:
+        """Return what stands at the first of these keys that is there."""
+        found = self.node.first(keys)
+        return found.value if found else None
+
+    def tell(self, node: Node, message: str) -> None:
+        """Say what is wrong with a value in it."""
+        self.context.found.problems.append(node.problem(message))
+
+    def configured(self, known: Iterable[str]) -> JsonObject:
+        """Return its `config` and the keys that nobody else knows, which are configuration, too."""
+        names = {*COMMON, *known, "config"}
+        written = self.node.value if isinstance(self.node.value, dict) else {}
+        given = written.get("config")
+        own: JsonObject = {key: value for key, value in written.items() if key not in names}
+        return {**(given if isinstance(given, dict) else {}), **own}
+
+
+@dataclass
+class Becomes:
+    """What an evaluator becomes. `keys` says where our options stand in its own words, `parts` are
+    the evaluators that it is made of, `weights` theirs by name.
+    """
+
+    type: str
+    options: JsonObject = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    parts: Sequence[Node] = ()
+    made: Sequence[Becomes] = ()
+    weights: Mapping[str, JsonValue] = field(default_factory=dict)
+    graded: bool = False
+
+
+Reading: TypeAlias = Callable[[Entry], Becomes | None]
+"""Returns what an evaluator becomes; None if that cannot be told, which was said then."""
+
+
+def renamed(entry: Entry, type_: str, keys: Mapping[str, str], *, graded: bool = False) -> Becomes:
+    """Return an evaluator whose options only have other names: theirs → ours."""
+    options: JsonObject = {
+        ours: value for theirs, ours in keys.items() if (value := entry.value(theirs)) is not None
+    }
+    return Becomes(type_, options, {ours: theirs for theirs, ours in keys.items()}, graded=graded)
+
+
+def unusable(model: type[BaseModel], made: Becomes, entry: Entry) -> list[Problem]:
+    """Return what is wrong with the options of an evaluator, in its own words and places."""
+    try:
+        model.model_validate_json(to_json(made.options), strict=True, by_alias=True, by_name=False)
+    except ValidationError as error:
+        found = findings(model, made.options, error.errors(include_url=False), ())
+    else:
+        return []
+    return [_there(entry, made, one) for one in found]
+
+
+def _there(entry: Entry, made: Becomes, finding: SchemaFinding) -> Problem:
+    """Return what is wrong at the nearest place that is written, in the words written there."""
+    node = entry.node
+    for number, step in enumerate(finding.path):
+        inner = node.at(made.keys.get(str(step), step) if number == 0 else step)
+        if inner.value is None:
+            break
+        node = inner
+    said = finding.message
+    for ours, theirs in {**_WORDS, **made.keys}.items():
+        said = re.sub(rf"\b{ours}\b", theirs, said)
+    return node.problem(f"{said[:1].upper()}{said[1:]}")

@@ -1,0 +1,133 @@
+"""Evaluators that ask a model: `llm_judge` (`llm-grader`), `rubric` and `rubrics`."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
+from gateval.formats.agentv.evaluators.entry import Becomes, Entry
+from gateval.formats.agentv.evaluators.programs import command_of
+from gateval.formats.agentv.node import Node
+from gateval.formats.agentv.references import NoFile, find, text_at
+
+LLM_KEYS = ("prompt", "rubrics", "criteria", "model", "target", "max_steps", "temperature")
+_RUBRIC_KEYS = (
+    "id", "expected_outcome", "outcome", "criteria", "description", "weight", "required",
+    "required_min_score", "min_score", "score_ranges", "operator",
+)  # fmt: skip
+_TEXTS = ("expected_outcome", "outcome", "criteria", "description")
+_PATH = re.compile(r"(?:file://)?\S*(?:/\S*|\.(?:md|txt|prompt|j2|hbs|ya?ml))")
+_TEN = 10
+_REFUSED = {
+    "max_steps": "The judge has no tools of its own here. Remove `max_steps`.",
+    "target": "All judges of a suite are one model here: the `judge_target` (or `grader_target`) "
+    "of the target. Name it there, and remove `target`.",
+}
+
+
+def llm(entry: Entry) -> Becomes | None:
+    """Read a judge that is asked by a prompt, by rubrics, or about the expected outcome."""
+    _refuse_tools(entry)
+    if entry.value("rubrics") is not None:
+        return rubric(entry)
+    prompt = entry.node.at("prompt")
+    config = entry.configured(LLM_KEYS)
+    given: JsonObject = {"config": config} if config else {}
+    if isinstance(prompt.value, dict):
+        return _from_script(entry, prompt, given)
+    if prompt.value is None:
+        return Becomes("llmJudge", given, graded=True)
+    text = prompt_text(entry, prompt)
+    if text is None:
+        return None
+    return Becomes("llmJudge", {**given, "prompt": text}, {"prompt": "prompt"}, graded=True)
+
+
+def rubric(entry: Entry) -> Becomes | None:
+    """Read a list of checks under `rubrics` or `criteria`."""
+    _refuse_tools(entry)
+    written = entry.node.first(("rubrics", "criteria"))
+    if written is None or not isinstance(written.value, list):
+        entry.tell(written or entry.node, "A rubric needs a list of checks under `rubrics`.")
+        return None
+    return items_of(entry, written)
+
+
+def items_of(entry: Entry, written: Node) -> Becomes:
+    """Return the rubric whose checks stand in this list."""
+    items = [_item(entry, node) for node in written.items()]
+    key = str(written.path[-1]) if written.path else ""
+    return Becomes("rubric", {"items": [*items]}, {"items": key}, graded=True)
+
+
+def _item(entry: Entry, node: Node) -> JsonValue:
+    if not isinstance(node.value, dict):
+        if not isinstance(node.value, str):
+            entry.context.found.problems.append(node.wrong("text", "a check"))
+        return node.value if isinstance(node.value, str) else "-"
+    entry.context.found.problems += node.slips(_RUBRIC_KEYS)
+    text = node.first(_TEXTS)
+    item: JsonObject = {"text": text.value if text else ""}
+    for key in ("id", "weight", "required", "operator"):
+        if node.at(key).value is not None:
+            item[key] = node.at(key).value
+    least, share = node.at("required_min_score").value, node.at("min_score").value
+    if isinstance(least, int | float):
+        item["minPoints"] = least
+    elif isinstance(share, int | float):
+        item["minPoints"] = share * _TEN
+    ranges = node.at("score_ranges")
+    if isinstance(ranges.value, dict):
+        item["ranges"] = ranges.value
+    elif isinstance(ranges.value, list):
+        item["ranges"] = [_range(one) for one in ranges.items()]
+    return item
+
+
+def _range(node: Node) -> JsonValue:
+    bounds, text = node.at("score_range").value, node.first(_TEXTS)
+    ends = bounds if isinstance(bounds, list) and len(bounds) == 2 else [None, None]
+    return {"low": ends[0], "high": ends[1], "text": text.value if text else ""}
+
+
+def _refuse_tools(entry: Entry) -> None:
+    for key, message in _REFUSED.items():
+        if entry.value(key) is not None:
+            entry.tell(entry.node.at(key), message)
+
+
+def prompt_text(entry: Entry, node: Node) -> str | None:
+    """Return the text of a prompt: that of a file if it names one, else itself."""
+    if not isinstance(node.value, str):
+        entry.context.found.problems.append(node.wrong("text", "the path of a file"))
+        return None
+    written = node.value.strip()
+    if not _PATH.fullmatch(written):
+        return node.value
+    context = entry.context
+    try:
+        path = find(written.removeprefix("file://"), context.folder, context.around)
+        text = text_at(path, context.around)
+    except NoFile as error:
+        entry.tell(node, str(error))
+        return None
+    context.found.own.add(path)
+    if text is None:
+        entry.tell(node, f"{path} is no text.")
+    return text
+
+
+def _from_script(entry: Entry, prompt: Node, given: JsonObject) -> Becomes | None:
+    command = command_of(entry, prompt.first(("command", "script")) or prompt)
+    if command is None:
+        return None
+    config = prompt.at("config").value
+    both = {**(config if isinstance(config, dict) else {}), **_mapping(given.get("config"))}
+    options: JsonObject = {"command": command, "config": both}
+    return Becomes("judgeFromScript", options, {"command": "prompt"}, graded=True)
+
+
+def _mapping(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,179 @@
+"""Reads the evaluators of a case: its own, the suite's, and what stands where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.repository.place import nearest
+from gateval.domain.text.quoting import quote
+from gateval.formats.agentv.evaluators.common import Common
+from gateval.formats.agentv.evaluators.entry import COMMON, Becomes, Context, Entry, unusable
+from gateval.formats.agentv.evaluators.includes import included
+from gateval.formats.agentv.evaluators.judged import items_of
+from gateval.formats.agentv.evaluators.kinds import KEYS, KINDS, NAMES, normal
+from gateval.formats.agentv.node import Node
+from gateval.formats.agentv.suites.suite import Suite
+from gateval.formats.agentv.surroundings import Findings
+from gateval.formats.agentv.written import CaseBody
+from gateval.formats.gathering import Around
+from gateval.formats.problems.wording import one_of
+
+_LEVELS = 4
+_DEFAULT = "llm-grader"
+
+
+class Evaluators:
+    """Reads the evaluators of the cases of one suite."""
+
+    def __init__(self, suite: Suite, around: Around, found: Findings) -> None:
+        self._suite = suite
+        self._found = found
+        self._context = Context(suite.folder, suite.appended, around, found)
+        self._shared: list[AssertionSpec] | None = None
+
+    def of_case(self, node: Node, body: CaseBody) -> list[AssertionSpec]:
+        """Return the assertions of a case: rubrics first, then its own and the suite's.
+
+        Where cases are `tests`, the suite's come behind a case's own; else these take their place.
+        A case with none is judged by what it says of the outcome.
+        """
+        before = len(self._found.problems)
+        specs = [*self._written(node, body), *self._of_turns(node.at("turns"))]
+        if not specs and len(self._found.problems) == before:
+            specs = [*self._default(node)]
+        return specs
+
+    def _written(self, node: Node, body: CaseBody) -> Iterator[AssertionSpec]:
+        rubrics = node.at("rubrics")
+        if rubrics.value is not None:
+            yield from self._spec(items_of(Entry(rubrics, self._context), rubrics), rubrics, {})
+        own = _own(node)
+        skips = body.execution is not None and body.execution.skip_defaults
+        if own is not None:
+            yield from self._listed(own)
+        if (own is None or self._suite.appended) and not skips:
+            yield from self.of_suite()
+
+    def _of_turns(self, turns: Node) -> Iterator[AssertionSpec]:
+        """Yield what is asked of each turn: all its assertions together weigh 1."""
+        for number, turn in enumerate(turns.items(), 1):
+            written = turn.first(("assertions", "assert"))
+            specs = list(self._listed(written)) if written is not None else []
+            total = sum(spec.weight for spec in specs)
+            for spec in specs:
+                weight = spec.weight / total if total else 0.0
+                yield spec.model_copy(update={"turn": number, "weight": weight})
+
+    def of_suite(self) -> list[AssertionSpec]:
+        """Return the suite's own evaluators, read once."""
+        if self._shared is None:
+            written = _own(self._suite.node)
+            self._shared = [] if written is None else list(self._listed(written))
+        return self._shared
+
+    def _default(self, node: Node) -> Iterator[AssertionSpec]:
+        kind = node.first(("evaluator",)) or self._suite.node.first(("evaluator",))
+        if kind is not None and normal(str(kind.value)) != _DEFAULT:
+            said = "Without evaluators of its own, a case is judged by `llm_judge`."
+            self._found.problems.append(kind.problem(f"{said} Write the others as `evaluators`."))
+            return
+        yield from self._spec(Becomes("llmJudge"), node, {})
+
+    def _listed(self, written: Node) -> Iterator[AssertionSpec]:
+        """Yield the assertions of a list; all texts in it are one rubric, at the first."""
+        entries = [*included(written, self._context)]
+        texts = [entry for entry in entries if isinstance(entry.value, str)]
+        for entry in entries:
+            if texts and entry is texts[0]:
+                joined = written.having([text.value for text in texts])
+                made = items_of(Entry(written, self._context), joined)
+                yield from self._spec(made, entry, {})
+            elif not isinstance(entry.value, str):
+                yield from self._read(entry, 0, {})
+
+    def _read(
+        self, node: Node, level: int, weights: Mapping[str, JsonValue]
+    ) -> Iterator[AssertionSpec]:
+        if not isinstance(node.value, dict):
+            self._found.problems.append(node.wrong("an evaluator: a mapping with `type`"))
+            return
+        kind = node.at("type").value
+        reading = KINDS.get(normal(kind)) if isinstance(kind, str) else None
+        if reading is None or not isinstance(kind, str):
+            said = "An evaluator needs `type`."
+            if isinstance(kind, str):
+                near = nearest(kind, NAMES) or f" Known: {one_of(KINDS, last='and')}."
+                said = f"Unknown evaluator {quote(kind)}.{near}"
+            self._found.problems.append(node.at("type").problem(said))
+            return
+        self._found.problems += node.slips((*COMMON, "config", *KEYS.get(normal(kind), ("value",))))
+        if level > _LEVELS:
+            said = f"Evaluators may stand {_LEVELS} levels deep in others, and no deeper."
+            self._found.problems.append(node.problem(said))
+            return
+        made = reading(Entry(node, self._context))
+        if made is not None:
+            yield from self._spec(made, node, weights, level)
+
+    def _spec(
+        self, made: Becomes, node: Node, weights: Mapping[str, JsonValue], level: int = 0
+    ) -> Iterator[AssertionSpec]:
+        """Yield the assertion that an evaluator becomes, if nothing is wrong with it."""
+        before = len(self._found.problems)
+        common = Common(node, made, weights, self._found)
+        parts = [*self._parts(made, node, level)]
+        registries = self._context.around.registries
+        shown = made if not (made.parts or made.made) else _with_parts(made, parts)
+        model = registries.assertions[made.type]
+        self._found.problems += unusable(model, shown, Entry(node, self._context))
+        if len(self._found.problems) > before:
+            return
+        judged = made.type in registries.judged or any(part.needs_judge for part in parts)
+        spec = AssertionSpec(
+            type=made.type,
+            name=common.name,
+            weight=common.weight,
+            required=common.required,
+            options=made.options,
+            needs_judge=judged,
+            parts=tuple(parts),
+            place=node.place,
+        )
+        yield self._negated(spec, node) if common.negated else spec
+
+    def _parts(self, made: Becomes, node: Node, level: int) -> Iterator[AssertionSpec]:
+        for part in made.parts:
+            if isinstance(part.value, str):
+                text = items_of(Entry(part, self._context), part.having([part.value]))
+                yield from self._spec(text, part, made.weights, level + 1)
+            else:
+                yield from self._read(part, level + 1, made.weights)
+        for inner in made.made:
+            yield from self._spec(inner, node.having({}), {}, level + 1)
+
+    def _negated(self, spec: AssertionSpec, node: Node) -> AssertionSpec:
+        """Return the assertion turned round. A verdict that passes proves nothing turned round."""
+        if spec.needs_judge:
+            said = "A judge's score cannot be turned round. Word what it is asked the other way."
+            self._found.problems.append(node.at("negate").problem(said))
+        inner = spec.model_copy(update={"weight": 1.0, "required": False, "name": ""})
+        outer = {"type": "not", "options": {}, "parts": (inner,)}
+        return spec.model_copy(update=outer)
+
+
+def _own(node: Node) -> Node | None:
+    """Return the list of evaluators of a case or suite, under any of its spellings."""
+    inside = node.at("execution")
+    for found in (node.first(("assertions", "assert")), inside.first(("evaluators", "assertions"))):
+        if found is not None:
+            return found
+    return node.first(("evaluators",))
+
+
+def _with_parts(made: Becomes, parts: Sequence[AssertionSpec]) -> Becomes:
+    """Return it as its model checks it: with its parts as they would be written."""
+    written = [{"type": part.type, **part.options} for part in parts] or [{"type": made.type}]
+    return Becomes(made.type, {**made.options, "assertions": [*written]}, made.keys)

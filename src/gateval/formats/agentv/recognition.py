@@ -1,0 +1,123 @@
+"""Which YAML files are suites of AgentV, told by their content and name; others are left alone.
+
+`evalcases` and `eval_cases` are nobody else's keys. `tests` and `cases` are; they count where the
+file is named as AgentV names suites, or its cases look like AgentV's. What is nearly a suite is
+told: cases that vanish by one wrong letter are a gate that looks at nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
+
+CASES_KEYS = ("tests", "eval_cases", "evalcases", "cases")
+"""Where the cases stand, the newest spelling first."""
+
+SETTINGS = (
+    "$schema", "name", "description", "category", "version", "author", "tags", "license",
+    "requires", "dataset", "suite", "target", "execution", "evaluator", "evaluators", "assertions",
+    "assert", "input", "input_files", "metadata", "governance", "workspace", "preprocessors",
+)  # fmt: skip
+"""The keys of a suite beside its cases."""
+
+_TELLING = frozenset({"execution", "evaluator", "evaluators", "assertions", "dataset"})
+_FOREIGN = frozenset({"apiVersion", "kind", "prompts", "providers", "models", "sources", "jobs"})
+_PECULIAR = frozenset({"expected_outcome", "expected_messages", "input_messages"})
+_USUAL = frozenset({"criteria", "rubrics", "evaluators", "assertions", "conversation_id"})
+SUFFIXES = (".yaml", ".yml", ".eval.jsonl")
+"""How the names of files end that are looked at; a companion tells of other JSON lines."""
+
+_SCHEMA = "agentv-eval"
+_NAMED = re.compile(r"(?:^|/)(?:[^/]*\.eval|eval)\.ya?ml$", re.IGNORECASE)
+_KEY = re.compile(
+    rb"^[ \t{,]*[\"']?(?:eval[-_ ]?[a-z]{0,8}|tests?|cases|test[-_ ]?cases|execution|evaluator)"
+    rb"[\"']?[ \t]*:",
+    re.MULTILINE | re.IGNORECASE,
+)
+_LIKE = re.compile(r"(?:eval|test)?[-_ ]?(?:tests?|cases?|cses|csaes|evals?)", re.IGNORECASE)
+
+
+class Kind(StrEnum):
+    """What a file is. A companion holds the settings of a file of cases beside it."""
+
+    SUITE = "suite"
+    COMPANION = "companion"
+    ALMOST = "almost"
+    NEWER = "newer"
+
+
+def may_be_suite(path: str, data: bytes) -> bool:
+    """Whether a file may be a suite or a companion, told without parsing; false is certain."""
+    if path.lower().endswith(".jsonl"):
+        return True
+    return _SCHEMA.encode() in data or _KEY.search(data) is not None
+
+
+def is_named(path: str) -> bool:
+    """Whether a file is named as AgentV names suites."""
+    return _NAMED.search(path) is not None
+
+
+def kind_of(path: str, data: JsonValue) -> Kind | None:
+    """Return what a document is; None for what belongs to others."""
+    if not isinstance(data, dict) or "apiVersion" in data:
+        return None
+    schema = data.get("$schema")
+    marked = isinstance(schema, str) and schema.startswith(_SCHEMA)
+    named = is_named(path)
+    if "evalcases" in data or "eval_cases" in data:
+        return Kind.SUITE
+    cases = next((data[key] for key in ("tests", "cases") if key in data), None)
+    if cases is None:
+        return _without_cases(data, marked=marked, named=named)
+    if "prompts" in data and (marked or named or "execution" in data):
+        return Kind.NEWER
+    if marked or _like_cases(cases):
+        return Kind.SUITE
+    if data.keys() & _FOREIGN:
+        return None
+    telling = bool(data.keys() & _TELLING)
+    held = _holds_mappings(cases) or isinstance(cases, str) or _names_files(cases)
+    return Kind.SUITE if held and (telling or named) else None
+
+
+def almost_key(data: JsonObject) -> str:
+    """Return the key of an almost-suite that holds its cases, or nearly so; empty if none does."""
+    for key, value in data.items():
+        if key not in SETTINGS and _LIKE.fullmatch(key) and isinstance(value, list):
+            return key
+    return next((key for key, value in data.items() if _like_cases(value)), "")
+
+
+def _without_cases(data: JsonObject, *, marked: bool, named: bool) -> Kind | None:
+    key = almost_key(data)
+    if key and (marked or named or _like_cases(data[key]) or "execution" in data):
+        return Kind.ALMOST
+    if data.keys() & _FOREIGN or not data.keys() & _TELLING:
+        return Kind.ALMOST if marked else None
+    return Kind.COMPANION if marked or data.keys() <= {*SETTINGS} else None
+
+
+def _like_cases(value: JsonValue) -> bool:
+    """Whether a value is a list with a case as nobody else writes it."""
+    return any(
+        isinstance(one, dict)
+        and (
+            (one.keys() & _PECULIAR and ("id" in one or "input" in one))
+            or (one.keys() & _USUAL and "id" in one and ("input" in one or "turns" in one))
+        )
+        for one in (value if isinstance(value, list) else [])
+    )
+
+
+def _holds_mappings(value: JsonValue) -> bool:
+    return isinstance(value, list) and any(isinstance(one, dict) for one in value)
+
+
+def _names_files(value: JsonValue) -> bool:
+    entries = value if isinstance(value, list) else []
+    return any(isinstance(one, str) and one.startswith("file://") for one in entries)

@@ -1,0 +1,1 @@
+"""Suites: where they are, their settings, and the Evals that they become."""

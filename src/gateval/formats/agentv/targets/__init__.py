@@ -1,0 +1,1 @@
+"""Targets: the files that hold them, and the Agents that they become."""

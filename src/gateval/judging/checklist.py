@@ -1,0 +1,160 @@
+"""A judge's answer to a list of checks: what it is asked, and what counts as an answer.
+
+Each check is satisfied or not, or has points from 0 to 10. Whatever is taken off has to be proven
+with a step and a quote, as a violation of a verdict has. A check that the judge does not return is
+not satisfied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import fsum
+
+from pydantic import ConfigDict, Field, JsonValue, ValidationError
+
+from gateval.domain.base import JsonObject, Value
+from gateval.domain.manifests.severity import Severity
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.judge_verdict import Verdict, Violation
+from gateval.judging.limits import JudgeLimits
+from gateval.judging.neutral import shorten
+from gateval.judging.verdict import DefectiveVerdict, cut, said_wrong, without_fence
+
+POINTS = 10
+"""The most points of a check that has points."""
+
+_BYTES_PER_CHECK = 1024
+_RULE_LIMIT = 200
+
+
+class Band(Value):
+    """What the points from `low` to `high` mean."""
+
+    low: int = Field(ge=0, le=POINTS)
+    high: int = Field(ge=0, le=POINTS)
+    text: str
+
+
+class Check(Value):
+    """One check. With `pointed` it gets points; `bands` say which mean what.
+
+    `contradiction` asks only that nothing contradicts it.
+    """
+
+    id: str
+    text: str = ""
+    weight: float = Field(default=1.0, ge=0)
+    pointed: bool = False
+    bands: tuple[Band, ...] = ()
+    contradiction: bool = False
+
+
+class Checklist(Value):
+    """What a judge found. `marks` in [0, 1] are by check; `missing` ones were not returned.
+
+    The verdict's violations are the checks from which something was taken off, in order.
+    """
+
+    marks: dict[str, float]
+    missing: tuple[str, ...] = ()
+    verdict: Verdict
+
+
+class _Strict(Value):
+    model_config = ConfigDict(strict=True)
+
+
+class _GivenCheck(_Strict):
+    id: str
+    satisfied: bool | None = None
+    score: int | None = Field(default=None, ge=0, le=POINTS)
+    reasoning: str = ""
+    evidence_step: int | None = Field(default=None, ge=0, le=1_000_000)
+    quote: str | None = None
+
+
+class _Given(_Strict):
+    checks: list[_GivenCheck]
+    overall_reasoning: str
+    confidence: float = Field(default=1.0, ge=0, le=1)
+
+
+def asked_checks(checks: Sequence[Check]) -> list[JsonValue]:
+    """Return the checks as the judge is shown them."""
+    return [_asked(check) for check in checks]
+
+
+def parse_checklist(text: str, checks: Sequence[Check], limits: JudgeLimits) -> Checklist:
+    """Return the checklist in `text`, its evidence not yet checked. Raises `DefectiveVerdict`."""
+    if len(text.encode("utf-8", "replace")) > limits.output_bytes + _BYTES_PER_CHECK * len(checks):
+        raise DefectiveVerdict("The answer is too long.")
+    try:
+        given = _Given.model_validate(read_json(without_fence(text)))
+    except NotStrictJson as error:
+        raise DefectiveVerdict(f"The answer is not one JSON object: {error}.") from None
+    except ValidationError as error:
+        raise DefectiveVerdict(said_wrong(error)) from None
+    by_id = _by_id(given, {check.id: check for check in checks})
+    marks = {check.id: _mark(check, by_id.get(check.id)) for check in checks}
+    blamed = [
+        _violation(check, by_id[check.id], limits)
+        for check in checks
+        if check.id in by_id and marks[check.id] < 1
+    ]
+    return Checklist(
+        marks=marks,
+        missing=tuple(check.id for check in checks if check.id not in by_id),
+        verdict=Verdict(
+            score=weighted_marks(checks, marks),
+            confidence=given.confidence,
+            summary=cut(given.overall_reasoning, limits.reasoning_bytes),
+            violations=tuple(blamed),
+            what_would_raise_score="",
+        ),
+    )
+
+
+def weighted_marks(checks: Sequence[Check], marks: Mapping[str, float]) -> float:
+    """Return Σ weight × mark / Σ weight over all checks; 0 where nothing has weight."""
+    total = fsum(check.weight for check in checks)
+    return fsum(check.weight * marks[check.id] for check in checks) / total if total else 0.0
+
+
+def _asked(check: Check) -> JsonObject:
+    told: JsonObject = {"id": check.id, "text": check.text}
+    if check.contradiction:
+        told["satisfied_unless_contradicted"] = True
+    if check.pointed:
+        told["points"] = POINTS
+        told["bands"] = [one.model_dump(mode="json") for one in check.bands]
+    return told
+
+
+def _by_id(given: _Given, known: Mapping[str, Check]) -> dict[str, _GivenCheck]:
+    found: dict[str, _GivenCheck] = {}
+    for one in given.checks:
+        name = shorten(one.id, 60)
+        if one.id not in known:
+            raise DefectiveVerdict(f"There is no check with the id {name}.")
+        if one.id in found:
+            raise DefectiveVerdict(f"The check {name} is answered twice.")
+        if (one.score if known[one.id].pointed else one.satisfied) is None:
+            wanted = "`score`" if known[one.id].pointed else "`satisfied`"
+            raise DefectiveVerdict(f"The check {name} has no {wanted}.")
+        found[one.id] = one
+    return found
+
+
+def _mark(check: Check, given: _GivenCheck | None) -> float:
+    if given is None:
+        return 0.0
+    return (given.score or 0) / POINTS if check.pointed else float(bool(given.satisfied))
+
+
+def _violation(check: Check, given: _GivenCheck, limits: JudgeLimits) -> Violation:
+    return Violation(
+        rule=f"{check.id}: {check.text or given.reasoning}"[:_RULE_LIMIT],
+        severity=Severity.MEDIUM,
+        evidence_step=given.evidence_step or 0,
+        quote=(given.quote or "")[: limits.quote_characters],
+    )

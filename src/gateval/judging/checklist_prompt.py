@@ -1,0 +1,59 @@
+"""Builds what a judge is asked about a list of checks, in the frame that all its questions have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.trials.model_call import ModelRequest
+from gateval.domain.trials.trace import Trace
+from gateval.judging.checklist import POINTS, Check, asked_checks
+from gateval.judging.limits import JudgeLimits
+from gateval.judging.prompt import question_request
+
+_ANSWER = """\
+The rubric is a list of checks, each with an `id`. Answer every one of them by itself. A check \
+with `points` gets a whole number from 0 to {points}, and its `bands` say what the numbers mean; \
+every other check is satisfied or not. A check that is `satisfied_unless_contradicted` is \
+satisfied unless the run says the contrary.
+
+Answer with one JSON object and nothing else, with exactly these fields:
+{{
+  "checks": list, one entry for each check,
+    {{"id": the check's id, "satisfied": true | false (or "score": whole number, for one with \
+points), "reasoning": text, one sentence, "evidence_step": number of a step, "quote": text}},
+  "overall_reasoning": text, one or two sentences,
+  "confidence": number from 0 to 1, how sure you are
+}}
+
+`evidence_step` and `quote` are needed for every check that is not satisfied or has fewer than \
+{points} points, and may be null for the others. `quote` is copied letter by letter from the \
+text of the step `evidence_step`, at most {quote_characters} characters; for a tool call it is \
+the tool's name or a piece of its arguments. If something is missing in the run, cite the step \
+where it should have happened. Quotes are checked by a program; what is taken off without a \
+quote that stands in its step does not count.\
+"""
+
+
+def checklist_request(
+    *,
+    checks: Sequence[Check],
+    about: str,
+    spec: JudgeSpec,
+    fixture_input: FixtureInput,
+    transcript: Trace,
+    nonce: str,
+    limits: JudgeLimits,
+) -> ModelRequest:
+    """Return the question; `about` says what else is to be known. See `judge_request`."""
+    answer = _ANSWER.format(points=POINTS, quote_characters=limits.quote_characters)
+    return question_request(
+        answer=answer,
+        asked={"checks": asked_checks(checks), "context": about},
+        spec=spec,
+        fixture_input=fixture_input,
+        transcript=transcript,
+        nonce=nonce,
+        limits=limits,
+    )

@@ -1,0 +1,108 @@
+"""Puts together, for one revision, the manifests of formats whose files refer to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.tree import Entry, Tree
+from gateval.formats.gathering import Around, Gathered, Pending
+from gateval.formats.native.manifests import Parsed
+from gateval.formats.registry import gather
+from gateval.pipeline.manifest_cache import ManifestCache
+
+_LONGEST = 500
+"""Characters of a text that may be a path."""
+
+
+class _Watched(Mapping[str, Entry]):
+    """A tree that notes at which paths it was looked, and whether as a whole."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.seen: dict[str, Entry | None] = {}
+        self.whole = False
+
+    def __getitem__(self, path: str) -> Entry:
+        self.seen[path] = self._tree.get(path)
+        return self._tree[path]
+
+    def __contains__(self, path: object) -> bool:
+        if isinstance(path, str):
+            self.seen[path] = self._tree.get(path)
+        return path in self._tree
+
+    def __iter__(self) -> Iterator[str]:
+        self.whole = True
+        return iter(self._tree)
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+
+class _Made(NamedTuple):
+    """What was gathered, and the entries that it rests on."""
+
+    gathered: Gathered
+    seen: Mapping[str, Entry | None]
+
+    def holds_in(self, tree: Tree) -> bool:
+        return all(tree.get(path) == entry for path, entry in self.seen.items())
+
+
+def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gathered:
+    """Return what the files say together that are not manifests by themselves.
+
+    It is made once for all revisions in which nothing differs that was looked at.
+    """
+    pending = [one for each in parsed for one in each.pending]
+    if not pending:
+        return Gathered()
+    key = ("gathered", *((one.path, tree[one.path].oid) for one in pending))
+    made: list[_Made] = cache.once(key, list)
+    known = next((one.gathered for one in made if one.holds_in(tree)), None)
+    if known is not None:
+        return known
+    cache.read_all(tree[path] for path in _likely(pending, tree))
+    watched = _Watched(tree)
+
+    def content(path: str) -> bytes | None:
+        return cache.data(watched[path])
+
+    found = gather(pending, Around(watched, content, cache.registries, cache.variables))
+    if not watched.whole:
+        made.append(_Made(found, watched.seen))
+    return found
+
+
+def _likely(pending: Sequence[Pending], tree: Tree) -> Iterator[str]:
+    """Yield the tracked files that texts in these documents may name, so that all are read at once.
+
+    Beside them, and in every folder around, stand those that are named by no text.
+    """
+    for path, document in pending:
+        folder = path.rpartition("/")[0]
+        steps = folder.split("/") if folder else []
+        roots = ["/".join(steps[:end]) for end in range(len(steps), -1, -1)]
+        texts = _texts(document.data if document else None)
+        for text in (*texts, path.rpartition("/")[2].rpartition(".")[0] + ".jsonl"):
+            if len(text) <= _LONGEST and ("." in text or "/" in text) and "\n" not in text:
+                for root in roots:
+                    found = resolve_path(root, text.removeprefix("file://").lstrip("/"))
+                    if found and found in tree and tree[found].is_file:
+                        yield found
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            todo += one.values()
+        elif isinstance(one, list):
+            todo += one
