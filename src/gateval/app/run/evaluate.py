@@ -117,7 +117,7 @@ def evaluate(
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
     done = read_trials(folder.path / TRIALS_FILE) if trials is None else trials
-    return Evaluation(results_of(plan, done, info, replays), interrupted)
+    return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
 
 
 def _noting(warnings: dict[str, None], listen: Listener) -> Listener:

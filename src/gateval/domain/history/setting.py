@@ -36,7 +36,13 @@ def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
     ]
     closure = agent.closure if agent else ""
     asked = judge.model_dump(mode="json")
-    return digest([closure, models, asked, rules, planned.execution.timeout_seconds, __version__])
+    seconds = planned.execution.timeout_seconds
+    parts: list[JsonValue] = [closure, models, asked, rules, seconds, __version__]
+    return digest(
+        [*parts, planned.calibration.digest]
+        if planned.wants_calibration and planned.calibration
+        else parts
+    )
 
 
 def fixture_digest(fixture: Fixture) -> str:
