@@ -35,6 +35,9 @@ MORE_RUNS = 5
 
 FIFTH = 0.2
 
+_DRIFTS = ((0.05, 0.07, 0.052), (0.10, 0.10, 0.078))
+"""A drift since the stored trials were made, the most false blocks, and those of the reference."""
+
 
 def measured(scale: Scale) -> list[Figure]:
     """Return the lines as figures for `python -m benchmarks`."""
@@ -85,6 +88,10 @@ def _three(
     down = measure(rule, pool, SLIPPED, runs).blocked
     what = "all down 15 points: blocked"
     yield Line(setting, what, down, reference=slipped[1], bar=slipped[0], least=True)
+    for drift, bar, reference in _DRIFTS if stored else ():
+        blocked = measure(rule, pool, Change(drift=drift), runs * MORE_RUNS).blocked
+        what = f"base and head {100 * drift:.0f} points below the store: blocked"
+        yield Line(setting, what, blocked, reference=reference, bar=bar)
 
 
 def _beside_signaltest(runs: int) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from gateval.domain.statistics.simulation import Rates, Rule, simulate
@@ -27,11 +27,15 @@ class Pool:
 
 @dataclass(frozen=True)
 class Change:
-    """The first `broken` fixtures fall from `was`, or their own rate, to .1; all fall by `slip`."""
+    """The first `broken` fixtures fall from `was`, or their own rate, to .1; all fall by `slip`.
+
+    Since base's stored trials were made, both sides have fallen by `drift`: the model did.
+    """
 
     broken: int = 0
     was: float | None = None
     slip: float = 0.0
+    drift: float = field(default=0.0, repr=False)
 
     def rates(self, pool: Pool, random: Random) -> Rates:
         """Return both sides' rates of one run."""
@@ -40,7 +44,14 @@ class Change:
             base[: self.broken] = [self.was] * self.broken
         head = [max(0.0, rate - self.slip) for rate in base]
         head[: self.broken] = [BROKEN_RATE] * self.broken
-        return Rates(base=tuple(base), head=tuple(head))
+        if not self.drift:
+            return Rates(base=tuple(base), head=tuple(head))
+        base, head, before = _less(base, self.drift), _less(head, self.drift), base
+        return Rates(base=tuple(base), head=tuple(head), stored=tuple(before))
+
+
+def _less(rates: list[float], by: float) -> list[float]:
+    return [max(0.0, rate - by) for rate in rates]
 
 
 UNCHANGED = Change()

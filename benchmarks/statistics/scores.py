@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 
 from benchmarks.statistics.lines import Line
-from gateval.domain.statistics.design import Step, design
+from gateval.domain.statistics.design import LookResult, design
 from gateval.domain.statistics.graded.simulation import Draw, GradedRun, simulate_scores
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.shares import FIXTURES, fixture_share
@@ -102,5 +102,5 @@ def _by_passes(reps: int, base: Draw, head: Draw, runs: int) -> float:
     for _ in range(runs):
         old = [base(random) >= PASS_SCORE for _ in range(most.base)]
         new = [head(random) >= PASS_SCORE for _ in range(most.head)]
-        found += walk(rule, old, new).step is Step.REGRESSED
+        found += walk(rule, old, new).step is LookResult.REGRESSED
     return found / runs

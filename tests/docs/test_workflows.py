@@ -19,6 +19,7 @@ SAMPLES = sorted((ROOT / "examples/workflows").glob("*.yml"))
 OWN = sorted((ROOT / ".github/workflows").glob("*.yml"))
 NAMES = {
     "app.yml",
+    "baseline.yml",
     "caller.yml",
     "comments.yml",
     "gate.yml",

@@ -138,8 +138,16 @@ def test_a_tool_that_a_program_does_not_offer_is_not_called(tmp_path: Path) -> N
     assert "clarify_reason (refused)" in comment.replace("\\", "")
 
 
-@pytest.mark.parametrize("asked", ["calibration: tone", "minAgreement: 0.9"])
-def test_a_judge_that_has_to_be_calibrated_does_not_decide(tmp_path: Path, asked: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("calibration: tone", "is not calibrated by tone: people fail every example of it"),
+        ("minAgreement: 0.9", "has `minAgreement`, but no `calibration` to measure it by"),
+    ],
+)
+def test_a_judge_that_has_to_be_calibrated_does_not_decide(
+    tmp_path: Path, asked: str, why: str
+) -> None:
     shop = build_shop(tmp_path / "shop")
     shop.checkout("main")
     verdict = (
@@ -164,7 +172,7 @@ def test_a_judge_that_has_to_be_calibrated_does_not_decide(tmp_path: Path, asked
     code, said, comment = check(shop, tmp_path)
     assert code == 3, said
     assert f"`{asked}`" in said
-    assert "Take that out of spec.judge" in said
+    assert f"scripted/yes {why}" in said
     assert "evals/support-eval.yaml:3" in said
     assert "judge not calibrated" in comment
 

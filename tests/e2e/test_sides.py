@@ -94,6 +94,45 @@ def test_what_base_answers_is_not_heads_to_spoil(repo: Repo, who: Who) -> None:
     assert said == {"base": {"Hello!"}, "head": {"Go away."}}
 
 
+PID = """\
+import http.server, json, os, sys
+
+class Chat(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        said = json.dumps({"reply": f"{WORD} {os.getpid()}"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+    def log_message(self, *_):
+        pass
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Chat).serve_forever()
+"""
+
+
+def test_the_side_that_came_last_goes_on_with_its_processes(repo: Repo, who: Who) -> None:
+    """Base, head, then head again and base: a process less to start at each further look."""
+    repo.write("desk/agent.yaml", SERVED.replace("instances: 2", "instances: 1"))
+    repo.write("desk/checks.yaml", CHECKS.replace("repsPerFixture: 3", "repsPerFixture: 2"))
+    repo.write("desk/serve.py", f'WORD = "Hello"\n{PID}')
+    repo.commit()
+    repo.branch("change")
+    repo.write("desk/serve.py", f'WORD = "Go away"\n{PID}')
+    repo.commit()
+    results = repo.path.parent / "results"
+    done = run(repo, who, "check", "--results", str(results))
+    assert done.returncode == 1, done.stdout + done.stderr
+    trials = json.loads((results / "results.v1.json").read_text())["trials"]
+    processes = {
+        side: [one["output"].split()[-1] for one in trials if one["key"]["side"] == side]
+        for side in SIDES
+    }
+    assert len(processes["head"]) > 2, "there was no second look"
+    assert len(set(processes["head"])) == 1
+    assert len(set(processes["base"])) == 2
+
+
 SIDES = ("base", "head")
 LOOKS = """\
 import json, os, pathlib, sys

@@ -9,7 +9,7 @@ from gateval.domain.manifests.checks.catalogue import check_catalogue
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.bar.planning import BarPlan
-from gateval.domain.planning.planner import Rules, plan_change
+from gateval.domain.planning.planner import GateRules, plan_change
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import sort_problems
 from gateval.domain.repository.tree import Entry
@@ -116,7 +116,7 @@ def bar(head: Snapshot, base: Snapshot, tip: Snapshot | None = None) -> BarPlan:
 
 def planned(head: Snapshot, base: Snapshot, tip: Snapshot | None = None) -> Plan:
     """The whole plan, under the default policy."""
-    return plan_change(head, base, Rules(Policy(), "", None), tip or base)
+    return plan_change(head, base, GateRules(Policy(), "", None), tip or base)
 
 
 def said(found: BarPlan) -> list[str]:

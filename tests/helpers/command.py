@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from examples.demo import gate
+from tests.helpers.forked import run_forked
 from tests.helpers.repo import Repo
 
 ROOT = Path(__file__).parent.parent.parent
@@ -24,16 +26,13 @@ def gateval(
     repo: Repo, *arguments: str, stdin: str | None = None, **extra: str
 ) -> subprocess.CompletedProcess[str]:
     """Run `gateval` in the repository and return how it ended."""
-    return subprocess.run(
-        [*gate(), *arguments],
-        cwd=repo.path,
-        env=environment(repo, **extra),
-        input=stdin if stdin is not None else "",
-        capture_output=True,
-        text=True,
-        errors="surrogateescape",
-        timeout=120,
-        check=False,
+    return run_forked(
+        arguments,
+        repo.path,
+        environment(repo, **extra),
+        seconds=120,
+        stdin=stdin or "",
+        rights=gate()[0] == sys.executable,
     )
 
 

@@ -1,4 +1,4 @@
-"""Runs the action in a process of its own that need not import it first: most of a run's CPU time.
+"""Runs the gate in a process of its own that need not import it first: most of a run's CPU time.
 
 A server, one for each worker of the suite, imports the gate once and forks for each run. Runs that
 are signalled or looked at from outside, and those of `beside_runner`, start as a user's do.
@@ -6,6 +6,7 @@ are signalled or looked at from outside, and those of `beside_runner`, start as 
 
 from __future__ import annotations
 
+import ctypes
 import io
 import multiprocessing
 import os
@@ -16,6 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from examples.demo import WITHOUT_RIGHTS
 from tests.helpers.measured import MEASURED
 
 NEEDED = (
@@ -33,42 +35,62 @@ NEEDED = (
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(list(NEEDED))
 
+_CAPABILITIES = 64
+_PR_CAPBSET_DROP = 24
+_CAPABILITY_VERSION_3 = 0x20080522
+"""Of <linux/prctl.h> and <linux/capability.h>."""
+
 Printed = subprocess.CompletedProcess[str]
 
 
 def run_forked(
-    arguments: Sequence[str], folder: Path, env: Mapping[str, str], *, seconds: float
+    arguments: Sequence[str],
+    folder: Path,
+    env: Mapping[str, str],
+    *,
+    seconds: float,
+    stdin: str = "",
+    rights: bool = True,
 ) -> Printed:
-    """Run `gateval ARGUMENTS` in `folder` to its end, with this environment and no input.
+    """Run `gateval ARGUMENTS` in `folder` to its end, with this environment and input.
 
-    Raises `subprocess.TimeoutExpired` after that many seconds; the run is killed then.
+    Without `rights` root's capabilities are dropped first, as `setpriv` does. Raises
+    `subprocess.TimeoutExpired` after that many seconds; the run is killed then.
     """
     if MEASURED:  # coverage is counted from a process's start
         return subprocess.run(
-            [sys.executable, "-P", "-m", "gateval", *arguments],
+            [*(() if rights else WITHOUT_RIGHTS), sys.executable, "-P", "-m", "gateval", *arguments],
             cwd=folder, env=env, timeout=seconds, check=False,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            input=stdin, capture_output=True, text=True, errors="surrogateescape",
         )  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="gateval-forked-") as kept:
-        files = [Path(kept) / name for name in ("out", "err")]
-        run = _FORKS.Process(target=_gateval, args=(tuple(arguments), folder, dict(env), files))
+        files = [Path(kept) / name for name in ("in", "out", "err")]
+        files[0].write_text(stdin, errors="surrogateescape")
+        given = (tuple(arguments), folder, dict(env), files, rights)
+        run = _FORKS.Process(target=_gateval, args=given)
         run.start()
         run.join(seconds)
         if run.exitcode is None:
             run.kill()
             raise subprocess.TimeoutExpired(["gateval", *arguments], seconds)
-        out, err = (file.read_text() for file in files)
+        out, err = (file.read_text(errors="surrogateescape") for file in files[1:])
     return Printed(arguments, run.exitcode, out, err)
 
 
 def _gateval(
-    arguments: Sequence[str], folder: Path, env: Mapping[str, str], files: Sequence[Path]
+    arguments: Sequence[str],
+    folder: Path,
+    env: Mapping[str, str],
+    files: Sequence[Path],
+    rights: bool,
 ) -> None:
     """Be the process that `python -P -m gateval` is."""
     from gateval.__main__ import main
 
-    opened = [os.open(os.devnull, os.O_RDONLY)]
-    opened += [os.open(file, os.O_WRONLY | os.O_CREAT, 0o600) for file in files]
+    opened = [os.open(files[0], os.O_RDONLY)]
+    opened += [os.open(file, os.O_WRONLY | os.O_CREAT, 0o600) for file in files[1:]]
+    if not rights:
+        _drop_capabilities()
     for number, descriptor in enumerate(opened):
         os.dup2(descriptor, number)
         os.close(descriptor)
@@ -80,3 +102,13 @@ def _gateval(
     sys.stdin, sys.stdout, sys.stderr = streams
     sys.argv = ["gateval", *arguments]
     main()
+
+
+def _drop_capabilities() -> None:
+    """Do what `setpriv --bounding-set=-all --inh-caps=-all` does, for a process that is running."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(_CAPABILITIES):
+        libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header, nothing = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
+    if libc.capset(header, nothing) != 0:
+        raise OSError(ctypes.get_errno(), "capset")

@@ -56,7 +56,7 @@ REFUND_TRACE = Trace(
             text="Done! I have refunded $129.00 to your card.",
         ),
     ),
-    usage=Usage(input_tokens=1204, output_tokens=96),
+    usage=Usage(input_tokens=1204, output_tokens=96, usd=0.00397),
     model_calls=3,
     models=("scripted/support",),
 )  # fmt: skip
@@ -70,7 +70,7 @@ BASE_TRACE = Trace(
             text="I am sorry to hear that. What is wrong with the order?",
         ),
     ),
-    usage=Usage(input_tokens=402, output_tokens=31),
+    usage=Usage(input_tokens=402, output_tokens=31, usd=0.001315),
     model_calls=1,
     models=("scripted/support",),
 )
@@ -145,8 +145,9 @@ def regressed_results() -> Results:
             assessments=REFUND_ASSESSMENTS,
             trace=REFUND_TRACE,
             usage=REFUND_TRACE.usage,
-            judge_usage=Usage(input_tokens=900, output_tokens=120),
+            judge_usage=Usage(input_tokens=900, output_tokens=120, unpriced=("scripted/judge",)),
             output="Done! I have refunded $129.00 to your card.",
+            seconds=2.5 + number / 10,
         )
         results = edit(
             results,
@@ -155,6 +156,8 @@ def regressed_results() -> Results:
             trace=BASE_TRACE,
             usage=BASE_TRACE.usage,
             judge_usage=Usage(input_tokens=700, output_tokens=60),
+            output="I am sorry to hear that. What is wrong with the order?",
+            seconds=1.2 + number / 10,
         )
     for fixture in ("reads-total", "reads-date"):
         results = edit(

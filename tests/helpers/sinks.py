@@ -36,7 +36,7 @@ from gateval.render.github.reply import Explanation, explanation, refusal
 from gateval.render.github.restated import announce_restated, restated_text
 from gateval.render.report.facts import gather
 from gateval.render.report.frame import Frame
-from gateval.render.terminal.fixture_page import Look, render_fixture, render_list
+from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.terminal.summary import render_summary
 from gateval.safe.redaction import Redactor
 from gateval.safe.sanitize import label, plain, plain_line
@@ -107,7 +107,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
         log={
             "terminal": render_summary(report, width=33 + len(attack) % 70),
             "show": "".join(
-                render_fixture(report, fact, Look(33 + len(attack) % 70, full=True))
+                render_fixture(report, fact, ShowOptions(33 + len(attack) % 70, full=True))
                 for fact in gather(report)
             ),
             "show list": render_list(report, attack, width=100, color=False),

@@ -7,6 +7,7 @@ raises `OSError` where the system says no.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -85,3 +86,20 @@ def entered_folder(parent: int, name: str) -> Iterator[int]:
         yield folder
     finally:
         os.close(folder)
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a process that lives has this file locked (`flock`); it lets go when it ends."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return False

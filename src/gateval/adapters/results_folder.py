@@ -6,8 +6,9 @@ The parent folders may have come with a pull request, so no symbolic link is fol
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from gateval.ports.clock import Clock
 PARENTS = (".gateval", "results")
 _IGNORE = b"*\n"
 _ATTEMPTS = 100
+_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+"""A run's id, as `run_id` makes it: later runs sort behind earlier ones."""
 
 
 class ResultsFolder:
@@ -88,6 +91,26 @@ def create_results_folder(
         _hide(results)
         run = _new_run(results, clock, token)
     return ResultsFolder(run, parent / run)
+
+
+def run_folders(root: Path, files: Iterable[str]) -> list[str]:
+    """Return the ids of the runs that left one of `files`. No folder on the way is a link."""
+    place = root
+    for part in PARENTS:
+        place = place / part
+        if place.is_symlink():
+            return []
+    try:
+        with os.scandir(place) as entries:
+            folders = [
+                entry.name
+                for entry in entries
+                if _RUN.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+    wanted = tuple(files)
+    return [name for name in folders if any((place / name / file).is_file() for file in wanted)]
 
 
 def results_path(repository: Path, chosen: Path) -> Path:

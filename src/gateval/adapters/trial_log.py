@@ -6,6 +6,7 @@ leaves it out, and opening the log to go on cuts it off.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +35,7 @@ class TrialLogFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             self._file = os.open(path, flags, 0o644)
+            fcntl.flock(self._file, fcntl.LOCK_SH)
             os.ftruncate(self._file, _whole_lines(self._file))
         except OSError as error:
             raise self._failed(error) from error

@@ -109,13 +109,17 @@ def carry_out(
     """Run a plan, write all views, print the summary; return the decision's exit code."""
     from gateval.app.run.keys import refuse_missing_keys
     from gateval.app.run.measure import measure
+    from gateval.app.run.remember import remember
     from gateval.app.run.views import write_views
     from gateval.domain.decision.report import make_report
+    from gateval.domain.history.run_record import RunFacts
 
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     measured = measure(plan, repository, settings, folder, minutes=minutes)
     report = make_report(measured.results)
+    if not measured.interrupted:
+        remember(report, folder, RunFacts(id=folder.run, at=SystemClock().utc_now()))
     views = write_views(report, folder)
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
         _show(report, views, settings)

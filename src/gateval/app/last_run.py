@@ -6,21 +6,16 @@ the files say is read like any results from elsewhere.
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 
-from gateval.adapters.results_folder import PARENTS
+from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.app.names import PLAN_FILE, RESULTS_FILE
 from gateval.app.stored import read_results
 from gateval.domain.decision.report import Report, make_report
 from gateval.errors import UsageError
-from gateval.render.report.facts import Standing, gather
+from gateval.render.report.facts import FixtureStatus, gather
 
-_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
-"""A run's id, as `results_folder.run_id` makes it: later runs sort behind earlier ones."""
-
-GOOD = {Standing.PASSING, Standing.IMPROVED}
+GOOD = {FixtureStatus.PASSING, FixtureStatus.IMPROVED}
 
 
 def run_folder(root: Path, run: str) -> Path | None:
@@ -45,7 +40,7 @@ def failed_in(report: Report) -> tuple[tuple[str, str], ...]:
     found = [
         (fact.planned.own_name, fact.fixture.name)
         for fact in gather(report)
-        if fact.standing not in GOOD
+        if fact.status not in GOOD
     ]
     return tuple(dict.fromkeys(found))
 
@@ -66,20 +61,5 @@ def failed_last(root: Path) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _runs(root: Path) -> list[str]:
-    """Return the ids of the runs that left something to read. No folder on the way is a link."""
-    place = root
-    for part in PARENTS:
-        place = place / part
-        if place.is_symlink():
-            return []
-    try:
-        with os.scandir(place) as entries:
-            folders = [
-                entry.name
-                for entry in entries
-                if _RUN.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
-            ]
-    except OSError:
-        return []
-    stored = (RESULTS_FILE, PLAN_FILE)
-    return [name for name in folders if any((place / name / file).is_file() for file in stored)]
+    """Return the ids of the runs that left something to read."""
+    return run_folders(root, (RESULTS_FILE, PLAN_FILE))

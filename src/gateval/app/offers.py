@@ -37,7 +37,7 @@ def evals_here(rev: str | None) -> list[tuple[str, str]]:
 
 
 def names_here(kind: str) -> tuple[str, ...]:
-    """Return the names of all `agents`, `evals` or `fixtures` in the working tree, for a shell.
+    """Return the names of all manifests of a kind (`agents`) in the working tree, for a shell.
 
     Empty where they cannot be read: a shell that completes a word is not the place to say why.
     """
@@ -50,5 +50,6 @@ def names_here(kind: str) -> tuple[str, ...]:
         "agents": [one.name for one in catalogue.agents],
         "evals": [one.name for one in catalogue.evals],
         "fixtures": [one.name for one in catalogue.fixtures],
+        "calibrations": [one.name for one in catalogue.calibrations],
     }
     return tuple(sorted(found[kind]))

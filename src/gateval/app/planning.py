@@ -65,7 +65,8 @@ def show_plan(
     environ: Mapping[str, str], *, base: str | None, head: str | None, as_json: bool
 ) -> int:
     """Print the plan as a table or as `plan.v1`."""
-    plan = make_plan(open_repository(Path.cwd()), environ, base=base, head=head)
+    repository = open_repository(Path.cwd())
+    plan = make_plan(repository, environ, base=base, head=head)
     if as_json:
         from gateval.render.files.stage import dump
 
@@ -76,8 +77,20 @@ def show_plan(
         from gateval.render.terminal.plan_table import render_plan
 
         screen = screen_of(sys.stdout, environ)
-        sys.stdout.write(render_plan(plan, width=screen.width, color=screen.color))
+        likely = _likely(plan, repository) if plan.evals else ()
+        sys.stdout.write(render_plan(plan, width=screen.width, color=screen.color, likely=likely))
     return EXIT_PASS
+
+
+def _likely(plan: Plan, repository: GitRepository) -> tuple[str, ...]:
+    """Return what the plan may take, by the runs that are stored here; nobody is asked for more."""
+    from gateval.app.history.sources import stored_runs
+    from gateval.domain.history.forecast import forecast
+    from gateval.render.report.words.forecast_wording import forecast_lines
+
+    names = {planned.own_name for planned in plan.evals}
+    runs = stored_runs(repository).newest(names)
+    return forecast_lines(forecast(plan, runs), plan.policy.budget)
 
 
 def validate_manifests(paths: Sequence[Path]) -> int:

@@ -12,8 +12,10 @@ from gateval.domain.base import JsonObject, Value
 from gateval.domain.decision.decision import Decision
 from gateval.domain.forge.trigger import Trigger
 from gateval.domain.history.record import HistoryRecord
+from gateval.domain.history.run_record import RunRecord
 from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import nearest
+from gateval.domain.results.calibration_report import CalibrationReport
 from gateval.domain.results.results import Results
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.schemas import KINDS, manifest_schema
@@ -25,6 +27,8 @@ STAGES: Mapping[str, type[Value]] = {
     "decision.v1": Decision,
     "audit.v1": AuditEntry,
     "history.v2": HistoryRecord,
+    "calibrations.v1": CalibrationReport,
+    "run.v1": RunRecord,
 }
 ALL_KINDS = (*KINDS, *STAGES)
 

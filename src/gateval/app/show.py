@@ -21,7 +21,7 @@ from gateval.domain.trials.trial import Assessment, Trial
 from gateval.errors import EXIT_PASS, NoRepository, UsageError
 from gateval.judging.evidence import check_evidence
 from gateval.render.report.facts import FixtureFacts, gather
-from gateval.render.terminal.fixture_page import Look, render_fixture, render_list
+from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 
 
 def show_run(
@@ -41,7 +41,7 @@ def show_run(
     if fixture is None:
         texts = [render_list(report, _shown(folder), width=screen.width, color=screen.color)]
     else:
-        look = Look(screen.width, screen.color, repetition, full)
+        look = ShowOptions(screen.width, screen.color, repetition, full)
         texts = [render_fixture(report, fact, look) for fact in _facts(report, fixture, repetition)]
     with suppress(BrokenPipeError):
         sys.stdout.write("\n".join(texts))

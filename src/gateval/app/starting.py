@@ -14,6 +14,7 @@ from gateval.app.doctor.github import missing_labels
 from gateval.app.registries import registries
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.ruling import GateLabel
@@ -149,6 +150,7 @@ def _keys(chosen: Sketch | None, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the variables of the keys that the repository's models need."""
     models = {model for agent in catalogue.agents for model in agent.asked_models}
     models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    models |= embedding_models(catalogue.fixtures).keys()
     models |= set(chosen.models) if chosen else set()
     needed = (PROVIDERS.get(model.partition("/")[0]) for model in models)
     return tuple(sorted({one.key_variable for one in needed if one and not one.key_optional}))

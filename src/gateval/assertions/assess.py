@@ -14,16 +14,17 @@ from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.graded.composites.base import Weighing
 from gateval.assertions.own.base import OwnCheck
 from gateval.assertions.registry import ASSERTIONS
-from gateval.assertions.world import Asker, Assessed, Bench, World
+from gateval.assertions.world import Asker, Assessed, Bench, Doubt, World, believed, error_of
 from gateval.candidates.checks import OwnChecks
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Answer, Assessment, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
+from gateval.ports.model_calls import Embed
 
 _LONG = 2_000
 """Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
@@ -37,16 +38,20 @@ async def assess(
     judge_spec: JudgeSpec,
     *,
     checks: OwnChecks | None = None,
+    embed: Embed | None = None,
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
+    doubt: Doubt = believed,
 ) -> tuple[tuple[Assessment, ...], Usage]:
-    """Return one assessment per assertion, in the fixture's order, and the judge's tokens.
+    """Return one assessment per assertion, in order, and the tokens of judge and embeddings.
 
-    `checks` runs the fixture's own checks; without it they are errors.
+    `checks` runs the fixture's own checks, `embed` asks models for embeddings; without them what
+    needs them is an error. `doubt` says why the word of the judge does not count: what it says is
+    an error then, of the cause `uncalibrated`.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer, fixture.reference)
-    world = World(judge, judge_spec, Bench(fixture, checks), known)
+    world = World(judge, judge_spec, Bench(fixture, checks), embed, known, doubt)
     found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)
@@ -67,30 +72,36 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> 
         assertion = _assertion(spec, world.known.get(spec.type))
         if spec.turn is not None:
             evidence = evidence.of_turn(spec.turn)
-        found: Assessment
-        usage: Usage | None = None
         if isinstance(assertion, Combinator):
             return await _combined(assertion, spec, evidence, world)
-        if isinstance(assertion, Asker):
-            found, usage = await assertion.assess_in(evidence, spec, world)
-        elif isinstance(assertion, JudgedAssertion) and world.judge is not None:
-            whole = evidence.for_a_judge
-            found, usage = await assertion.assess_with(whole, world.judge, world.judge_spec)
-        elif isinstance(assertion, OwnCheck):
-            found = await assertion.assess_by(evidence, spec.own, world.bench)
-        elif len(evidence.answer.output) > _LONG:
-            found = await asyncio.to_thread(assertion.assess, evidence)
-        else:
-            found = assertion.assess(evidence)
+        found, usage = await _found(assertion, spec, evidence, world)
         claimed = evidence.is_claimed(assertion.basis)
         return found.model_copy(update={"claimed": claimed}) if claimed else found, usage
     except NotMeasured as error:
-        return _error(spec, error.cause, error.message), None
+        return error_of(spec.type, error.cause, error.message), None
     except JudgeError as error:
-        return _error(spec, error.cause, error.message), error.usage
+        return error_of(spec.type, error.cause, error.message), error.usage
     except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
-        what = f"{type(error).__name__}: {error}"
-        return _error(spec, Cause.GATE, f"`{spec.type}` broke with {what}; please report it"), None
+        what = f"`{spec.type}` broke with {type(error).__name__}: {error}; please report it"
+        return error_of(spec.type, Cause.GATE, what), None
+
+
+async def _found(
+    assertion: Assertion, spec: AssertionSpec, evidence: Evidence, world: World
+) -> Assessed:
+    """Assess in the way of the assertion's kind."""
+    if isinstance(assertion, Asker):
+        return await assertion.assess_in(evidence, spec, world)
+    if isinstance(assertion, JudgedAssertion) and world.judge is not None:
+        asked = assertion.assess_with(evidence.for_a_judge, world.judge, world.judge_spec)
+        return await world.heard(asked, spec.type)
+    if isinstance(assertion, OwnCheck):
+        return await assertion.assess_by(evidence, spec.own, world.bench), None
+    if assertion.asks:
+        return await assertion.assess_asking(evidence, world.embed)
+    if len(evidence.answer.output) > _LONG:
+        return await asyncio.to_thread(assertion.assess, evidence), None
+    return assertion.assess(evidence), None
 
 
 async def _combined(
@@ -107,10 +118,10 @@ async def _combined(
             return whole, add_usage([*spent, more]) if more else usage
         return assertion.combine(parts, evidence), usage
     except NotMeasured as error:
-        return _error(spec, error.cause, error.message), usage
+        return error_of(spec.type, error.cause, error.message), usage
     except JudgeError as error:
         spent += [error.usage] if error.usage else []
-        return _error(spec, error.cause, error.message), add_usage(spent) if spent else None
+        return error_of(spec.type, error.cause, error.message), add_usage(spent) if spent else None
 
 
 def _placed(one: Assessment, where: tuple[int, ...]) -> Assessment:
@@ -149,17 +160,3 @@ def _written(spec: AssertionSpec) -> JsonObject:
         return spec.options
     parts: JsonValue = [{"type": part.type, **_written(part)} for part in spec.parts]
     return {**spec.options, "assertions": parts}
-
-
-def _error(spec: AssertionSpec, cause: Cause, message: str) -> Assessment:
-    return Assessment(
-        type=spec.type,
-        status=AssessmentStatus.ERROR,
-        reason=_sentence(message),
-        cause=cause,
-    )
-
-
-def _sentence(message: str) -> str:
-    line = shorten(message, 1000).rstrip(".")
-    return f"{line[:1].upper()}{line[1:]}."

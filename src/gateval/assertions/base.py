@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gateval.domain.manifests.evaluation import JudgeSpec
     from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
+    from gateval.ports.model_calls import Embed
 
 
 class Assertion(Spec, ABC):
@@ -36,6 +37,20 @@ class Assertion(Spec, ABC):
 
         Raises `NotMeasured` when the evidence lacks what this assertion looks at.
         """
+
+    @property
+    def asks(self) -> str:
+        """The model (`provider/model-id`) that it asks for embeddings, empty for none."""
+        return ""
+
+    async def assess_asking(
+        self, evidence: Evidence, embed: Embed | None
+    ) -> tuple[Assessment, Usage | None]:
+        """Do what `assess` does, where `asks` names a model; return the tokens that took, too.
+
+        Raises `NotMeasured` when it cannot be asked.
+        """
+        raise NotImplementedError
 
     def result(
         self, *, met: bool, expected: str, saw: str, steps: Sequence[int] = ()

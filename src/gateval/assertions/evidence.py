@@ -146,6 +146,15 @@ class Evidence(Value):
             return counted
         return counted if self.answer.usage.total is None else self.answer.usage
 
+    @property
+    def money(self) -> tuple[float | None, tuple[str, ...]]:
+        """The US dollars of all model calls that the gate saw, None if unknown; and the models that
+        have no price.
+        """
+        trace = self.answer.recorded
+        usage = trace.usage if trace and trace.is_seen else self.answer.usage
+        return usage.usd, usage.unpriced
+
     def is_claimed(self, basis: Basis) -> bool:
         """Whether there is only the candidate's word for what an assertion looks at.
 

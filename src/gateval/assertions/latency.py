@@ -17,18 +17,27 @@ class Latency(Assertion):
     Measured from handing it the input until its answer was complete; set-up does not count, and
     neither do waits for a provider that refused or dropped calls (too many requests, say). Where a
     program may have used such a wait for something else, and the answer hangs on that, it is an
-    error. Times vary between runs and machines, so leave room.
+    error. Times vary between runs and machines, so leave room. Without `maxSeconds` it only notes
+    the time and passes; `validate` says so.
     """
 
     type: ClassVar[str] = "latency"
 
-    max_seconds: float = Field(gt=0, description="The longest time that passes, in seconds.")
+    max_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        description="The longest time that passes, in seconds. Any, if absent.",
+    )
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the trial as a whole."""
         seconds, trace = evidence.answer.seconds, evidence.answer.recorded
         waited = trace.waited if trace else 0.0
         own = max(seconds - waited, 0.0)
+        if self.max_seconds is None:
+            return self.result(
+                met=True, expected="an answer at any time", saw=f"it after {own:.3f} s"
+            )
         within = own <= self.max_seconds
         if within and seconds > self.max_seconds and trace and trace.source != "gate":
             raise NotMeasured(

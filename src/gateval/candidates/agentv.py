@@ -8,11 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from gateval.candidates.command import Asking, CommandRuntime
 from gateval.candidates.contract import agentv as contract
-from gateval.domain.base import Spec
+from gateval.candidates.contract.agentv_options import AgentvOptions
 
 if TYPE_CHECKING:
     from gateval.candidates.beside.commands import Ground
@@ -23,30 +21,8 @@ _SHELL = "/bin/sh"
 _ANSWER = "answer.json"
 
 
-class AgentvOptions(Spec):
-    """The keys of `agentv` beyond the shared ones; `command` is none of them."""
-
-    line: str = Field(
-        min_length=1,
-        max_length=4_000,
-        description="The command line, for a shell: `{PROMPT}` stands for the question, "
-        "`{PROMPT_FILE}` for a file that holds it, `{FILES}` for the files of the case, "
-        "`{OUTPUT_FILE}` for the file that takes the answer; without it, the answer is printed.",
-    )
-    files_format: str | None = Field(
-        default=None,
-        max_length=500,
-        description="How each file stands in `{FILES}`: `--file {path}`, with `{basename}` for its "
-        "name. Default: its path.",
-    )
-
-
 class AgentvRuntime(CommandRuntime):
     """Runs `runtime.line` in the export for each trial. Speaks `contract/agentv.py`."""
-
-    type = "agentv"
-    options = AgentvOptions
-    requires = ()
 
     @functools.cached_property
     def given(self) -> AgentvOptions:

@@ -6,16 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import Protocol
 
 from gateval.candidates.doors.models import ModelDoor, ModelSession
 from gateval.candidates.process.once import Once
 from gateval.candidates.process.started import Starter
-from gateval.domain.base import Spec
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.messages import Content
 from gateval.domain.manifests.recorded import ToolReplay
+from gateval.domain.plan.absent import Surroundings
+from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.tools import Replay, offered_tools
 from gateval.domain.trials.trial import Answer, NoAnswer, TrialKey
@@ -24,12 +25,6 @@ from gateval.ports.clock import Clock
 from gateval.ports.layers import KeptLayers
 from gateval.ports.local_http import LocalHttp
 from gateval.ports.model_calls import ModelCalls
-
-if TYPE_CHECKING:  # only a run needs these, and start-up time is a promise
-    from gateval.domain.plan.absent import Surroundings
-    from gateval.domain.plan.layer import LayerInputs
-
-OptionsModel = type[Spec]
 
 
 @dataclass(frozen=True)
@@ -121,15 +116,7 @@ class RuntimeContext:
 
 
 class Runtime(ABC):
-    """One way to start an Agent and to ask it. One instance serves one Agent on one side.
-
-    `type` is its name in `runtime.type`; `options` the model of the YAML keys that only this
-    runtime knows; `requires` the shared keys (`command`) that it cannot do without.
-    """
-
-    type: ClassVar[str]
-    options: ClassVar[OptionsModel]
-    requires: ClassVar[tuple[str, ...]] = ()
+    """One way to start an Agent and to ask it. One instance serves one Agent on one side."""
 
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         self.agent = agent
@@ -139,10 +126,6 @@ class Runtime(ABC):
     def name(self) -> str:
         """The name of its instances, which also marks their processes."""
         return f"{self.agent.name}-cand-{self.context.run}"
-
-    @staticmethod  # noqa: B027 - most runtimes take any word
-    def check_word(word: str) -> None:
-        """Look at a word of `command`. Raises `ValueError` for one that this runtime cannot use."""
 
     @abstractmethod
     async def prepare(self) -> NoAnswer | None:
@@ -158,7 +141,7 @@ class Runtime(ABC):
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Ask the turns of `request` one after the other, each with all messages before it."""
-        from gateval.candidates.talk import EachAnew, converse  # `plan` does without it
+        from gateval.candidates.talk import EachAnew, converse  # it imports this module
 
         return await converse(EachAnew(request, self.answer), request, self.context.clock)
 

@@ -6,16 +6,14 @@ import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import NamedTuple
 
-from gateval.candidates.base import OptionsModel, Runtime, RuntimeContext, TrialRequest
-from gateval.candidates.bounded import template
+from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.beside.beside import Beside
+from gateval.candidates.beside.commands import Ground
 from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.invocation import (
-    CommandOptions,
-    write_stdin,
-    write_words,
-)
+from gateval.candidates.contract.invocation import write_stdin, write_words
+from gateval.candidates.contract.options import CommandOptions
 from gateval.candidates.contract.question import Said, answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
@@ -24,17 +22,15 @@ from gateval.candidates.environment.allowlist import instance_environment
 from gateval.candidates.preparing.workplace import Workplace, prepare_workplace
 from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
+from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
+from gateval.candidates.serving.launch import Launch
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.formats.templates.parts import TemplateError
-
-if TYPE_CHECKING:  # asyncio: `plan` does without it
-    from gateval.candidates.beside.beside import Beside
-    from gateval.candidates.beside.commands import Ground
 
 
 class Asking(NamedTuple):
@@ -54,13 +50,7 @@ class CommandRuntime(Runtime):
     Another contract overrides `line`, `asking` and `said`.
     """
 
-    type = "command"
-    options: ClassVar[OptionsModel] = CommandOptions
-    requires: ClassVar[tuple[str, ...]] = ("command",)
-
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
-        from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
-
         super().__init__(agent, context)
         self.programs = Programs(context.clock, context.starter)
         self._place: Workplace | None = None
@@ -87,11 +77,6 @@ class CommandRuntime(Runtime):
         """Read what the program answered. Raises `ClaimError`."""
         return read_response(self.options_given.response, answered)
 
-    @staticmethod
-    def check_word(word: str) -> None:
-        """Look at a word, which is a template. Raises `ValueError`."""
-        template.check(word)
-
     async def prepare(self) -> NoAnswer | None:
         """Export the revision and set it up."""
         if not self.line:
@@ -100,9 +85,6 @@ class CommandRuntime(Runtime):
         place = await prepare_workplace(self.agent, self.context, self.programs, self.name)
         if isinstance(place, NoAnswer):
             return place
-        from gateval.candidates.beside.beside import Beside
-        from gateval.candidates.serving.launch import Launch
-
         launch = Launch.of(self.agent, self.context, self.programs, place, self.name)
         self._place, self._beside = place, Beside(launch)
         lease = await self._beside.services.lease()

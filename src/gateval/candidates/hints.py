@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gateval.candidates.base import RuntimeContext
-from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan.absent import absent_sentence, find_absent, is_explained, plain_hint
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.setup.programs.advice import set_up_advice
@@ -22,7 +21,7 @@ class Hints:
 
     def explained(self, silence: NoAnswer, agent: AgentDefinition) -> NoAnswer:
         """Return why there is no answer, with the file that the candidate seems to have missed."""
-        at_fault = silence.cause is Cause.CANDIDATE and agent.runtime.type != MODEL_RUNTIME
+        at_fault = silence.cause is Cause.CANDIDATE and agent.runtime.starts_process
         told = is_explained(silence.reason) or silence.reason.startswith(REFUSED)
         if not at_fault or told:
             return silence

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.beside.beside import Beside
 from gateval.candidates.preparing.workplace import prepare_workplace
+from gateval.candidates.process.processes import Programs
+from gateval.candidates.serving.launch import Launch
 from gateval.candidates.serving.options import HttpOptions
+from gateval.candidates.serving.pool import Pool
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.events import CandidatePreparing
-
-if TYPE_CHECKING:
-    from gateval.candidates.beside.beside import Beside
-    from gateval.candidates.serving.pool import Pool
 
 
 class HttpRuntime(Runtime):
     """Starts `runtime.command` in the export as a server, and sends each trial as a request."""
 
-    type = "http"
-    options = HttpOptions
-    requires = ("command",)
-
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
-        from gateval.candidates.process.processes import Programs  # asyncio: `plan` does without it
-
         super().__init__(agent, context)
         self._programs = Programs(context.clock, context.starter)
         self._pool: Pool | None = None
@@ -33,10 +25,6 @@ class HttpRuntime(Runtime):
 
     async def prepare(self) -> NoAnswer | None:
         """Export the revision, set it up, and start the first instance."""
-        from gateval.candidates.beside.beside import Beside
-        from gateval.candidates.serving.launch import Launch
-        from gateval.candidates.serving.pool import Pool
-
         place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
         if isinstance(place, NoAnswer):
             return place

@@ -2,66 +2,105 @@
 
 from __future__ import annotations
 
-from gateval.candidates.agent_loop.conversation import Conversation
-from gateval.candidates.base import Runtime, TrialRequest
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from gateval.candidates.agent_loop.conversation import Called, Conversation
+from gateval.candidates.agent_loop.faults import ServerFault
+from gateval.candidates.agent_loop.servers import Servers, running_servers
+from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.preparing.workplace import prepare_workplace
+from gateval.candidates.process.processes import Programs
+from gateval.candidates.serving.launch import Launch
 from gateval.candidates.talk import Talk, converse
-from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.messages import Content
+from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.model_call import ModelReply
+from gateval.domain.trials.tools import ToolAnswer
+from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, waited_sentence
+
+_Ask: TypeAlias = Callable[[Conversation, Servers | None], Awaitable[Answer | NoAnswer]]
+
+_NO_MODEL = "The Agent names no model; add `spec.models`, or a `spec.runtime` that starts it."
 
 TURN_LIMIT = 50
 """Replies of the model in one trial."""
 
 
-class ModelOptions(Spec):
-    """`model` has no keys of its own: what it needs stands beside `runtime` in the Agent."""
-
-
 class ModelRuntime(Runtime):
-    """The built-in agent loop. No tool is live: each is replayed or shadowed."""
+    """The built-in agent loop. Tools are replayed or shadowed, but for those of MCP servers."""
 
-    type = "model"
-    options = ModelOptions
+    def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
+        super().__init__(agent, context)
+        self._launch: Launch | None = None
 
     async def prepare(self) -> NoAnswer | None:
-        """Nothing to start; but without a model there is nobody to ask."""
-        if self.agent.models:
+        """Set up what servers of tools work in; without a model there is nobody to ask."""
+        if not self.agent.models:
+            return NoAnswer(cause=Cause.CANDIDATE, reason=_NO_MODEL)
+        if not self.agent.runtime.servers:
             return None
-        reason = "The Agent names no model; add `spec.models`, or a `spec.runtime` that starts it."
-        return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
+        programs = Programs(self.context.clock, self.context.starter)
+        place = await prepare_workplace(self.agent, self.context, programs, self.name)
+        if isinstance(place, NoAnswer):
+            return place
+        self._launch = Launch.of(self.agent, self.context, programs, place, self.name)
+        return None
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Converse until the model answers without calling a tool."""
-        talk = Conversation(self.agent, request)
-        return await self.say(talk, request.input.asked, request.timeout_seconds)
+        return await self._beside(
+            request,
+            lambda talk, live: self.say(talk, live, request.input.asked, request.timeout_seconds),
+        )
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Go on with the model's own messages and tool results."""
-        talk = _GoingOn(self, Conversation(self.agent, request))
-        return await converse(talk, request, self.context.clock)
+        return await self._beside(
+            request,
+            lambda talk, live: converse(_GoingOn(self, talk, live), request, self.context.clock),
+        )
 
-    async def say(self, talk: Conversation, content: Content, seconds: float) -> Answer | NoAnswer:
-        """Say this as the user and return what the model answers within so many seconds."""
-        import asyncio  # `plan` imports the registry, and start-up time is a promise
+    async def _beside(self, request: TrialRequest, ask: _Ask) -> Answer | NoAnswer:
+        """Have `ask` converse while the servers of the agent's tools run."""
+        if self._launch is None:
+            return await ask(Conversation(self.agent, request), None)
+        try:
+            async with running_servers(self._launch) as servers:
+                talk = Conversation(self.agent, request, servers.tools)
+                return await ask(talk, servers)
+        except ServerFault as fault:
+            return fault.silence
 
+    async def say(
+        self, talk: Conversation, live: Servers | None, content: Content, seconds: float
+    ) -> Answer | NoAnswer:
+        """Say this as the user and return what the model answers within so many seconds.
+
+        `live` answers the calls that the fixture leaves to servers.
+        """
         clock = self.context.clock
         talk.hear_user(content)
         began = clock.monotonic()
         reason, cause, late = "", Cause.CANDIDATE, False
         try:
             async with asyncio.timeout(seconds) as limit:
-                reply = await self._converse(talk)
+                reply = await self._converse(talk, live)
             if reply is None:
                 reason = f"The agent did not finish in {TURN_LIMIT} turns."
             elif not reply.text.strip():
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
-                return _answer(reply, talk, max(clock.monotonic() - began, 0.0))
+                return _answer(reply, talk.trace(), max(clock.monotonic() - began, 0.0))
         except ModelCallError as error:
             reason, cause = error.message, error.cause
+        except ServerFault as fault:
+            spent = max(clock.monotonic() - began, 0.0)
+            return fault.silence.model_copy(update={"trace": talk.trace(), "seconds": spent})
         except TimeoutError as gone:
             if not limit.expired():
                 raise
@@ -87,20 +126,22 @@ class ModelRuntime(Runtime):
         return waited > seconds / 2
 
     async def close(self) -> None:
-        """Nothing of it runs between trials."""
+        """Kill servers that still run."""
+        if self._launch is not None:
+            await self._launch.programs.close()
 
-    async def _converse(self, talk: Conversation) -> ModelReply | None:
+    async def _converse(self, talk: Conversation, live: Servers | None) -> ModelReply | None:
         """Return the first reply without tool calls, or None after too many turns.
 
         A model that is out is not asked again in this trial; the next one takes over.
         """
-        import asyncio
-
         models = list(self.agent.models)
         for _ in range(TURN_LIMIT):
             reply = await self._ask(talk, models)
-            if not talk.hear(models[0], reply):
+            calls = talk.hear(models[0], reply)
+            if not calls:
                 return reply
+            talk.give(calls, [await _answered(talk, one, live) for one in calls])
             if talk.due:
                 talk.asked_at = None
                 await asyncio.sleep(talk.due)
@@ -122,15 +163,22 @@ class ModelRuntime(Runtime):
 
 
 class _GoingOn(Talk):
-    def __init__(self, runtime: ModelRuntime, conversation: Conversation) -> None:
+    def __init__(self, runtime: ModelRuntime, talk: Conversation, live: Servers | None) -> None:
         self._runtime = runtime
-        self._conversation = conversation
+        self._conversation = talk
+        self._live = live
 
     async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
         """Say what is new: the conversation knows the rest."""
-        return await self._runtime.say(self._conversation, asked.asked, seconds)
+        return await self._runtime.say(self._conversation, self._live, asked.asked, seconds)
 
 
-def _answer(reply: ModelReply, talk: Conversation, seconds: float) -> Answer:
-    trace = talk.trace()
+async def _answered(talk: Conversation, called: Called, live: Servers | None) -> ToolAnswer:
+    answer = talk.answer_to(called)
+    if answer is None and live is not None:
+        return await live.call(called.call.name, called.arguments)
+    return answer or ToolAnswer("Nobody answers for this tool.", is_error=True)
+
+
+def _answer(reply: ModelReply, trace: Trace, seconds: float) -> Answer:
     return Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=seconds)

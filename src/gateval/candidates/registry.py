@@ -1,21 +1,62 @@
-"""All runtimes by the name that manifests use. Importing this stays cheap: `plan` does it."""
+"""All runtimes by the name that manifests use.
+
+Importing this stays cheap, for `plan` does it: a runtime's own module is loaded to start it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from gateval.candidates.agentv import AgentvRuntime
-from gateval.candidates.base import Runtime
-from gateval.candidates.command import CommandRuntime
-from gateval.candidates.http import HttpRuntime
-from gateval.candidates.model import ModelRuntime
+from gateval.candidates.bounded import template
+from gateval.candidates.contract.agentv_options import AgentvOptions
+from gateval.candidates.contract.options import CommandOptions
+from gateval.candidates.serving.options import HttpOptions
+from gateval.domain.base import Spec
 
-RUNTIMES: Mapping[str, type[Runtime]] = MappingProxyType(
+if TYPE_CHECKING:
+    from gateval.candidates.base import Runtime
+
+
+class NoOptions(Spec):
+    """A runtime without keys of its own: what it needs stands beside `runtime` in the Agent."""
+
+
+def any_word(word: str) -> None:
+    """Find nothing wrong with a word of `command`."""
+
+
+class RuntimeType(NamedTuple):
+    """What manifests may say of a runtime, and the class that starts it, as `module:class`.
+
+    `options` is the model of the YAML keys that only this runtime knows; `requires` the shared
+    keys (`command`) that it cannot do without; `check_word` raises `ValueError` for a word of
+    `command` that it cannot use.
+    """
+
+    implementation: str
+    options: type[Spec] = NoOptions
+    requires: tuple[str, ...] = ()
+    check_word: Callable[[str], None] = any_word
+
+    def load(self) -> type[Runtime]:
+        """Import the runtime."""
+        module, _, name = self.implementation.partition(":")
+        return cast("type[Runtime]", getattr(import_module(module), name))
+
+
+RUNTIMES: Mapping[str, RuntimeType] = MappingProxyType(
     {
-        "model": ModelRuntime,
-        "command": CommandRuntime,
-        "http": HttpRuntime,
-        "agentv": AgentvRuntime,
+        "model": RuntimeType("gateval.candidates.model:ModelRuntime"),
+        "command": RuntimeType(
+            "gateval.candidates.command:CommandRuntime",
+            CommandOptions,
+            ("command",),
+            template.check,
+        ),
+        "http": RuntimeType("gateval.candidates.http:HttpRuntime", HttpOptions, ("command",)),
+        "agentv": RuntimeType("gateval.candidates.agentv:AgentvRuntime", AgentvOptions),
     }
 )

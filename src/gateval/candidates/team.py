@@ -12,7 +12,7 @@ from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.hints import Hints
 from gateval.candidates.process.failures import from_the_export
 from gateval.candidates.process.once import Once
-from gateval.candidates.registry import RUNTIMES
+from gateval.candidates.registry import RUNTIMES, RuntimeType
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
@@ -25,7 +25,7 @@ class Candidates:
     """Asks the right candidate. Use it as `async with Candidates(context) as candidates`."""
 
     def __init__(
-        self, context: RuntimeContext, runtimes: Mapping[str, type[Runtime]] = RUNTIMES
+        self, context: RuntimeContext, runtimes: Mapping[str, RuntimeType] = RUNTIMES
     ) -> None:
         self._context = context
         self._types = runtimes
@@ -106,7 +106,7 @@ class Candidates:
                 hint = nearest(wanted, self._types)
                 reason = f"The Agent asks for the runtime `{wanted}`, which is unknown.{hint}"
                 return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-            self._started[key] = self._types[wanted](agent, self._context)
+            self._started[key] = self._types[wanted].load()(agent, self._context)
         return self._started[key]
 
 
@@ -114,7 +114,7 @@ async def _prepared(runtime: Runtime) -> NoAnswer | None:
     try:
         return await runtime.prepare()
     except Exception as error:  # noqa: BLE001 - remembered, so that it is not tried per trial
-        return _gate_fault(runtime.type, error)
+        return _gate_fault(runtime.agent.runtime.type, error)
 
 
 def _gate_fault(runtime: str, error: Exception) -> NoAnswer:

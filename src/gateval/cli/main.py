@@ -17,8 +17,9 @@ from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 COMMANDS: Final = (
-    "aa", "action", "check", "plan", "run", "show", "report", "validate", "closure", "init",
-    "doctor", "audit", "schema", "import",
+    "aa", "action", "calibrate", "challenge", "check", "plan", "promote", "run", "show", "report",
+    "validate", "closure", "init", "doctor", "audit", "schema", "get", "history", "compare",
+    "flaky", "due", "import",
 )  # fmt: skip
 """Every command: a file of this folder, with a function of that name; `import_` is `import`."""
 

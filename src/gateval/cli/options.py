@@ -33,6 +33,9 @@ max_minutes = click.option(
     metavar="N",
     help="End the run after so long; what is missing then makes it incomplete.",
 )
+fetch = click.option(
+    "--fetch", is_flag=True, help="Read the runs in CI anew; else this clone's copy counts."
+)
 
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -15,6 +15,12 @@ JsonObject = dict[str, JsonValue]
 SHA_PATTERN = r"^[0-9a-f]{40,64}$"
 """The id of a git object, for fields of values."""
 
+DIGEST_PATTERN = r"^[0-9a-f]{64}$"
+"""A SHA-256 in hex."""
+
+TIME_PATTERN = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
+"""A moment in UTC, to the second."""
+
 NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=253)]
 """A Kubernetes name (DNS-1123 subdomain): lower-case letters, digits, `-` and `.`."""

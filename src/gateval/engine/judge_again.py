@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from gateval.assertions.assess import assess
 from gateval.candidates.checks import Checks, OwnChecks
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.looks.course import has_real_judge
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, AssessmentStatus, Side, Trial, TrialKey
 from gateval.judging.judge import Judge
+from gateval.ports.model_calls import Embed
 from gateval.ports.trial_log import TrialLog
 
 SHOWN = 3
@@ -22,22 +22,26 @@ SHOWN = 3
 
 
 async def judge_again(
-    plan: Plan,
+    evals: Iterable[PlannedEval],
     trials: dict[TrialKey, Trial],
     judge: Judge,
     log: TrialLog,
     checks: Checks | None = None,
+    embed: Embed | None = None,
 ) -> None:
-    """Judge outputs of flipped fixtures again; store the trials with what was said."""
+    """Judge outputs of these Evals' flipped fixtures again; store the trials with what was said."""
     grouped = group_trials(trials.values())
+    every = tuple(evals)
+    stored = {(e.name, one.fixture): one.marks for e in every for one in e.stored}
     jobs = [
-        _again(planned, fixture, trial, judge, checks.of(planned) if checks else None)
-        for planned in plan.evals
+        _again(planned, fixture, trial, judge, checks.of(planned) if checks else None, embed)
+        for planned in every
         for fixture in planned.own_fixtures
         if has_real_judge(planned, fixture)
         for trial in _flipped(
             grouped.get((planned.name, fixture.name, Side.BASE), ()),
             grouped.get((planned.name, fixture.name, Side.HEAD), ()),
+            passed_before="p" in stored.get((planned.name, fixture.name), ""),
         )
     ]
     for trial in await asyncio.gather(*jobs):
@@ -45,11 +49,14 @@ async def judge_again(
         log.append(trial)
 
 
-def _flipped(base: Iterable[Trial], head: Iterable[Trial]) -> list[Trial]:
-    """The outputs that disagree: those that passed before and those that fail now."""
+def _flipped(base: Iterable[Trial], head: Iterable[Trial], *, passed_before: bool) -> list[Trial]:
+    """The outputs that disagree: those that passed before and those that fail now.
+
+    Of stored trials there is no output, only that one `passed_before`.
+    """
     passed = [trial for trial in base if trial.passed and _is_whole(trial)][:SHOWN]
     failed = [trial for trial in head if trial.passed is False and _is_whole(trial)][:SHOWN]
-    return [*passed, *failed] if passed and failed else []
+    return [*passed, *failed] if failed and (passed or passed_before) else []
 
 
 def _is_whole(trial: Trial) -> bool:
@@ -59,7 +66,12 @@ def _is_whole(trial: Trial) -> bool:
 
 
 async def _again(
-    planned: PlannedEval, fixture: Fixture, trial: Trial, judge: Judge, checks: OwnChecks | None
+    planned: PlannedEval,
+    fixture: Fixture,
+    trial: Trial,
+    judge: Judge,
+    checks: OwnChecks | None,
+    embed: Embed | None,
 ) -> Trial:
     numbers = [number for number, spec in enumerate(fixture.assertions) if spec.needs_judge]
     judged = fixture.model_copy(
@@ -68,7 +80,7 @@ async def _again(
     answer = Answer(
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
     )
-    found, usage = await assess(judged, answer, judge, planned.judge, checks=checks)
+    found, usage = await assess(judged, answer, judge, planned.judge, checks=checks, embed=embed)
     said = {
         numbers[one.index]: one.status for one in found if one.status is not AssessmentStatus.ERROR
     }

@@ -9,24 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.trial import Side, TrialKey
 
 
 class Phase(NamedTuple):
-    """Trials that run side by side, and the side whose processes end after them, if any does."""
+    """Trials that run side by side, and the side whose processes live meanwhile, if any does."""
 
     keys: tuple[TrialKey, ...]
-    rests: Side | None = None
+    side: Side | None = None
 
 
 def phases(plan: Plan, keys: Sequence[TrialKey], first: Side) -> tuple[Phase, ...]:
     """Return the phases of one look; `first` is the side whose processes come first."""
     agents = {one.name: one.agent for one in plan.evals}
-    processes = {
-        (agent.name, agent.side) for agent in plan.agents if agent.runtime.type != MODEL_RUNTIME
-    }
+    processes = {(agent.name, agent.side) for agent in plan.agents if agent.runtime.starts_process}
 
     def is_process(key: TrialKey) -> bool:
         return (agents[key.eval], key.side) in processes

@@ -11,9 +11,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from gateval.assertions.assess import assess
+from gateval.assertions.world import believed
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
 from gateval.candidates.team import Candidates
@@ -23,6 +25,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
 from gateval.domain.trials.trial import Cause, NoAnswer, Side, Trial, TrialKey
+from gateval.engine.agreements import Agreements
 from gateval.engine.judge_again import judge_again
 from gateval.engine.phases import phases
 from gateval.engine.start_spacing import StartSpacing
@@ -35,6 +38,7 @@ from gateval.events import (
     TrialStarted,
 )
 from gateval.judging.judge import Judge
+from gateval.ports.model_calls import Embed
 from gateval.ports.trial_log import TrialLog
 
 
@@ -44,7 +48,8 @@ class RunContext:
 
     `redact` takes secrets out of a finished trial, before anybody sees it. `at_once` is how many
     trials may run side by side over all Evals; None for no such limit. Without `checks`, people's
-    own checks are errors.
+    own checks are errors; without `embed`, likeness by embeddings is; without `agreements`, every
+    judge's word counts.
     """
 
     candidates: Candidates
@@ -54,6 +59,8 @@ class RunContext:
     redact: Callable[[Trial], Trial] = lambda trial: trial
     at_once: int | None = None
     checks: Checks | None = None
+    agreements: Agreements | None = None
+    embed: Embed | None = None
 
 
 TRIES = 4
@@ -77,21 +84,39 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     trials: dict[TrialKey, Trial] = {}
     planned = plan.trial_count
     context.tell(RunStarted(plan=plan))
-    first = Side.BASE
+    first: Side = Side.BASE
+    running: Side | None = None
     try:
         while keys := next_trials(plan, trials.values()):
             if trials:
                 planned += len(keys)
                 context.tell(TrialsAdded(count=len(keys)))
             for phase in phases(plan, keys, first):
+                await _rest(context, running, unless=phase.side)
+                running = phase.side
                 await _run_batch(plan, phase.keys, context, trials)
-                if phase.rests is not None:
-                    await context.candidates.rest(phase.rests)
-            first = Side.HEAD if first is Side.BASE else Side.BASE
-        await judge_again(plan, trials, context.judge, context.log, context.checks)
+            first = running or first
+        await _rest(context, running)
+        await _judge_again(plan, context, trials)
     finally:
+        if context.agreements:
+            await context.agreements.close()
         context.tell(RunFinished(finished=len(trials), planned=planned))
     return tuple(trials.values())
+
+
+async def _rest(context: RunContext, running: Side | None, *, unless: Side | None = None) -> None:
+    """End the processes of a side, unless the next trials are its own."""
+    if running is not None and running is not unless:
+        await context.candidates.rest(running)
+
+
+async def _judge_again(plan: Plan, context: RunContext, trials: dict[TrialKey, Trial]) -> None:
+    """Look at what judges waver on, where their word counts."""
+    agreements = context.agreements
+    believed = [one for one in plan.evals if not (agreements and await agreements.doubt(one))]
+    checks, embed = context.checks, context.embed
+    await judge_again(believed, trials, context.judge, context.log, checks, embed)
 
 
 async def _run_batch(
@@ -162,7 +187,11 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
         return conclude_no_answer(key, answer)
     judge = task.planned.judge
     checks = context.checks.of(task.planned) if context.checks else None
-    found = await assess(fixture, answer, context.judge, judge, checks=checks)
+    agreements = context.agreements
+    doubt = partial(agreements.doubt, task.planned) if agreements else believed
+    found = await assess(
+        fixture, answer, context.judge, judge, checks=checks, embed=context.embed, doubt=doubt
+    )
     assessments, judge_usage = found
     scoring = task.planned.scoring
     return conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)

@@ -15,6 +15,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import MODEL_RUNTIME, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.manifests.scripted import ScriptedSpec
+from gateval.formats.native.kinds.agent import NOT_WRITTEN
 from gateval.formats.native.kinds.assertion import (
     COMMON_KEYS,
     INNER_KEYS,
@@ -100,7 +101,8 @@ def _put_assertions(models: _Models, registries: Registries) -> None:
 
 def _put_runtimes(models: _Models, registries: Registries) -> None:
     common = models.definition(RuntimeSpec)
-    properties(common).pop("options")
+    for key in NOT_WRITTEN:
+        properties(common).pop(key)
     names = []
     for word, options in registries.runtimes.items():
         names.append(f"runtime-{word}")

@@ -16,6 +16,7 @@ from gateval.domain.manifests.scripted import (
 from gateval.domain.text.quoting import quote
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side
+from gateval.gateway.pricing import Pricing
 from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import Upstream, missing_keys
 from gateval.gateway.upstream.faults import sentence, status_error
@@ -25,6 +26,7 @@ from gateval.gateway.upstream.scrub import scrubber_for
 from gateval.gateway.upstream.sender import Sender
 from gateval.gateway.upstream.tries import Tries
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.ports.prices import Prices
 from gateval.wire.base import WireError
 from gateval.wire.registry import WIRE_FORMATS
 
@@ -42,7 +44,7 @@ class Gateway:
     The gate's own calls, the judge's above all, have a pool of connections of their own, which no
     candidate can fill: `own`. Those send by `for_candidates`. `scrubber` knows all keys. `ca_file`
     holds authorities to trust besides the machine's, in PEM. `wall_clock` gives Unix time, for
-    `Retry-After` as a date.
+    `Retry-After` as a date. `prices` say what calls cost; without them nobody knows.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Gateway:
         upstreams: Mapping[str, Upstream],
         scripts: Scripts,
         *,
+        prices: Prices | None = None,
         policy: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
         ca_file: str = "",
@@ -59,6 +62,7 @@ class Gateway:
         self._scripts = scripts
         self._unknown: dict[str, ModelCallError] = {}
         self._stack = AsyncExitStack()
+        self.pricing = Pricing(prices)
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
         persist = {name: Retrier(policy) for name in upstreams}
@@ -116,7 +120,7 @@ class Gateway:
         except ModelCallError as error:
             error.cost = tries.cost
             raise
-        return reply.model_copy(update=tries.cost._asdict())
+        return self.pricing.reply(model, reply.model_copy(update=tries.cost._asdict()))
 
     def upstream(self, model: str) -> Upstream:
         """Return where `model` is asked. Raises `ModelCallError` if nothing is set up for it."""

@@ -17,6 +17,9 @@ from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
+_SESSION_LIMIT = 1_000
+"""Characters of a session's name."""
+
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "gateval"}
 
 
@@ -89,4 +92,5 @@ async def _reply(response: aiohttp.ClientResponse, limit: int) -> LocalReply:
         content_type=response.headers.get("Content-Type", ""),
         body=bytes(body),
         location=response.headers.get("Location", ""),
+        session=response.headers.get("Mcp-Session-Id", "")[:_SESSION_LIMIT],
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.trials.input_call import InputKind, InputReply, InputRequest
@@ -19,14 +18,11 @@ from gateval.wire.base import WireError
 from gateval.wire.registry import INPUT_FORMATS
 
 
-async def embed(
-    gateway: Gateway, model: str, texts: tuple[str, ...], *, side: Side
-) -> Sequence[Sequence[float]]:
+async def embed(gateway: Gateway, model: str, texts: tuple[str, ...], *, side: Side) -> InputReply:
     """Return a vector for each of the texts, for the gate itself. Raises `ModelCallError`."""
     request = InputRequest(model="", texts=texts)
     kind, tries = InputKind.EMBEDDING, Tries()
-    found = await measure(gateway, model, kind, request, side=side, sender=gateway.own, tries=tries)
-    return found.vectors
+    return await measure(gateway, model, kind, request, side=side, sender=gateway.own, tries=tries)
 
 
 async def measure(

@@ -55,9 +55,9 @@ def parse_verdict(text: str, limits: JudgeLimits) -> Verdict:
     if not text.strip():
         raise DefectiveVerdict("The answer is empty.")
     size = len(text.encode("utf-8", "replace"))
-    if size > limits.output_bytes:
+    if size > limits.answer_bytes:
         raise DefectiveVerdict(
-            f"The answer has {size} bytes; at most {limits.output_bytes} are allowed."
+            f"The answer has {size} bytes; at most {limits.answer_bytes} are read."
         )
     try:
         given = _GivenVerdict.model_validate(read_json(without_fence(text)))
@@ -94,22 +94,29 @@ def _sentence(details: ErrorDetails) -> str:
 
 
 def _kept(given: _GivenVerdict, limits: JudgeLimits) -> Verdict:
+    """Return the verdict cut to what is kept: reasoning, then violations share the rest equally."""
     summary = cut(given.summary, limits.reasoning_bytes * 3 // 4)
-    left = limits.reasoning_bytes - len(summary.encode())
+    advice = cut(given.what_would_raise_score, limits.reasoning_bytes - len(summary.encode()))
+    named = given.violations[: limits.violations]
+    room = limits.output_bytes - len(summary.encode()) - len(advice.encode())
     return Verdict(
         score=given.score,
         confidence=given.confidence,
         summary=summary,
-        violations=tuple(
-            Violation(
-                rule=one.rule[:_RULE_LIMIT],
-                severity=Severity(one.severity),
-                evidence_step=one.evidence_step,
-                quote=one.quote[: limits.quote_characters],
-            )
-            for one in given.violations[: limits.violations]
-        ),
-        what_would_raise_score=cut(given.what_would_raise_score, left),
+        violations=tuple(_violation(one, room // len(named), limits) for one in named),
+        what_would_raise_score=advice,
+    )
+
+
+def _violation(given: _GivenViolation, room: int, limits: JudgeLimits) -> Violation:
+    """Cut a quote at its end and without a mark: what is left can still be found in its step."""
+    rule = cut(given.rule[:_RULE_LIMIT], room // 2)
+    quote = given.quote[: limits.quote_characters].encode()[: room - len(rule.encode())]
+    return Violation(
+        rule=rule,
+        severity=Severity(given.severity),
+        evidence_step=given.evidence_step,
+        quote=quote.decode("utf-8", "ignore"),
     )
 
 

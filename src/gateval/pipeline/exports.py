@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME, LayerSpec
+from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.attached import DATA_LIMIT
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.manifests.own_checks import own_checks
@@ -148,7 +148,7 @@ def _key(agent: AgentDefinition, contents: Contents) -> Hashable:
 
 
 def _started(plan: Plan) -> Iterator[AgentDefinition]:
-    return (agent for agent in plan.agents if agent.runtime.type != MODEL_RUNTIME)
+    return (agent for agent in plan.agents if agent.runtime.starts_process)
 
 
 def _checks(plan: Plan) -> Iterator[tuple[Revision, CheckFiles]]:

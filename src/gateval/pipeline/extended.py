@@ -13,7 +13,7 @@ from gateval.pipeline.manifest_cache import ManifestCache
 from gateval.ports.shared_rules import SharedRules
 
 
-class Asked(NamedTuple):
+class ExtendedConfig(NamedTuple):
     """The config that is extended; None with the sentence why it cannot be read."""
 
     config: GateConfig | None
@@ -27,20 +27,24 @@ class Applied(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def read_asked(shared: SharedRules, source: RulesSource) -> Asked:
+def read_asked(shared: SharedRules, source: RulesSource) -> ExtendedConfig:
     """Read what a gate config extends. Nothing that goes wrong there means the defaults."""
     try:
         data = shared.read(source)
     except GatevalError as error:
-        return Asked(None, _unread(source, error.sentence))
+        return ExtendedConfig(None, _unread(source, error.sentence))
     if len(data) > ManifestCache.FILE_LIMIT:
-        return Asked(None, _unread(source, f"It has more than {ManifestCache.FILE_LIMIT:,} bytes."))
+        return ExtendedConfig(
+            None, _unread(source, f"It has more than {ManifestCache.FILE_LIMIT:,} bytes.")
+        )
     config, problems = read_gate_config(source.path, data)
     if config is None:
-        return Asked(None, _unread(source, str(problems[0])))
+        return ExtendedConfig(None, _unread(source, str(problems[0])))
     if config.extends:
-        return Asked(None, _unread(source, "It extends another one itself; one step is allowed."))
-    return Asked(config)
+        return ExtendedConfig(
+            None, _unread(source, "It extends another one itself; one step is allowed.")
+        )
+    return ExtendedConfig(config)
 
 
 def apply(asked: GateConfig | None, own: GateConfig, file: str) -> Applied:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.policy.words import BarPolicy
 from gateval.domain.plan.plan import Plan, Revision
@@ -98,10 +99,12 @@ def plan_everything(
     shared: SharedRules,
     config_path: str = GATE_CONFIG_PATH,
     narrowing: Narrowing = EVERYTHING,
+    due: Callable[[Iterable[Eval]], frozenset[str]] | None = None,
 ) -> Plan:
     """Plan all Evals on one revision, under its own rules, as far as they are looked at.
 
-    Raises `UsageError` when there is none, `InvalidManifests` for what is wrong.
+    With `due`, only those are planned whose names it returns; the plan is empty without any. Raises
+    `UsageError` when there is none, `InvalidManifests` for what is wrong.
     """
     under = read_rules(repository, revision, shared, config_path)
     rules = replace(under.rules, base_tip=None)
@@ -110,7 +113,10 @@ def plan_everything(
     snapshot = read_revision(repository, registries, revision, under.config)
     refuse_unknown(narrowing, snapshot.catalogue)
     names = [one.name for one in snapshot.catalogue.evals]
-    plan = narrow(plan_revision(snapshot, names, (), rules, "schedule"), narrowing)
+    asked = due(snapshot.catalogue.evals) if due else frozenset(names)
+    if names and not asked:
+        return plan_revision(snapshot, (), (), rules, "schedule")
+    plan = narrow(plan_revision(snapshot, tuple(asked), (), rules, "schedule"), narrowing)
     if plan.nothing:
         raise UsageError(f"There is no Eval to run on {revision.short}.", hint=_FIRST)
     _refuse_pointers(repository, plan, snapshot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.agent import Agent
 from gateval.domain.planning.closure import closure_of, closure_paths
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
@@ -22,7 +22,7 @@ def pointer_problems(
     depends = [
         (agent, sorted(closure_paths(closure_of(agent, snapshot), snapshot)))
         for agent in agents
-        if agent.runtime_type != MODEL_RUNTIME
+        if agent.starts_process
     ]
     asked = dict.fromkeys(path for _, paths in depends for path in paths)
     pointers = frozenset(repository.lfs_pointers(snapshot.revision, asked) if asked else ())

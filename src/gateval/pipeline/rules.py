@@ -13,7 +13,7 @@ from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateCo
 from gateval.domain.manifests.variable_names import refusals
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.bar.rules import RulesEdit
-from gateval.domain.planning.planner import Rules
+from gateval.domain.planning.planner import GateRules
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import Tree
@@ -29,7 +29,7 @@ from gateval.ports.shared_rules import SharedRules
 class RulesRead(NamedTuple):
     """What applies, as a whole gate config too; `asked` is the one that it extends, if any."""
 
-    rules: Rules
+    rules: GateRules
     config: GateConfig
     asked: GateConfig | None = None
 
@@ -48,21 +48,21 @@ def read_rules(
     tree = repository.tree(base_tip)
     if path not in tree:
         source = f"defaults ({show_path(path)} is absent at {base_tip.short})"
-        return RulesRead(Rules(GateConfig().policy, source, base_tip), GateConfig())
+        return RulesRead(GateRules(GateConfig().policy, source, base_tip), GateConfig())
     own, problems, _ = _config(repository, tree, path)
     if own is None:
         raise InvalidManifests(problems, hint="The gate config of the base applies; mend it there.")
     source = f"{show_path(path)} at {base_tip.short}"
     if own.source is None:
-        return RulesRead(Rules(own.policy, source, base_tip), own)
+        return RulesRead(GateRules(own.policy, source, base_tip), own)
     source = f"{source}, which extends {own.source}"
     asked, unread = read_asked(shared, own.source)
     refused = _refused_variables(asked, own.source.path)
     if asked is None or refused:
         unread = unread or f"{own.source}: {refused[0]}"
-        return RulesRead(Rules(locked(own), source, base_tip, unread=unread), own)
+        return RulesRead(GateRules(locked(own), source, base_tip, unread=unread), own)
     applied = apply(asked, own, show_path(path))
-    rules = Rules(applied.config.policy, source, base_tip, ignored=applied.warnings)
+    rules = GateRules(applied.config.policy, source, base_tip, ignored=applied.warnings)
     return RulesRead(rules, applied.config, asked)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.embedding import embedding_scripts
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.planning.change import scripted_names
 from gateval.domain.planning.selection import script_name
@@ -21,21 +22,10 @@ SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def read_scripts(
     catalogue: Catalogue, tree: Tree, cache: ManifestCache
 ) -> tuple[Mapping[str, ScriptedModel], list[Problem]]:
-    """Return the scripted models that Agents and judges name, and what is wrong with them."""
-    wanted: dict[str, tuple[Place, str]] = {}
-    for agent in catalogue.agents:
-        for name in scripted_names(agent):
-            is_first = f"{SCRIPTED_PROVIDER}/{name}" in agent.spec.models
-            where = "spec.models" if is_first else "spec.uses"
-            wanted.setdefault(name, (agent.places.get(where, agent.place), where))
-    for evaluation in catalogue.evals:
-        judge = script_name(evaluation.judge.model)
-        if judge is not None:
-            place = evaluation.places.get("spec.judge", evaluation.place)
-            wanted.setdefault(judge, (place, "spec.judge.model"))
+    """Return the scripted models that manifests name, and what is wrong with them."""
     scripts: dict[str, ScriptedModel] = {}
     problems: list[Problem] = []
-    for name, (place, where) in wanted.items():
+    for name, (place, where) in _wanted(catalogue).items():
         path = f"{SCRIPTED_FOLDER}/{name}.yaml"
         entry = tree.get(path) if SCRIPT_NAME.fullmatch(name) else None
         if entry is None or not entry.is_file:
@@ -47,3 +37,25 @@ def read_scripts(
         if script is not None:
             scripts[name] = script
     return scripts, problems
+
+
+def _wanted(catalogue: Catalogue) -> Mapping[str, tuple[Place, str]]:
+    """Where Agents, Evals, calibrations and assertions first name each scripted model."""
+    wanted: dict[str, tuple[Place, str]] = {}
+    for agent in catalogue.agents:
+        for name in scripted_names(agent):
+            is_first = f"{SCRIPTED_PROVIDER}/{name}" in agent.spec.models
+            where = "spec.models" if is_first else "spec.uses"
+            wanted.setdefault(name, (agent.places.get(where, agent.place), where))
+    for evaluation in catalogue.evals:
+        judge = script_name(evaluation.judge.model)
+        if judge is not None:
+            place = evaluation.places.get("spec.judge", evaluation.place)
+            wanted.setdefault(judge, (place, "spec.judge.model"))
+    for calibration in catalogue.calibrations:
+        for model in calibration.judge_models:
+            if (judge := script_name(model)) is not None:
+                wanted.setdefault(judge, (calibration.place, "spec.judgeModels"))
+    for name, spec in embedding_scripts(catalogue.fixtures).items():
+        wanted.setdefault(name, (spec.place, ""))
+    return wanted

@@ -10,6 +10,7 @@ from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken, Catalogue
 from gateval.domain.manifests.checks.catalogue import check_catalogue
+from gateval.domain.manifests.embedding import with_scripts
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
@@ -68,6 +69,7 @@ def snapshot_of(
         problems += unattached
     prompts, prompt_problems = _prompts(catalogue.agents, tree, cache)
     scripts, script_problems = read_scripts(catalogue, tree, cache)
+    catalogue = with_scripts(catalogue, scripts) if scripts else catalogue
     problems += [*prompt_problems, *script_problems, *filled.problems, *unread]
     if not agents_only:
         problems += check_catalogue(catalogue, tree, cache.registries.providers)

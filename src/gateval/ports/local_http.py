@@ -15,12 +15,16 @@ class LocalRequest(NamedTuple):
 
 
 class LocalReply(NamedTuple):
-    """The server's answer: any status; `content_type` and `location` as sent, "" for none."""
+    """The server's answer: any status; `content_type` and `location` as sent, "" for none.
+
+    `session` is what an MCP server calls the session (`Mcp-Session-Id`).
+    """
 
     status: int
     content_type: str
     body: bytes
     location: str = ""
+    session: str = ""
 
 
 class LocalHttpError(Exception):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from gateval.domain.trials.input_call import InputReply
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trace import NO_CALL
 from gateval.domain.trials.trial import Cause, Side
@@ -73,6 +75,10 @@ class ModelTrouble(NamedTuple):
 
     cause: Cause
     reason: str
+
+
+Embed = Callable[[str, tuple[str, ...]], Awaitable[InputReply]]
+"""Has a model (`provider/model-id`) give a vector for each text. Raises `ModelCallError`."""
 
 
 class ModelCalls(Protocol):

@@ -10,6 +10,7 @@ from typing import ClassVar
 import pytest
 
 from gateval.candidates.base import Runtime, TrialRequest
+from gateval.candidates.registry import RuntimeType
 from gateval.candidates.team import Candidates
 from gateval.domain.base import Spec
 from gateval.domain.plan.plan import AgentDefinition
@@ -24,8 +25,6 @@ class NoOptions(Spec):
 class Loud(Runtime):
     """Does as the Agent's `env` says, and keeps a diary."""
 
-    type = "loud"
-    options = NoOptions
     diary: ClassVar[list[str]] = []
 
     async def prepare(self) -> NoAnswer | None:
@@ -59,6 +58,9 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
+LOUD = {"loud": RuntimeType(f"{__name__}:Loud")}
+
+
 def loud(name: str = "bot", side: Side = Side.HEAD, **env: str) -> AgentDefinition:
     agent = command_agent((), name=name, side=side, env=env)
     return agent.model_copy(update={"runtime": agent.runtime.model_copy(update={"type": "loud"})})
@@ -66,7 +68,7 @@ def loud(name: str = "bot", side: Side = Side.HEAD, **env: str) -> AgentDefiniti
 
 def answers(world: World, *agents: AgentDefinition) -> list[Answer | NoAnswer]:
     async def main() -> list[Answer | NoAnswer]:
-        async with Candidates(world.context, {"loud": Loud}) as candidates:
+        async with Candidates(world.context, LOUD) as candidates:
             return await asyncio.gather(*(candidates.answer(agent, ask()) for agent in agents))
 
     return asyncio.run(main())
@@ -113,7 +115,7 @@ def test_one_that_cannot_be_closed_does_not_keep_the_others_open(world: World) -
 
 def test_all_are_closed_even_when_cancelled_meanwhile(world: World) -> None:
     async def main() -> None:
-        candidates = Candidates(world.context, {"loud": Loud})
+        candidates = Candidates(world.context, LOUD)
         for name in ("one", "two"):
             await candidates.answer(loud(name, slow="30"), ask())
         closing = asyncio.create_task(candidates.close())

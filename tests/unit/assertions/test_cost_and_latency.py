@@ -1,10 +1,15 @@
 from __future__ import annotations
 
-import pytest
+import json
+from typing import Any
 
+import pytest
+from pydantic import ValidationError
+
+from gateval.assertions.cost import Cost
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Answer
-from tests.helpers.trials import Source, assessed, trace
+from tests.helpers.trials import Source, assessed, said, trace
 
 
 def used(reported: int | None, counted: int | None, source: Source | None) -> Answer:
@@ -36,6 +41,52 @@ def test_cost_is_inclusive_and_believes_the_gate_first(
     found = assessed({"type": "cost", "maxTokens": 100}, used(reported, counted, source))
     assert found.status.value == status
     assert saw in found.reason
+
+
+def paid(usd: float | None, source: Source = "gateway", *unpriced: str) -> Answer:
+    usage = Usage(input_tokens=90, output_tokens=20, usd=usd, unpriced=unpriced)
+    return Answer(output="x", trace=trace("user: hi", source=source, usage=usage), seconds=2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "status", "reason"),
+    [
+        ({"maxUSD": 0.01}, paid(0.01), "passed", "Expected at most $0.01, saw $0.0100."),
+        ({"maxUSD": 0.01}, paid(0.0100001), "failed", "at most $0.01, saw $0.0100001."),
+        ({"maxUSD": 0}, paid(0.0), "passed", "Expected at most $0, saw $0."),
+        ({"maxUSD": 0}, paid(1e-7), "failed", "Expected at most $0, saw $0.0000001."),
+        (
+            {"maxTokens": 110, "maxUSD": 0.01},
+            paid(0.005),
+            "passed",
+            "Expected at most 110 tokens and at most $0.01, saw 110 and $0.0050.",
+        ),
+        ({"maxTokens": 110, "maxUSD": 0.001}, paid(0.005), "failed", "at most $0.001, saw"),
+        ({"maxTokens": 109, "maxUSD": 1}, paid(None), "failed", "at most 109 tokens, saw 110."),
+        ({"maxUSD": 1}, paid(None, "gateway", "vllm/a"), "error", "knows a price of vllm/a"),
+        ({"maxUSD": 1}, paid(None, "candidate"), "error", "The money that this trial cost is"),
+        ({"maxUSD": 1}, said("x"), "error", "The money that this trial cost is unknown"),
+    ],
+)
+def test_money(asked: dict[str, Any], answer: Answer, status: str, reason: str) -> None:
+    found = assessed({"type": "cost", **asked}, answer)
+    assert (found.status.value, reason in found.reason) == (status, True), found.reason
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "Write `maxTokens`, `maxUSD` or both."),
+        ({"maxUSD": -0.01}, "greater than or equal to 0"),
+        ({"maxEUR": 1}, "maxEUR"),
+        ({"maxUsd": 1}, "maxUsd"),
+        ({"maxUSD": float("inf")}, "maxUSD"),
+    ],
+)
+def test_wrong_limits_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Cost.model_validate_json(json.dumps(asked), strict=True, by_alias=True, by_name=False)
+    assert said in str(refused.value)
 
 
 def test_half_known_usage_is_unknown() -> None:

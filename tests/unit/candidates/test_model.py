@@ -10,8 +10,8 @@ import pytest
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.model import TURN_LIMIT, ModelRuntime
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.recorded import ToolReplay
+from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import Place
 from gateval.domain.text.strict_json import DEPTH_LIMIT

@@ -6,7 +6,7 @@ import pytest
 
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.planning.bar.planning import BarPlan
-from gateval.domain.planning.planner import Rules, plan_change
+from gateval.domain.planning.planner import GateRules, plan_change
 from tests.helpers.bars import (
     EVAL,
     FILES,
@@ -112,7 +112,7 @@ def test_a_scripted_judge_that_is_changed_keeps_its_old_script() -> None:
     files = edited(EVAL, "model: openai/gpt-5", "model: scripted/strict")
     base = snapshot(files, {"strict": "rules: [{reply: no}]\n"})
     head = snapshot(files, {"strict": "rules: [{reply: yes}]\n"})
-    plan = plan_change(head, base, Rules(Policy(), "", None), base)
+    plan = plan_change(head, base, GateRules(Policy(), "", None), base)
     (planned,) = (one for one in plan.evals if one.bar)
     assert planned.judge.model == "scripted/strict.base-tip"
     assert planned.bar is not None
@@ -187,7 +187,7 @@ def test_the_policy_can_leave_it_to_head_or_to_the_base_alone() -> None:
     head, base = snapshot(edited(EVAL, "0.85", "0.50")), snapshot(FILES)
 
     def names(policy: str) -> list[str]:
-        rules = Rules(Policy.model_validate({"bar": policy}), "", None)
+        rules = GateRules(Policy.model_validate({"bar": policy}), "", None)
         return [one.name for one in plan_change(head, base, rules, base).evals]
 
     assert names("head") == ["support-eval"]
@@ -198,7 +198,7 @@ def test_the_policy_can_leave_it_to_head_or_to_the_base_alone() -> None:
 def test_an_eval_of_heads_may_have_the_name_of_the_bar() -> None:
     double = FILES[EVAL].replace("name: support-eval", "name: support-eval.base-tip")
     head = snapshot({**edited(EVAL, "0.85", "0.50"), "evals/double.yaml": double})
-    plan = plan_change(head, snapshot(FILES), Rules(Policy(), "", None), snapshot(FILES))
+    plan = plan_change(head, snapshot(FILES), GateRules(Policy(), "", None), snapshot(FILES))
     assert [one.name for one in plan.evals] == [
         "support-eval",
         "support-eval.base-tip",

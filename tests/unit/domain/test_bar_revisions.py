@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.planning.planner import Rules, plan_change
+from gateval.domain.planning.planner import GateRules, plan_change
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict, ReasonCode
@@ -280,7 +280,7 @@ def test_nothing_changed_is_said_only_when_it_is_true(
 @pytest.mark.parametrize("policy", ["head", "base", "strictest"])
 def test_an_eval_that_is_removed_is_never_no_change(policy: str) -> None:
     head, base = snapshot(without(FILES, EVAL)), snapshot(FILES)
-    rules = Rules(Policy.model_validate({"bar": policy}), "", None)
+    rules = GateRules(Policy.model_validate({"bar": policy}), "", None)
     plan = plan_change(head, base, rules, base)
     if policy == "head":
         assert plan.nothing.startswith("Nothing to evaluate: Eval support-eval removed between")

@@ -303,7 +303,8 @@ def test_warnings() -> None:
         "because it works in the root. Add spec.watch with those that matter."
     )
     assert str(never_runs) == (
-        'evals/fixtures.yaml:11:18: No Eval selects the fixture "plain", so it never runs.'
+        'evals/fixtures.yaml:11:18: No Eval selects the fixture "plain", so it never runs. '
+        'Its labels are "none"; Evals select "agent: bot".'
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateval.domain.setup.diagnosis import (
-    Finding,
     Health,
+    HealthCheck,
     about_audit_branch,
     about_history,
     about_keys,
@@ -27,7 +27,7 @@ GOOD = GateJob(
 )
 
 
-def problems(findings: list[Finding]) -> list[str]:
+def problems(findings: list[HealthCheck]) -> list[str]:
     return [f"{one.seen} {one.todo}" for one in findings if one.health is Health.PROBLEM]
 
 

@@ -15,7 +15,7 @@ from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.broad import LEAST_DROP, LEAST_DROP_OF_MANY, broad_step
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.shares import BROAD, FIXTURES, eval_shares, joint_shares
 from gateval.domain.statistics.walk import Count
 from tests.helpers.reports import make_results
@@ -101,7 +101,7 @@ def test_a_large_family_keeps_the_promise_and_finds_what_it_says(
         ]
         pairs = [(one[0], one[1]) for one in strata]
         said = broad_step(test.looks, 0, pairs, share, least_drop=test.least_drop)
-        blocked += said.step is Step.REGRESSED
+        blocked += said.step is LookResult.REGRESSED
     assert least <= blocked / 300 <= most
 
 
@@ -137,7 +137,7 @@ def test_one_failing_case_of_many_buys_no_trials_and_does_not_block() -> None:
     (found,) = compare(results).evals
     assert not found.regressed
     assert found.broad is not None
-    assert found.broad.step is Step.STOP
+    assert found.broad.step is LookResult.STOP
     assert {one.change for one in found.fixtures} == {FixtureChange.UNCHANGED}
 
 

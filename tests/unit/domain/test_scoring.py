@@ -14,7 +14,7 @@ from gateval.domain.repository.place import Place
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.scoring import TOLERANCE, EvalScore, Meets, score_eval, trial_score
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
-from tests.helpers.reports import make_results
+from tests.helpers.reports import edit, make_results
 
 PASSED, FAILED, ERROR = AssessmentStatus
 
@@ -155,6 +155,9 @@ def assessed(*statuses: AssessmentStatus) -> tuple[Assessment, ...]:
         (assertion(weight=3), assertion(), (PASSED, FAILED), 0.75),
         (assertion(severity=Severity.LOW), assertion(), (PASSED, FAILED), 0.2),
         (assertion(), assertion(), (FAILED, FAILED), 0.0),
+        (assertion(weight=0), assertion(), (FAILED, PASSED), 1.0),
+        (assertion(weight=0), assertion(), (PASSED, FAILED), 0.0),
+        (assertion(weight=0), assertion(weight=0), (PASSED, FAILED), 0.5),
         (assertion(), assertion(), (PASSED, ERROR), None),
         (assertion(), assertion(), (PASSED,), None),
     ],
@@ -165,7 +168,24 @@ def test_a_trials_score_is_the_weighted_share_of_passed_assertions(
     statuses: tuple[AssessmentStatus, ...],
     score: float | None,
 ) -> None:
-    assert trial_score(two_assertions(first, second), assessed(*statuses)) == score
+    fixture = two_assertions(first, second)
+    assert trial_score(fixture, assessed(*statuses), ScoringSpec()) == score
+
+
+def test_severities_weigh_as_the_eval_says() -> None:
+    fixture = two_assertions(assertion(severity=Severity.CRITICAL), assertion())
+    scoring = ScoringSpec(severity_weights={Severity.CRITICAL: 8.0, Severity.HIGH: 2.0})
+    assert trial_score(fixture, assessed(PASSED, FAILED), scoring) == 0.8
+
+
+def test_a_fixtures_own_score_is_the_mean_of_its_trials() -> None:
+    results = make_results("a-eval f head:pass,fail,candidate,judge")
+    for number, score in enumerate((1.0, 0.5, None, None), start=1):
+        results = edit(results, f"a-eval/f #{number} on head", score=score)
+    (planned,) = results.plan.evals
+    (found,) = score_eval(planned, Side.HEAD, group_trials(results.trials)).fixtures
+    assert found.share == 0.5, "a trial without an answer has none of it, a lost one says nothing"
+    assert found.low == 0.25
 
 
 def test_no_score_comes_of_no_fixture() -> None:

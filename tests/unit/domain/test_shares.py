@@ -12,7 +12,7 @@ from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval
 from gateval.domain.planning.narrowing import Narrowing, narrow
-from gateval.domain.planning.planner import Rules, plan_change
+from gateval.domain.planning.planner import GateRules, plan_change
 from gateval.domain.statistics.design import design
 from tests.helpers.bars import snapshot
 
@@ -68,7 +68,9 @@ def plan(
 ) -> Plan:
     before = snapshot(base, scripts)
     now = snapshot(tip, scripts) if tip else before
-    return plan_change(snapshot(head, scripts), before, Rules(policy or Policy(), "", None), now)
+    return plan_change(
+        snapshot(head, scripts), before, GateRules(policy or Policy(), "", None), now
+    )
 
 
 def shares(planned: Plan) -> dict[str, tuple[float, float]]:

@@ -19,7 +19,7 @@ from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import Meets
 from gateval.domain.results.trial_verdict import TrialVerdict, trial_verdict
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import (
     Assessment,
@@ -222,7 +222,7 @@ def test_fixtures_that_are_all_a_little_worse_are_worse_together() -> None:
     results = weighted(rows, scores)
     (compared,) = compare(results).evals
     assert compared.broad is not None
-    assert compared.broad.step is Step.REGRESSED
+    assert compared.broad.step is LookResult.REGRESSED
     text = " ".join(one.text for one in make_report(results).decision.reasons)
     assert "90 % was the mean score before, 84 % now" in text
 

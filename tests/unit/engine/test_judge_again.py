@@ -92,7 +92,7 @@ def again(
     """All trials afterwards, those that were stored anew, and how often the judge was asked."""
     trials = {trial.key: trial for trial in results.trials}
     calls, log = ScriptedCalls(turns, forever=forever), Kept()
-    asyncio.run(judge_again(results.plan, trials, Judge(calls), log))
+    asyncio.run(judge_again(results.plan.evals, trials, Judge(calls), log))
     return trials, log.trials, len(calls.asked)
 
 

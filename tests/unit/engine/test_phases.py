@@ -29,9 +29,9 @@ def plan_of(processes: str, rows: str = ROWS) -> Plan:
 
 
 def told(plan: Plan, first: Side) -> list[tuple[str, Side | None]]:
-    """The phases as text, e.g. `a.base a.base b.head`, and whose processes end after each."""
+    """The phases as text, e.g. `a.base a.base b.head`, and whose processes live in each."""
     return [
-        (" ".join(f"{key.eval[0]}.{key.side}{key.repetition}" for key in phase.keys), phase.rests)
+        (" ".join(f"{key.eval[0]}.{key.side}{key.repetition}" for key in phase.keys), phase.side)
         for phase in phases(plan, plan.trial_keys(), first)
     ]
 
@@ -103,4 +103,4 @@ def test_every_trial_runs_once_and_no_phase_has_processes_of_both_sides(
             for key in phase.keys
             if f"{key.eval.removesuffix('-eval')}.{key.side}" in processes.split()
         }
-        assert sides <= {phase.rests}
+        assert sides <= {phase.side}

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
-from gateval.formats.native.cron import check_cron
+from gateval.formats.native.cron import check_cron, check_zone, last_time, next_time
 
 
 @pytest.mark.parametrize(
@@ -15,6 +17,8 @@ from gateval.formats.native.cron import check_cron
         "59 23 31 12 7",
         "10-40/10 * * * *",
         "0  9\t* * *",
+        "0 0 L * *",
+        "0 0 * * fri#2",
     ],
 )
 def test_a_schedule_is_kept(text: str) -> None:
@@ -39,7 +43,9 @@ def test_a_schedule_is_kept(text: str) -> None:
         ("1,, * * * *", '"1,," is no minute'),
         ("-5 * * * *", '"-5" is no minute'),
         ("٥ * * * *", "is no minute"),
-        (f"{'1' * 5000} * * * *", "is no minute"),
+        (f"{'1' * 5000} * * * *", "has at most 200 characters"),
+        ("0 0 30 2 *", '"30" is no day of the month'),
+        ("0 0 * * 5L#9", '"5L#9" is no day of the week'),
     ],
 )
 def test_anything_else_is_refused(text: str, expected: str) -> None:
@@ -47,3 +53,39 @@ def test_anything_else_is_refused(text: str, expected: str) -> None:
         check_cron(text)
     assert expected in str(caught.value)
     assert len(str(caught.value)) < 200
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "zone", "now", "last", "following"),
+    [
+        ("0 9 * * *", "UTC", "2026-11-22T08:59", "2026-11-21T09:00", "2026-11-22T09:00"),
+        ("0 9 * * *", "UTC", "2026-11-22T09:00", "2026-11-22T09:00", "2026-11-23T09:00"),
+        ("0 9 * * *", "Europe/Berlin", "2026-11-22T08:00", "2026-11-22T08:00", "2026-11-23T08:00"),
+        ("0 9 * * *", "Europe/Berlin", "2026-07-01T08:00", "2026-07-01T07:00", "2026-07-02T07:00"),
+        ("0 9 * * mon", "UTC", "2026-11-22T12:00", "2026-11-16T09:00", "2026-11-23T09:00"),
+        # The clocks go from 2:00 to 3:00 on that day: what is left out runs right after.
+        ("30 2 * * *", "Europe/Berlin", "2026-03-29T12:00", "2026-03-29T01:00", "2026-03-30T00:30"),
+        # And from 3:00 to 2:00: it runs once.
+        ("30 2 * * *", "Europe/Berlin", "2026-10-25T12:00", "2026-10-25T00:30", "2026-10-26T01:30"),
+        ("0 0 29 2 *", "UTC", "2026-11-22T12:00", "2024-02-29T00:00", "2028-02-29T00:00"),
+    ],
+)
+def test_when_it_was_and_will_be(
+    schedule: str, zone: str, now: str, last: str, following: str
+) -> None:
+    assert last_time(schedule, zone, moment(now)) == moment(last)
+    assert next_time(schedule, zone, moment(now)) == moment(following)
+
+
+@pytest.mark.parametrize("text", ["", "Mars/Base", "../../etc/passwd", "/etc/localtime", "a\0b"])
+def test_what_is_no_time_zone(text: str) -> None:
+    with pytest.raises(ValueError, match="is no time zone that is known here"):
+        check_zone(text)
+
+
+def test_a_time_zone_is_kept() -> None:
+    assert check_zone("Europe/Berlin") == "Europe/Berlin"

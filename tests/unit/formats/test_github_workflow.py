@@ -29,7 +29,7 @@ def test_the_samples_are_understood() -> None:
     assert (job.check, job.step, job.events) == ("evals", "all", frozenset({"pull_request"}))
     assert job.variables == {"ANTHROPIC_API_KEY", "GATEVAL_LAYERS"}
     wanted = {"contents": "write", "pull-requests": "write", "checks": "write"}
-    assert job.permissions == wanted
+    assert job.permissions == {**wanted, "actions": "read"}
     (run,) = gate_jobs(PATH, (ROOT / "examples/workflows/untrusted-run.yml").read_bytes())
     assert (run.step, run.publishes, run.permissions) == ("run", False, {"contents": "read"})
     (own,) = gate_jobs(PATH, (ROOT / ".github/workflows/evals.yml").read_bytes())

@@ -94,7 +94,7 @@ CASES = [
     (FIXTURE, "type: contains", "type: vibes", '8:14 spec.assertions[0].type: Unknown assertion type "vibes". Known: toolCalled, toolNotCalled, toolSequence, contains, notContains, regex, cost and judge.'),
     (FIXTURE, "value: hi", "value: 42", "8:31 spec.assertions[0].value: Expected text, got number 42. Put it in quotes."),
     (FIXTURE, "value: hi", "value: hi, wieght: 2", '8:35 spec.assertions[0].wieght: Unknown key "wieght". Did you mean "weight"?'),
-    (FIXTURE, "value: hi", "value: hi, weight: 0", "8:43 spec.assertions[0].weight: Must be at least 0.001, but is 0."),
+    (FIXTURE, "value: hi", "value: hi, weight: 0.0001", "8:43 spec.assertions[0].weight: Must be 0, or at least 0.001, but is 0.0001."),
     (FIXTURE, "value: hi", 'value: hi, weight: "2"', '8:43 spec.assertions[0].weight: Expected a number, got text "2".'),
     (FIXTURE, "value: hi", "value: hi, severity: top", '8:45 spec.assertions[0].severity: "top" is not known here. Expected low, medium, high or critical.'),
     (FIXTURE, "contains, value: hi", 'regex, pattern: "(a"', "8:30 spec.assertions[0].pattern: this pattern opens a group."),
@@ -143,7 +143,7 @@ CASES = [
     (CALIBRATION, "humanScore: 1", "humanScore: 2", "8:51 spec.examples[0].humanScore: Must be at most 1, but is 2."),
     (CALIBRATION, "rubric: polite", 'rubric: ""', "6:11 spec.rubric: Must have at least 1 character."),
     (CALIBRATION, "[openai/gpt-5]", "[gpt-5]", '7:17 spec.judgeModels[0]: "gpt-5" names no provider: write "provider/model-id", for example "openai/gpt-5".'),
-    (CALIBRATION, "humanScore: 1", "humanScore: 1, score: 1", '8:54 spec.examples[0].score: Unknown key "score". Known here: traceRef, input, candidateOutput, humanScore, humanLabel and disagreementReason.'),
+    (CALIBRATION, "humanScore: 1", "humanScore: 1, score: 1", '8:54 spec.examples[0].score: Unknown key "score". Known here: traceRef, input, candidateOutput, humanScore, humanLabel, disagreementReason and origin.'),
 ]  # fmt: skip
 
 # A misspelled key that is required: both are told, what is missing and what stands in its place.

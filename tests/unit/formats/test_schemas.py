@@ -110,7 +110,7 @@ BROKEN = [
     (FIXTURE, "type: judge", "type: juge"),
     (FIXTURE, "type: judge, ", ""),
     (FIXTURE, "rubric: polite, ", ""),
-    (FIXTURE, "weight: 2", "weight: 0"),
+    (FIXTURE, "weight: 2", "weight: -1"),
     (FIXTURE, "weight: 2", "wieght: 2"),
     (FIXTURE, "severity: high", "severity: top"),
     (EVAL, "targetAgent: a, ", ""),

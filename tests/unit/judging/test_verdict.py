@@ -102,7 +102,7 @@ def test_the_ends_of_the_scale_belong_to_it(score: float | None) -> None:
         (violation(rule=""), r"`violations\[1\].rule` should"),
         (violation(supported=True), r"`violations\[1\].supported` is no field"),
         (text(violations=[{"rule": "x"}]), r"`violations\[0\].severity` is missing"),
-        (text(summary="x" * 9_000), "bytes; at most 8192 are allowed"),
+        (text(summary="x" * 70_000), "bytes; at most 65536 are read"),
         (text(summary="\ud800"), "surrogate"),
         ("[" * 4_000 + "]" * 4_000, "levels deep"),
     ],
@@ -110,6 +110,18 @@ def test_the_ends_of_the_scale_belong_to_it(score: float | None) -> None:
 def test_what_is_no_verdict_is_a_defect_that_says_why(answer: str, why: str) -> None:
     with pytest.raises(DefectiveVerdict, match=why):
         parse_verdict(answer, LIMITS)
+
+
+def test_an_answer_over_eight_kibibytes_is_cut() -> None:
+    long = {**VIOLATION, "rule": "r" * 300, "quote": "あ" * 400}
+    answer = text(summary="s" * 9_000, violations=[long] * 12, what_would_raise_score="w" * 9_000)
+    assert len(answer.encode()) > 40_000
+    verdict = parse_verdict(answer, LIMITS)
+    kept = [verdict.summary, verdict.what_would_raise_score]
+    kept += [part for one in verdict.violations for part in (one.rule, one.quote)]
+    assert sum(len(part.encode()) for part in kept) <= 8 * 1024
+    assert (verdict.score, len(verdict.violations)) == (0.4, 10)
+    assert all(one.quote and set(one.quote) == {"あ"} for one in verdict.violations)
 
 
 def test_keeps_ten_violations_and_cuts_long_texts() -> None:

@@ -44,11 +44,22 @@ def test_the_first_line_is_the_marker_by_which_the_gate_finds_its_comment() -> N
 
 def test_equal_trials_give_equal_bytes() -> None:
     results = sample_reports.regressed_results()
-    trials = tuple(t.model_copy(update={"seconds": 7.5}) for t in results.trials[::-1])
     info = RunInfo(run="other", started_at="2026-01-01T00:00:00Z", seconds=9.0, isolation="none")
-    again = results.model_copy(update={"trials": trials, "info": info})
+    again = results.model_copy(update={"trials": results.trials[::-1], "info": info})
 
     assert render_comment(make_report(again)) == render_comment(make_report(results))
+
+
+def test_how_long_trials_took_stands_in_one_place() -> None:
+    results = sample_reports.regressed_results()
+    later = tuple(t.model_copy(update={"seconds": t.seconds + 7.5}) for t in results.trials)
+    slower = render_comment(make_report(results.model_copy(update={"trials": later})))
+    as_it_was = render_comment(make_report(results))
+    before, _, rest = as_it_was.partition("<details><summary>Cost and time")
+
+    assert slower.startswith(before)
+    assert slower.endswith(rest.partition("</details>")[2])
+    assert slower != as_it_was
 
 
 def balanced(comment: str) -> bool:
@@ -218,6 +229,6 @@ def test_each_part_gets_room_when_there_is_much_of_everything() -> None:
         "### Warnings",
         "Improved (120)",
         "Passing (120)",
-        "Tokens and models",
+        "Cost and time",
     ):
         assert title in comment

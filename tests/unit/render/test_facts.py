@@ -6,7 +6,7 @@ import pytest
 
 from gateval.domain.decision.report import make_report
 from gateval.domain.trials.trial import Cause, Side
-from gateval.render.report.facts import Standing, gather, silent_agents, standing
+from gateval.render.report.facts import FixtureStatus, gather, silent_agents, with_status
 from gateval.render.report.gaps import find_gaps
 from tests.helpers import sample_reports
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, make, make_results
@@ -15,27 +15,27 @@ from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, make, make_results
 @pytest.mark.parametrize(
     ("outcomes", "where"),
     [
-        ("base:pass head:fail", Standing.REGRESSED),
-        ("base:pass head:candidate", Standing.SILENT),
-        (f"base:pass head:{TWELVE_OF_FIFTEEN}", Standing.SUSPECT),
-        ("base:fail head:fail", Standing.FAILING),
-        ("base:new head:fail", Standing.FAILING),
-        ("base:fail,fail head:pass,fail", Standing.FAILING),
-        ("base:pass,pass head:judge,fail+pass", Standing.FAILING),
-        ("base:pass,pass head:candidate,pass", Standing.FAILING),
-        ("base:candidate head:candidate", Standing.UNMEASURED),
-        ("base:new head:candidate", Standing.UNMEASURED),
-        ("base:pass head:judge", Standing.UNMEASURED),
-        ("base:pass,pass head:pass,-", Standing.UNMEASURED),
-        ("base:fail head:pass", Standing.IMPROVED),
-        ("base:pass head:pass", Standing.PASSING),
-        ("base:judge head:pass", Standing.PASSING),
-        ("base:new head:pass", Standing.PASSING),
+        ("base:pass head:fail", FixtureStatus.REGRESSED),
+        ("base:pass head:candidate", FixtureStatus.SILENT),
+        (f"base:pass head:{TWELVE_OF_FIFTEEN}", FixtureStatus.SUSPECT),
+        ("base:fail head:fail", FixtureStatus.FAILING),
+        ("base:new head:fail", FixtureStatus.FAILING),
+        ("base:fail,fail head:pass,fail", FixtureStatus.FAILING),
+        ("base:pass,pass head:judge,fail+pass", FixtureStatus.FAILING),
+        ("base:pass,pass head:candidate,pass", FixtureStatus.FAILING),
+        ("base:candidate head:candidate", FixtureStatus.UNMEASURED),
+        ("base:new head:candidate", FixtureStatus.UNMEASURED),
+        ("base:pass head:judge", FixtureStatus.UNMEASURED),
+        ("base:pass,pass head:pass,-", FixtureStatus.UNMEASURED),
+        ("base:fail head:pass", FixtureStatus.IMPROVED),
+        ("base:pass head:pass", FixtureStatus.PASSING),
+        ("base:judge head:pass", FixtureStatus.PASSING),
+        ("base:new head:pass", FixtureStatus.PASSING),
     ],
 )
-def test_standing(outcomes: str, where: Standing) -> None:
+def test_standing(outcomes: str, where: FixtureStatus) -> None:
     (fact,) = gather(make(f"a-eval f {outcomes}", threshold=0.0))
-    assert fact.standing is where
+    assert fact.status is where
 
 
 def test_worst_first_by_severity_then_rate_then_plan() -> None:
@@ -47,7 +47,7 @@ def test_worst_first_by_severity_then_rate_then_plan() -> None:
         a-eval four  low      base:fail,fail head:fail,fail
         """
     )
-    names = [fact.fixture.name for fact in standing(gather(report), Standing.FAILING)]
+    names = [fact.fixture.name for fact in with_status(gather(report), FixtureStatus.FAILING)]
 
     assert names == ["three", "two", "one", "four"]
 

@@ -83,8 +83,8 @@ def test_tokens_are_shown_where_somebody_counted_them() -> None:
     counted = Usage(input_tokens=5, output_tokens=2)
     results = make_results("a-eval f base:pass head:pass\nb-eval g base:pass head:pass")
     shown = render_summary(make_report(edit(results, "a-eval/f #1 on head", usage=counted)))
-    assert "tokens of a: head 5 in, 2 out; base unknown\n" in shown
-    assert "tokens of b" not in shown
+    assert "\na: head 5 in, 2 out, unknown; base unknown, unknown\n" in shown
+    assert "\nb: head" not in shown
 
 
 def test_the_target_branchs_version_of_an_eval_is_called_that() -> None:

@@ -8,7 +8,13 @@ from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
-from gateval.render.report.usage import count_tokens, models_used, scripted_models, usage_by_agent
+from gateval.render.report.usage import (
+    count_money,
+    count_tokens,
+    models_used,
+    scripted_models,
+    usage_by_agent,
+)
 from gateval.render.report.words.plan_wording import judge_questions, models_needed
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make_results
@@ -34,8 +40,28 @@ def test_tokens(usages: list[tuple[int | None, int | None]], shown: str) -> None
 def test_only_trials_that_a_judge_saw_count_for_the_judge() -> None:
     support, invoice, _ = usage_by_agent(sample_reports.regressed())
 
-    assert str(support.judge) == "3,200 in, 360 out"
-    assert str(invoice.judge) == "none"
+    assert str(support.judge.tokens) == "3,200 in, 360 out"
+    assert str(support.judge.money) == "unknown (no price of scripted/judge)"
+    assert [name for name, _ in invoice.sides] == ["head", "base"]
+
+
+@pytest.mark.parametrize(
+    ("usages", "shown"),
+    [
+        ([], "none"),
+        ([Usage()], "unknown"),
+        ([Usage(usd=0.0)], "$0"),
+        ([Usage(usd=0.00012), Usage(usd=1.5)], "$1.50"),
+        ([Usage(usd=0.25), Usage()], "$0.2500, unknown for 1 trial"),
+        (
+            [Usage(usd=0.25), Usage(unpriced=("openai/x",)), Usage(unpriced=("openai/x",))],
+            "$0.2500, unknown for 2 trials (no price of openai/x)",
+        ),
+        ([Usage(unpriced=("vllm/a", "vllm/b"))], "unknown (no price of vllm/a, vllm/b)"),
+    ],
+)
+def test_money_that_nobody_knows_is_never_zero(usages: list[Usage], shown: str) -> None:
+    assert str(count_money(usages)) == shown
 
 
 def test_models_are_those_declared_asked_and_answering() -> None:

@@ -178,9 +178,12 @@ def test_a_refusal_may_explain_itself() -> None:
                 "cache_read_input_tokens": 100,
                 "output_tokens": 4,
             },
-            Usage(input_tokens=113, output_tokens=4),
+            Usage(input_tokens=113, output_tokens=4, cached_tokens=100, cache_write_tokens=10),
         ),
-        ({"cache_read_input_tokens": 100, "output_tokens": 4}, Usage(output_tokens=4)),
+        (
+            {"cache_read_input_tokens": 100, "output_tokens": 4},
+            Usage(output_tokens=4, cached_tokens=100),
+        ),
     ],
 )
 def test_usage(usage: Any, expected: Usage) -> None:

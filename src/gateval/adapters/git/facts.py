@@ -1,4 +1,4 @@
-"""What `doctor` asks of a clone: git's version, how deep its history is, where it came from."""
+"""What commands ask of a clone: git's version, how deep it is, where it came from, whose it is."""
 
 from __future__ import annotations
 
@@ -28,6 +28,15 @@ def clone_facts(git: Git) -> CloneFacts:
     shallow = git.run("rev-parse", "--is-shallow-repository").out.strip() == b"true"
     url = git.run("config", "--get", "remote.origin.url", accept=(0, 1)).out
     return CloneFacts(version, shallow, read_address(os.fsdecode(url).strip()))
+
+
+def author(git: Git) -> str:
+    """Return the address or name that commits carry; empty if there is none."""
+    for key in ("user.email", "user.name"):
+        found = git.run("config", "--get", key, accept=(0, 1)).out
+        if found.strip():
+            return os.fsdecode(found).strip()
+    return ""
 
 
 def read_address(url: str) -> tuple[str, str] | None:

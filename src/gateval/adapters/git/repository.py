@@ -122,6 +122,12 @@ class GitRepository:
 
         return clone_facts(self._git)
 
+    def who(self) -> str:
+        """Return the address or name that commits here carry; empty if there is none."""
+        from gateval.adapters.git.facts import author
+
+        return author(self._git)
+
     def records(
         self, environ: Mapping[str, str], *, remote: str = "origin", token: str = ""
     ) -> GitRecords:

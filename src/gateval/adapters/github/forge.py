@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from gateval.adapters.github import shapes
 from gateval.adapters.github.access import WRITES, GitHubAccess, Needs
+from gateval.adapters.github.artifacts import GitHubArtifacts
 from gateval.adapters.github.shapes import understood
 from gateval.adapters.github.transport import ApiRequest, Transport
 from gateval.adapters.github.waiting import RetryLimits
@@ -21,7 +22,10 @@ PUSH_WAITS = (1.0, 2.0, 4.0, 8.0)
 
 
 class GitHubForge:
-    """Fulfils `ports.forge.Forge` for one repository on GitHub, GHES or ghe.com."""
+    """Fulfils `ports.forge.Forge` for one repository on GitHub, GHES or ghe.com.
+
+    `runs` reads the runs of its workflows.
+    """
 
     def __init__(
         self,
@@ -36,6 +40,7 @@ class GitHubForge:
         self._needs = needs
         self._sleep = sleep
         self._viewer = ""
+        self.runs = GitHubArtifacts(self._api)
 
     def pull_request(self, number: int) -> PullRequest:
         """The pull request as it is now."""

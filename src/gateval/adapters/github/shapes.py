@@ -12,6 +12,7 @@ from typing import Any
 
 from gateval.domain.forge.check_run import CheckReport, CheckRun
 from gateval.domain.forge.pull_request import Branch, Comment, PullRequest
+from gateval.domain.forge.workflow_run import Artifact, WorkflowRun
 from gateval.domain.labels.facts import Account, LabelEvent, Push
 from gateval.errors import ForgeUnavailable
 
@@ -42,6 +43,31 @@ def comment(content: Any) -> Comment:
         url=content["html_url"],
         created_at=_instant(content["created_at"]),
         edited=content["updated_at"] != content["created_at"],
+    )
+
+
+def workflow_run(content: Any) -> WorkflowRun:
+    """Read a run of a workflow."""
+    head = content.get("head_repository")
+    return WorkflowRun(
+        number=content["id"],
+        event=content["event"],
+        branch=content.get("head_branch") or "",
+        head=content["head_sha"],
+        path=str(content["path"]).partition("@")[0],
+        repository=content["repository"]["full_name"],
+        head_repository=head["full_name"] if head else "",
+    )
+
+
+def artifact(content: Any) -> Artifact:
+    """Read an artifact of a run."""
+    return Artifact(
+        number=content["id"],
+        name=content["name"],
+        size=content["size_in_bytes"],
+        expired=bool(content["expired"]),
+        digest=str(content.get("digest") or "").removeprefix("sha256:"),
     )
 
 

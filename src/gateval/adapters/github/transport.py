@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from github.Requester import Requester
 
 PER_PAGE = 100
+_FOUND = 302
 
 _PAGES_LIMIT = 100
 """GitHub takes at most 2,500 comments on an issue and 1,000 check runs of a name. What has more
@@ -27,7 +28,7 @@ class ApiRequest(NamedTuple):
 
     `path` is relative to the API, below `/repos/OWNER/NAME`; `/graphql` stands for that endpoint.
     With `missing_ok`, a 404 is an answer like any other. `repository` names another one than ours,
-    a fork for instance.
+    a fork for instance. With `moves`, an answer that names another address is what was asked for.
     """
 
     verb: str
@@ -38,6 +39,7 @@ class ApiRequest(NamedTuple):
     query: Mapping[str, str] | None = None
     missing_ok: bool = False
     repository: str = ""
+    moves: bool = False
 
 
 class Transport:
@@ -63,6 +65,19 @@ class Transport:
         """Send a request and return the JSON of its answer. Raises `ForgeError`."""
         return self._ask(request)[1]
 
+    @property
+    def authorities(self) -> str:
+        """The file of the certificates that count; empty for those that the HTTP library knows."""
+        return self._access.ca_file
+
+    def redirect(self, request: ApiRequest) -> str:
+        """Send a request that is answered with another address; return that. Raises `ForgeError`.
+
+        It is not followed here: the token goes to no other host.
+        """
+        answer, _ = self._ask(request._replace(moves=True))
+        return answer.headers.get("location", "")
+
     def pages(self, request: ApiRequest) -> Iterator[Any]:
         """Send a request for every page of a list. Addresses in the answers are never followed."""
         query = {**(request.query or {}), "per_page": str(PER_PAGE)}
@@ -83,7 +98,7 @@ class Transport:
             attempt += 1
             started = self._now()
             answer, content, detail = self._attempt(request)
-            if answer is not None and (answer.ok or (request.missing_ok and answer.status == 404)):
+            if answer is not None and _is_wanted(answer, request):
                 return answer, content
             pause = pause_after(answer, attempt, self._limits, now=self._now())
             if pause is None and answer is not None:
@@ -158,6 +173,12 @@ class Transport:
             )
             self._made = made.requester
         return self._made
+
+
+def _is_wanted(answer: ApiResponse, request: ApiRequest) -> bool:
+    if request.moves:
+        return answer.status == _FOUND and bool(answer.headers.get("location"))
+    return answer.ok or (request.missing_ok and answer.status == 404)
 
 
 def _broken(error: Exception) -> str:

@@ -12,7 +12,13 @@ from pydantic import SecretStr, ValidationError
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, Remote, open_repository
 from gateval.adapters.github import WRITES, GitHubAccess, GitHubForge, Needs
-from gateval.app.action.job_facts import event_file, run_of, server_url, stamp_of
+from gateval.app.action.job_facts import (
+    event_file,
+    run_of,
+    server_url,
+    stamp_of,
+    workflow_path,
+)
 from gateval.app.action.sinks import audit_sinks
 from gateval.app.shared_rules import ForgeRules
 from gateval.domain.audit.entry import AuditRun
@@ -47,7 +53,10 @@ _EXTENDS_TOKEN = "Give the action the input extends-token: one that may read tha
 
 @dataclass(frozen=True)
 class ActionRequest:
-    """One run of the action: what it was asked for, and where it reports. Needs no checkout."""
+    """One run of the action: what it was asked for, and where it reports. Needs no checkout.
+
+    `workflow` is the path of the workflow's file; empty outside of a run.
+    """
 
     inputs: ActionInputs
     settings: Settings
@@ -59,6 +68,7 @@ class ActionRequest:
     sinks: Sequence[AuditSink]
     clock: Clock
     shared: ForgeRules
+    workflow: str
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -126,6 +136,7 @@ def build_request(environ: Mapping[str, str]) -> ActionRequest:
         sinks=audit_sinks(environ),
         clock=clock,
         shared=ForgeRules(environ, inputs.extends_token or inputs.token, _EXTENDS_TOKEN),
+        workflow=workflow_path(environ),
     )
 
 

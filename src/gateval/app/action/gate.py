@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gateval.app.action.baseline import with_baseline
 from gateval.app.action.claims import confirmed_trigger
-from gateval.app.action.commands.comments import Asked, take_comment, without_right
+from gateval.app.action.clock_run import DueNow, nothing_due
+from gateval.app.action.commands.comments import RerunRequest, take_comment, without_right
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
+from gateval.app.action.kept_run import keep_run, repeated, since_when
 from gateval.app.action.labels.restate import restate
 from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
@@ -43,7 +46,7 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
     published = context.inputs.step is ActionStep.PUBLISH
     trigger = confirmed_trigger(context) if published else context.trigger
-    asked: Asked | None = None
+    asked: RerunRequest | None = None
     if isinstance(trigger.subject, CommentSubject):
         taken = take_comment(context, trigger.subject)
         if isinstance(taken, ActionResult):
@@ -59,10 +62,15 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
     policy = unchanged_rules(stored, event)
     if stored and stored.record and policy:
         return restate(event, policy, stored.record, stored.check)
-    plan = _plan(event)
+    due = DueNow(event)
+    plan = _plan(event, due)
+    if over := nothing_due(event, plan, due):
+        return over
+    event = due.narrowed(event, plan)
     if refused := without_right(context, asked, plan.policy):
         return refused
-    event = replace(event, target=progress.about(_target(context, trigger, resolved, plan)))
+    target = progress.about(_target(event.context, trigger, resolved, plan))
+    event = replace(event, target=target)
     if context.inputs.step is ActionStep.PLAN:
         return store_plan_only(event, plan)
     if resolved.draft and plan.evals and plan.policy.drafts is DraftPolicy.WAIT:
@@ -79,6 +87,7 @@ def _measure_decide_publish(
     from gateval.app.run.views import write_views
 
     plan, without_memory = with_earlier_findings(event, plan)
+    plan, baseline = with_baseline(event, plan)
     measured = measure_plan(event, plan, progress)
     if measured.interrupted:
         write_views(make_report(measured.results), measured.folder)
@@ -90,13 +99,18 @@ def _measure_decide_publish(
     decided = decide(event, measured.results)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
-    note += without_memory
-    result = publish_report(event, decided, note + views["summary"])
+    kept = keep_run(event, decided.report, measured.folder)
+    note += without_memory + baseline + kept.note
+    result = since_when(publish_report(event, decided, note + views["summary"]), kept)
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})
 
 
-def _plan(event: ActionEvent) -> Plan:
+def _plan(event: ActionEvent, due: DueNow) -> Plan:
+    return repeated(event, _planned(event, due))
+
+
+def _planned(event: ActionEvent, due: DueNow) -> Plan:
     context = event.context
     if event.trigger.event is EventName.SCHEDULE:
         return plan_everything(
@@ -106,6 +120,7 @@ def _plan(event: ActionEvent) -> Plan:
             context.shared,
             config_path=context.inputs.config,
             narrowing=context.narrowing,
+            due=due,
         )
     return plan_a_change(
         context.repository,

@@ -73,6 +73,12 @@ def run_of(environ: Mapping[str, str], trigger: Trigger) -> AuditRun:
     )
 
 
+def workflow_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the workflow's file, as GITHUB_WORKFLOW_REF has it; empty without one."""
+    found = re.fullmatch(r"[^/]+/[^/]+/(.+\.ya?ml)@.+", environ.get("GITHUB_WORKFLOW_REF", ""))
+    return found[1] if found else ""
+
+
 def _run_url(environ: Mapping[str, str], repository: str) -> str:
     run = _digits(environ.get("GITHUB_RUN_ID", ""))
     return f"{server_url(environ)}/{repository}/actions/runs/{run}" if run else ""

@@ -15,12 +15,13 @@ from gateval.app.registries import registries
 from gateval.candidates.isolation.walls import build_walls, look_around
 from gateval.candidates.isolation.wishes import read_wishes
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Problem
 from gateval.domain.setup.diagnosis import (
-    Finding,
     Health,
+    HealthCheck,
     about_history,
     about_inputs,
     about_isolation,
@@ -60,7 +61,7 @@ def examine(environ: Mapping[str, str], *, repository: str | None, fix: bool = F
     return EXIT_FAILED if worst(findings) is Health.PROBLEM else EXIT_PASS
 
 
-def _line(finding: Finding, width: int, columns: int | None) -> str:
+def _line(finding: HealthCheck, width: int, columns: int | None) -> str:
     """Return a finding on one or two lines, or for a terminal in paragraphs of `columns`."""
     head = f"{finding.health:<8} {finding.topic:<{width}}  "
     said = [plain_line(finding.seen, 1_000)]
@@ -70,15 +71,15 @@ def _line(finding: Finding, width: int, columns: int | None) -> str:
     return head + f"\n{' ' * len(head)}".join(said)
 
 
-def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Iterator[Finding]:
+def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Iterator[HealthCheck]:
     python = platform.python_version()
-    yield Finding(Health.OK, "gateval", f"{__version__}, on Python {python}.")
+    yield HealthCheck(Health.OK, "gateval", f"{__version__}, on Python {python}.")
     opened, problem = _tried("repository", lambda: open_repository(Path.cwd(), environ))
     if opened is None:
         yield from problem
         return
     facts = opened.facts()
-    yield Finding(Health.OK, "git", f"{facts.version}, in {show_path(str(opened.root))}.")
+    yield HealthCheck(Health.OK, "git", f"{facts.version}, in {show_path(str(opened.root))}.")
     yield _isolation(environ)
     runner = environ.get("GITHUB_ACTIONS") == "true"
     yield from _history(opened, shallow=facts.shallow, runner=runner)
@@ -97,26 +98,26 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
 
 def _tried(
     topic: str, action: Callable[[], GitRepository]
-) -> tuple[GitRepository | None, list[Finding]]:
+) -> tuple[GitRepository | None, list[HealthCheck]]:
     try:
         return action(), []
     except GatevalError as error:
-        return None, [Finding(Health.PROBLEM, topic, error.message, error.hint)]
+        return None, [HealthCheck(Health.PROBLEM, topic, error.message, error.hint)]
 
 
-def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Iterator[Finding]:
+def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Iterator[HealthCheck]:
     try:
         repository.resolve("HEAD")
         branch = repository.default_branch()
         joined = branch is not None and bool(repository.merge_bases("HEAD", branch))
     except GatevalError as error:
-        yield Finding(Health.PROBLEM, "history", error.message, error.hint)
+        yield HealthCheck(Health.PROBLEM, "history", error.message, error.hint)
         return
     shown = branch.removeprefix("refs/remotes/").removeprefix("refs/heads/") if branch else None
     yield about_history(shown, shallow=shallow, joined=joined, runner=runner)
 
 
-def _manifests(snapshot: Snapshot) -> Finding:
+def _manifests(snapshot: Snapshot) -> HealthCheck:
     catalogue = snapshot.catalogue
     parts = (
         ("Agent", catalogue.agents),
@@ -126,11 +127,11 @@ def _manifests(snapshot: Snapshot) -> Finding:
     seen = ", ".join(count(len(found), noun) for noun, found in parts)
     if snapshot.problems:
         seen += f", {count(len(snapshot.problems), 'problem')}."
-        return Finding(Health.PROBLEM, "manifests", seen, "See them all: gateval validate")
+        return HealthCheck(Health.PROBLEM, "manifests", seen, "See them all: gateval validate")
     if not catalogue.evals:
         todo = "Write the first with `gateval init`."
-        return Finding(Health.PROBLEM, "manifests", f"{seen}: nothing to evaluate.", todo)
-    return Finding(Health.OK, "manifests", f"{seen}, all valid.")
+        return HealthCheck(Health.PROBLEM, "manifests", f"{seen}: nothing to evaluate.", todo)
+    return HealthCheck(Health.OK, "manifests", f"{seen}, all valid.")
 
 
 def read_workflows(
@@ -145,11 +146,11 @@ def read_workflows(
     return tuple(jobs), tuple(problem for problem in unread if problem)
 
 
-def _isolation(environ: Mapping[str, str]) -> Finding:
+def _isolation(environ: Mapping[str, str]) -> HealthCheck:
     try:
         walls = build_walls(look_around(), read_wishes(environ))
     except GatevalError as error:
-        return Finding(Health.PROBLEM, "isolation", error.message, error.hint)
+        return HealthCheck(Health.PROBLEM, "isolation", error.message, error.hint)
     return about_isolation(walls.text, walls.not_promised)
 
 
@@ -159,13 +160,14 @@ def _keys(
     jobs: tuple[GateJob, ...],
     *,
     runner: bool,
-) -> list[Finding]:
+) -> list[HealthCheck]:
     models = {model for agent in catalogue.agents for model in agent.asked_models}
     models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    models |= embedding_models(catalogue.fixtures).keys()
     providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
     needed = sorted({one.key_variable for one in providers if one and not one.key_optional})
     try:
         complaints = missing_keys(sorted(models), read_upstreams(environ))
     except GatevalError as error:
-        return [Finding(Health.PROBLEM, "keys here", error.message, error.hint)]
+        return [HealthCheck(Health.PROBLEM, "keys here", error.message, error.hint)]
     return about_keys(complaints, needed, jobs, runner=runner)

@@ -11,9 +11,14 @@ from gateval.domain.base import plain_message
 from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.domain.setup.diagnosis import Finding, Health, about_audit_branch, about_required_check
+from gateval.domain.setup.diagnosis import (
+    Health,
+    HealthCheck,
+    about_audit_branch,
+    about_required_check,
+)
 from gateval.domain.setup.gate_job import GateJob
-from gateval.domain.setup.labels import LOOKS, about_missing
+from gateval.domain.setup.labels import LABEL_STYLES, about_missing
 from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnForge
 
 if TYPE_CHECKING:
@@ -34,7 +39,7 @@ def github_findings(
     jobs: Sequence[GateJob],
     *,
     fix: bool,
-) -> Iterator[Finding]:
+) -> Iterator[HealthCheck]:
     """Ask GitHub about one repository; without its name or a token, say what cannot be seen.
 
     With `fix`, the gate's labels are made where they are missing.
@@ -42,7 +47,7 @@ def github_findings(
     from gateval.adapters.github.guards import GitHubGuards
 
     access = _access(environ, name, origin)
-    if isinstance(access, Finding):
+    if isinstance(access, HealthCheck):
         yield access
         return
     guards: BranchGuards = GitHubGuards(access, _limits())
@@ -59,7 +64,7 @@ def missing_labels(
     from gateval.adapters.github.labels import GitHubLabels
 
     access = _access(environ, None, origin)
-    if isinstance(access, Finding):
+    if isinstance(access, HealthCheck):
         return None
     try:
         return _missing(GitHubLabels(access, _limits()))
@@ -71,7 +76,7 @@ def _missing(labels: RepositoryLabels) -> tuple[GateLabel, ...]:
     return tuple(label for label in GateLabel if not labels.has_label(label))
 
 
-def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[Finding]:
+def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[HealthCheck]:
     from gateval.adapters.github.labels import GitHubLabels
 
     labels, made = GitHubLabels(access, _limits()), ()
@@ -79,17 +84,17 @@ def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[Finding]:
         missing = _missing(labels)
         if fix:
             for label in missing:
-                labels.make_label(label, **LOOKS[label]._asdict())
+                labels.make_label(label, **LABEL_STYLES[label]._asdict())
             missing, made = (), missing
     except ForgeError as error:
-        yield Finding(Health.UNKNOWN, "labels", error.message, error.hint)
+        yield HealthCheck(Health.UNKNOWN, "labels", error.message, error.hint)
         return
     yield about_missing(missing, made, access.repository)
 
 
 def _access(
     environ: Mapping[str, str], name: str | None, origin: tuple[str, str] | None
-) -> GitHubAccess | Finding:
+) -> GitHubAccess | HealthCheck:
     """Return where and as whom to ask, or what keeps us from asking."""
     from pydantic import SecretStr, ValidationError
 
@@ -98,21 +103,21 @@ def _access(
 
     chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
     if not chosen:
-        return Finding(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
+        return HealthCheck(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
     if not re.fullmatch(REPOSITORY_PATTERN, chosen):
         seen = f'"{chosen}" is no repository on GitHub.'
-        return Finding(Health.PROBLEM, "GitHub", seen, _NAME_IT)
+        return HealthCheck(Health.PROBLEM, "GitHub", seen, _NAME_IT)
     token = next((environ[one] for one in TOKENS if environ.get(one)), "")
     if not token:
         todo = "Set GITHUB_TOKEN or GH_TOKEN, e.g. GH_TOKEN=$(gh auth token) gateval doctor."
-        return Finding(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
+        return HealthCheck(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
     url = environ.get("GITHUB_API_URL") or PUBLIC_API
     try:
         trusted = environ.get(CA_VARIABLE, "")
         return GitHubAccess(repository=chosen, token=SecretStr(token), api_url=url, ca_file=trusted)
     except ValidationError as error:
         wrong = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
-        return Finding(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")
+        return HealthCheck(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")
 
 
 def _limits() -> RetryLimits:
@@ -121,7 +126,7 @@ def _limits() -> RetryLimits:
     return RetryLimits(total_seconds=20, attempts=2, limit_wait=10)
 
 
-def _token(guards: BranchGuards, name: str) -> Iterator[Finding]:
+def _token(guards: BranchGuards, name: str) -> Iterator[HealthCheck]:
     asked: dict[str, Callable[[], object]] = {
         "contents": guards.default_branch,
         "pull-requests": guards.read_pull_requests,
@@ -131,38 +136,38 @@ def _token(guards: BranchGuards, name: str) -> Iterator[Finding]:
     yield from denied
     if not denied:
         seen = f"The token reads {name}, its pull requests and its check runs."
-        yield Finding(Health.OK, "token", seen)
+        yield HealthCheck(Health.OK, "token", seen)
     seen = "Whether the token may write comments and check runs shows only when it does."
-    yield Finding(
+    yield HealthCheck(
         Health.UNKNOWN, "token", seen, "The line on permissions says what the job asks for."
     )
 
 
-def _denied(topic: str, ask: Callable[[], object]) -> Finding | None:
+def _denied(topic: str, ask: Callable[[], object]) -> HealthCheck | None:
     try:
         ask()
     except MissingPermission as error:
-        return Finding(Health.PROBLEM, "token", error.message, error.hint)
+        return HealthCheck(Health.PROBLEM, "token", error.message, error.hint)
     except NotOnForge as error:
-        return Finding(Health.PROBLEM, "token", error.message, error.hint or _NAME_IT)
+        return HealthCheck(Health.PROBLEM, "token", error.message, error.hint or _NAME_IT)
     except GatevalError as error:
         seen = f"{topic}: {error.message}"
-        return Finding(Health.UNKNOWN, "token", seen, error.hint)
+        return HealthCheck(Health.UNKNOWN, "token", seen, error.hint)
     return None
 
 
-def _required(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[Finding]:
+def _required(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[HealthCheck]:
     try:
         branch = guards.default_branch()
         yield about_required_check(branch, guards.required_checks(branch), jobs)
     except ForgeError as error:
         seen = f"Not seen which checks are required. {error.message}"
-        yield Finding(Health.UNKNOWN, "required", seen, error.hint)
+        yield HealthCheck(Health.UNKNOWN, "required", seen, error.hint)
 
 
-def _audit_branch(guards: BranchGuards) -> Iterator[Finding]:
+def _audit_branch(guards: BranchGuards) -> Iterator[HealthCheck]:
     try:
         yield about_audit_branch(AUDIT_BRANCH, guards.rules(AUDIT_BRANCH))
     except ForgeError as error:
         seen = f"Not seen what protects {AUDIT_BRANCH}. {error.message}"
-        yield Finding(Health.UNKNOWN, "audit log", seen, error.hint)
+        yield HealthCheck(Health.UNKNOWN, "audit log", seen, error.hint)

@@ -7,17 +7,19 @@ import contextlib
 import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository
+from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.names import TRIALS_FILE
 from gateval.app.run.interrupts import interrupted
 from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
-from gateval.app.run.keys import refuse_missing_keys
+from gateval.app.run.keys import asks_real_models, refuse_missing_keys
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
 from gateval.candidates.doors.models import ModelDoor
@@ -27,13 +29,16 @@ from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
+from gateval.domain.calibration.replay import Replay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
-from gateval.domain.trials.trial import Trial
+from gateval.domain.trials.trial import Side, Trial
+from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext, run_trials
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
+from gateval.gateway.measuring import embed
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
@@ -76,7 +81,10 @@ def evaluate(
     interrupted = False
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as log:
-        run = _Run(plan, repository, settings, folder, log, listen, walls, at_once, minutes)
+        replays: list[Replay] = []
+        run = _Run(
+            plan, repository, settings, folder, log, listen, walls, at_once, minutes, replays
+        )
         try:
             trials = asyncio.run(_until_signalled(run))
         except asyncio.CancelledError:
@@ -91,12 +99,15 @@ def evaluate(
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
     )
     done = read_trials(folder.path / TRIALS_FILE) if trials is None else trials
-    return Evaluation(results_of(plan, done, info), interrupted)
+    return Evaluation(results_of(plan, done, info, replays), interrupted)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """The values that the parts of one run share. `walls` is None when no process is started."""
+    """The values that the parts of one run share. `walls` is None when no process is started.
+
+    `replays` takes in the calibrations that the run replays, without secrets.
+    """
 
     plan: Plan
     repository: GitRepository
@@ -107,6 +118,7 @@ class _Run:
     walls: Walls | None
     at_once: int | None
     minutes: float
+    replays: list[Replay]
 
 
 async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
@@ -141,6 +153,11 @@ def _redacting(run: _Run) -> Callable[[Trial], Trial]:
     return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
 
 
+def _keeping(run: _Run) -> Callable[[Replay], None]:
+    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
+    return lambda replay: run.replays.append(redactor.value(replay))
+
+
 def _warning(listen: Listener) -> Callable[[str], None]:
     return lambda sentence: listen(RunWarned(message=sentence))
 
@@ -157,7 +174,16 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         starter: Starter = Groups()
         local_http = await stack.enter_async_context(LoopbackClient())
         policy = RetryPolicy(outage_seconds=settings.outage_seconds)
-        opened = Gateway(settings.upstreams, scripts, policy=policy, ca_file=settings.ca_file)
+        prices = ListPrices()
+        if asks_real_models(plan):
+            await asyncio.to_thread(prices.load)
+        opened = Gateway(
+            settings.upstreams,
+            scripts,
+            prices=prices,
+            policy=policy,
+            ca_file=settings.ca_file,
+        )
         gateway = await stack.enter_async_context(opened)
         door: ModelDoor | None = None
         if run.walls:
@@ -188,9 +214,12 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
         )
         candidates = await stack.enter_async_context(Candidates(context))
         checks = Checks(run.folder.run, plan, exports, environ, context.clock, scratch, starter)
+        judge = Judge(gateway)
         yield RunContext(
             candidates=candidates,
-            judge=Judge(gateway),
+            judge=judge,
+            agreements=Agreements(plan, judge, keep=_keeping(run)),
+            embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(checks),
             log=run.log,
             tell=run.listen,

@@ -27,7 +27,6 @@ from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import MIB
 from gateval.candidates.process.started import Starter
-from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.own_checks import has_own_checks
 from gateval.domain.plan.plan import Plan
 from gateval.events import Listener, RunWarned
@@ -36,7 +35,7 @@ from gateval.settings import Settings
 
 def starts_programs(plan: Plan) -> bool:
     """Whether a run of this plan starts any: candidates, or people's own checks."""
-    programs = any(agent.runtime.type != MODEL_RUNTIME for agent in plan.agents)
+    programs = any(agent.runtime.starts_process for agent in plan.agents)
     return programs or any(has_own_checks(one.fixtures) for one in plan.evals)
 
 

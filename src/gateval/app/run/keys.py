@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.errors import MissingKey
@@ -34,8 +36,15 @@ def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:
     return plan.model_copy(update={"evals": kept, "agents": agents})
 
 
+def asks_real_models(plan: Plan) -> bool:
+    """Whether the plan names a model that a provider answers for, not rules of the repository."""
+    prefix = f"{SCRIPTED_PROVIDER}/"
+    models = (model for planned in plan.evals for model in _models(plan, planned))
+    return any(not model.startswith(prefix) for model in models)
+
+
 def _models(plan: Plan, planned: PlannedEval) -> set[str]:
-    """The models of an Eval: its Agent's on both sides, and its judge's if one is needed."""
+    """The models of an Eval: its Agent's on both sides, its judge's, and measuring ones."""
     models = {
         model
         for agent in plan.agents
@@ -45,4 +54,4 @@ def _models(plan: Plan, planned: PlannedEval) -> set[str]:
     judged = any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
     if judged and planned.judge.model:
         models.add(planned.judge.model)
-    return models
+    return models | embedding_models(planned.fixtures).keys()

@@ -96,7 +96,9 @@ def scores(parts: Parts) -> list[float]:
 def _cause(unknown: Parts) -> Cause | None:
     """Whose fault it is: the judge's only if nothing else is, as policies may forgive that."""
     causes = [part.cause for part in unknown]
-    return next((cause for cause in causes if cause is not Cause.JUDGE), Cause.JUDGE)
+    judges = (Cause.UNCALIBRATED, Cause.JUDGE)
+    other = next((cause for cause in causes if cause not in judges), None)
+    return other or (Cause.JUDGE if Cause.JUDGE in causes else Cause.UNCALIBRATED)
 
 
 def _said(parts: Parts) -> str:

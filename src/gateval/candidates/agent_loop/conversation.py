@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from pydantic import JsonValue
-
+from gateval.candidates.agent_loop.messages import message_of, usable
 from gateval.candidates.base import TrialRequest
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.attached import FilePart
 from gateval.domain.manifests.messages import (
     Content,
     InputMessage,
-    Part,
     Role,
-    files_in,
-    parts_of,
-    text_of,
 )
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.text.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import (
     Message,
-    MessageFile,
     ModelReply,
     ModelRequest,
     StopReason,
     ToolCall,
+    ToolDefinition,
     Usage,
 )
 from gateval.domain.trials.tools import Replay, ToolAnswer, offered_tools
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
+
+
+class Called(NamedTuple):
+    """A call that the model made: its arguments, or the raw text where there are none to use."""
+
+    call: ToolCall
+    arguments: JsonObject
+    raw: str
 
 
 class Conversation:
@@ -41,24 +43,33 @@ class Conversation:
     seconds that tools take which are to be waited for before the next request.
     """
 
-    def __init__(self, agent: AgentDefinition, request: TrialRequest) -> None:
+    def __init__(
+        self,
+        agent: AgentDefinition,
+        request: TrialRequest,
+        served: Sequence[ToolDefinition] = (),
+    ) -> None:
+        """Begin; `served` are tools of servers, which answer what the fixture does not."""
         self.asked_at: float | None = None
         self._draw = f"{request.key.side}:{request.key.repetition}"
         self.waited = 0.0
         self.due = 0.0
-        self._tools = offered_tools(agent.tools)
+        declared = offered_tools(agent.tools)
+        names = {tool.name for tool in declared}
+        self._served = frozenset(tool.name for tool in served) - names
+        self._tools = (*declared, *(tool for tool in served if tool.name in self._served))
         self._replay = Replay(request.tool_replay, request.shadow_tools)
         self._builder = TraceBuilder()
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
         before = request.input.messages if request.turns else request.input.messages[:-1]
-        self._messages = [_message(one) for one in before]
+        self._messages = [message_of(one) for one in before]
         if agent.system:
             self._messages.insert(0, Message(role="system", text=agent.system))
 
     def hear_user(self, content: Content) -> None:
         """Take what the user says; the trace begins anew with it."""
-        said = _message(InputMessage(role=Role.USER, content=content))
+        said = message_of(InputMessage(role=Role.USER, content=content))
         self._builder, self._usages, self._models = TraceBuilder(), [], {}
         self.waited = 0.0
         self._messages.append(said)
@@ -73,8 +84,8 @@ class Conversation:
             tools=self._tools,
         )
 
-    def hear(self, model: str, reply: ModelReply) -> bool:
-        """Take a reply of `model`, answer its tool calls, and say whether it made any."""
+    def hear(self, model: str, reply: ModelReply) -> Sequence[Called]:
+        """Take a reply of `model`, and return its tool calls, which have to be answered."""
         self._usages.append(reply.usage)
         self._models[model] = None
         cost = CallCost(reply.seconds, reply.retries)
@@ -86,7 +97,7 @@ class Conversation:
         self._messages.append(
             Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
         )
-        calls = [(call, *_usable(call)) for call in reply.tool_calls]
+        calls = [Called(call, *usable(call)) for call in reply.tool_calls]
         offered = {definition.name for definition in self._tools}
         for call, arguments, raw in calls:
             self._builder.add(
@@ -98,11 +109,25 @@ class Conversation:
                 cost=cost,
                 refused=call.name not in offered,
             )
-        answers = [self._result(call.name, arguments, raw) for call, arguments, raw in calls]
-        for (call, _, _), answer in zip(calls, answers, strict=True):
-            self._give(call, answer)
+        return calls
+
+    def answer_to(self, called: Called) -> ToolAnswer | None:
+        """Return what the fixture (or the gate) answers, None where a server has to."""
+        tool, names = called.call.name, [definition.name for definition in self._tools]
+        if tool not in names:
+            offered = ", ".join(names) or "none"
+            return ToolAnswer(f"There is no tool {tool!r}. Tools: {offered}.", is_error=True)
+        if called.raw:
+            return ToolAnswer("The arguments are no usable JSON object.", is_error=True)
+        if tool in self._served and not self._replay.knows(tool):
+            return None
+        return self._replay.answer(tool, called.arguments)
+
+    def give(self, calls: Sequence[Called], answers: Sequence[ToolAnswer]) -> None:
+        """Tell the model what each of its calls gave."""
+        for called, answer in zip(calls, answers, strict=True):
+            self._give(called.call, answer)
         self.due = max((answer.delay for answer in answers), default=0.0)
-        return bool(calls)
 
     def note(self, text: str, cost: CallCost = NO_CALL) -> None:
         """Record something that went wrong on the way as an error step."""
@@ -124,59 +149,3 @@ class Conversation:
         self._messages.append(
             Message(role="tool", text=answer.text, tool_call_id=call.id, is_error=answer.is_error)
         )
-
-    def _result(self, tool: str, arguments: JsonObject, raw: str) -> ToolAnswer:
-        names = [definition.name for definition in self._tools]
-        if tool not in names:
-            offered = ", ".join(names) or "none"
-            return ToolAnswer(f"There is no tool {tool!r}. Tools: {offered}.", is_error=True)
-        if raw:
-            return ToolAnswer("The arguments are no usable JSON object.", is_error=True)
-        return self._replay.answer(tool, arguments)
-
-
-def _message(said: InputMessage) -> Message:
-    return Message(
-        role=said.role.value,
-        text=text_of(said.content),
-        parts=tuple(map(_part, parts_of(said.content))) if any(files_in(said.content)) else (),
-        tool_calls=tuple(
-            ToolCall(id=one.id, name=one.tool, arguments=one.arguments) for one in said.tool_calls
-        ),
-        tool_call_id=said.tool_call_id,
-    )
-
-
-def _part(said: Part) -> str | MessageFile:
-    if not isinstance(said, FilePart) or said.content is None:
-        return said.shown
-    found = said.content
-    return MessageFile(
-        name=found.name,
-        media_type=found.media_type,
-        is_image=said.type == "image",
-        data=found.data,
-    )
-
-
-def _usable(call: ToolCall) -> tuple[JsonObject, str]:
-    """Return the arguments, and the raw text where there are none that can be used."""
-    if call.raw is not None:
-        return {}, call.raw or "(nothing)"
-    if _too_deep(call.arguments):
-        return {}, f"(nested more than {DEPTH_LIMIT} levels deep)"
-    return call.arguments, ""
-
-
-def _too_deep(value: JsonValue) -> bool:
-    """Whether a results file with this in it could not be read back."""
-    layer: list[JsonValue] = [value]
-    for _ in range(DEPTH_LIMIT):
-        layer = [inner for item in layer for inner in _inside(item)]
-    return any(isinstance(item, dict | list) for item in layer)
-
-
-def _inside(value: JsonValue) -> Iterable[JsonValue]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()

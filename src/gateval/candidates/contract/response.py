@@ -1,49 +1,17 @@
-"""Where an answer stands in what an agent gives back, and how it is read. Pure."""
+"""How an answer is read from what an agent gives back. Pure."""
 
 from __future__ import annotations
 
-from typing import Annotated, Self
-
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import JsonValue
 
 from gateval.candidates.bounded import json_path
 from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
+from gateval.candidates.contract.options import Response
 from gateval.candidates.contract.question import Said, read_answer, said_output
-from gateval.domain.base import Spec
 from gateval.domain.text.quoting import quote
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
-
-
-def _json_path(expression: str) -> str:
-    json_path.check(expression)
-    return expression
-
-
-JsonPath = Annotated[str, AfterValidator(_json_path)]
-
-
-class Response(Spec):
-    """Where the answer stands in what an agent gives back. Without `output`, all of it is the
-    answer, as text or as `{"output", "trace"?, "usage"?}`.
-    """
-
-    output: JsonPath | None = Field(
-        default=None, description="JSONPath (RFC 9535) of the final message: `$.reply`."
-    )
-    trace: JsonPath | None = Field(
-        default=None, description="JSONPath of the steps, if the agent tells them."
-    )
-    usage: JsonPath | None = Field(
-        default=None, description="JSONPath of the token counts, if the agent tells them."
-    )
-
-    @model_validator(mode="after")
-    def _output_first(self) -> Self:
-        if self.output is None and (self.trace or self.usage):
-            raise ValueError("`trace` and `usage` need `output`: where the final message stands")
-        return self
 
 
 def read_response(paths: Response, body: bytes, described: str = "") -> Said:

@@ -11,7 +11,7 @@ import sys
 from urllib.parse import SplitResult, urlsplit
 
 
-def main(url):  # type: ignore[no-untyped-def]
+def main(url: str) -> None:
     """Serve standard input until its end."""
     place = urlsplit(url)
     for line in sys.stdin.buffer:

@@ -29,7 +29,7 @@ READ_ASIDE = 64 * 1024
 """Bytes from which on an answer is read in a thread, so that other trials go on meanwhile."""
 
 
-class Asked(NamedTuple):
+class ServerAnswer(NamedTuple):
     """The result of a trial. `whole`: the exchange ended in order, and the server can go on.
 
     `dead`: its process ended while it was asked; `given` does not tell how yet.
@@ -49,7 +49,7 @@ class _Failed(Exception):
         self.late = late
 
 
-async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -> Asked:
+async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -> ServerAnswer:
     """Ask once. When the awaiting task is cancelled, the trial is over for the gateway too."""
     clock, session = instance.launch.context.clock, instance.session
     before = (instance.running.stdout.total, instance.running.stderr.total)
@@ -72,7 +72,7 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
     if failed is None and said is not None:
         given = out_of_reach(answer_from(said, recorded, seconds), trouble, recorded)
         given = untouched_tools(given, request, session)
-        return Asked(given, whole=True, dead=instance.dead)
+        return ServerAnswer(given, whole=True, dead=instance.dead)
     assert failed is not None  # noqa: S101 - one of the two there is
     silence = NoAnswer(
         cause=Cause.CANDIDATE,
@@ -83,7 +83,7 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
         seconds=seconds,
     )
     given = out_of_reach(silence, trouble, recorded)
-    return Asked(given, whole=failed.whole, dead=instance.dead)
+    return ServerAnswer(given, whole=failed.whole, dead=instance.dead)
 
 
 async def _said(instance: Instance, options: HttpOptions, request: TrialRequest) -> Said:

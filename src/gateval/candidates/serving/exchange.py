@@ -12,8 +12,9 @@ from pydantic import JsonValue
 
 from gateval.candidates.bounded import template
 from gateval.candidates.contract.claims import ClaimError
+from gateval.candidates.contract.options import Response
 from gateval.candidates.contract.question import Said, question, template_values
-from gateval.candidates.contract.response import Response, read_response
+from gateval.candidates.contract.response import read_response
 from gateval.candidates.serving.options import Request
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput

@@ -6,7 +6,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.serving.asking import Asked, ask
+from gateval.candidates.serving.asking import ServerAnswer, ask
 from gateval.candidates.serving.instance import Instance
 from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.talk import Talk
@@ -21,7 +21,7 @@ class Exchange:
     def __init__(self, instance: Instance, options: HttpOptions) -> None:
         self._instance = instance
         self._options = options
-        self.heard: Asked | None = None
+        self.heard: ServerAnswer | None = None
 
     async def ask(self, request: TrialRequest) -> Answer | NoAnswer:
         """Ask once more; a server that has ended is not asked."""

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from gateval.candidates.bounded import template
-from gateval.candidates.contract.response import Response
+from gateval.candidates.contract.options import Response
 from gateval.domain.base import Spec
 from gateval.domain.manifests.services import Ready, plain_path
 from gateval.formats.templates.parts import TemplateError

@@ -12,7 +12,7 @@ from gateval.candidates.beside.commands import Ground
 from gateval.candidates.beside.services import Lease
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import End, Ran
-from gateval.candidates.serving.asking import Asked
+from gateval.candidates.serving.asking import ServerAnswer
 from gateval.candidates.serving.exchanging import Exchange, Turning
 from gateval.candidates.serving.instance import Instance, start_instance
 from gateval.candidates.serving.launch import Launch
@@ -105,7 +105,7 @@ class Pool:
         instance: Instance,
         lease: Lease,
         asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]],
-    ) -> Asked:
+    ) -> ServerAnswer:
         """Ask the instance, between what runs before and after."""
         exchange = Exchange(instance, self._options)
         if self._launch.agent.runtime.around:
@@ -114,7 +114,7 @@ class Pool:
                 given = await self._beside.trial(lease, ground, lambda: asking(exchange))
         else:
             given = await self._beside.services.checked(lease, await asking(exchange))
-        heard = exchange.heard or Asked(given, whole=True, dead=instance.dead)
+        heard = exchange.heard or ServerAnswer(given, whole=True, dead=instance.dead)
         return heard._replace(given=given)
 
     async def _living(self, lease: Lease) -> Instance | NoAnswer:
@@ -157,7 +157,7 @@ class Pool:
                 self._stray += instance.session.stray
             self._all.discard(instance)
 
-    def _reckon(self, heard: Asked, ran: Ran, instance: Instance) -> Answer | NoAnswer:
+    def _reckon(self, heard: ServerAnswer, ran: Ran, instance: Instance) -> Answer | NoAnswer:
         """Return what came of a trial whose instance is gone, and count the loss if it is one."""
         given, how = heard.given, instance.how_it_ended(ran)
         if heard.dead:

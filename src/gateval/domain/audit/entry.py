@@ -11,14 +11,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.base import DIGEST_PATTERN, SHA_PATTERN, TIME_PATTERN, Value
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.ruling import LabelUse
 from gateval.domain.text.bounded import LongText, ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
-DIGEST = r"^[0-9a-f]{64}$"
-TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
+DIGEST = DIGEST_PATTERN
+TIME = TIME_PATTERN
 
 EVALS_LISTED = 50
 """Evals, and lowered bars, named in one entry; the totals count all."""

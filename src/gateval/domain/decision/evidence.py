@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.plan.plan import Plan
+from gateval.domain.manifests.policy.words import UncalibratedPolicy
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
+from gateval.domain.results.judge_doubts import judge_doubt
+from gateval.domain.results.results import Results
 from gateval.domain.results.stand_ins import stand_ins
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
 EVIDENCE_CODES = (ReasonCode.UNCALIBRATED_JUDGE, ReasonCode.STAND_IN)
 
 
-def evidence_reasons(plan: Plan, planned: PlannedEval, trials: Grouped) -> Iterator[DecisionReason]:
+def evidence_reasons(
+    results: Results, planned: PlannedEval, trials: Grouped
+) -> Iterator[DecisionReason]:
     """Yield why an Eval is inconclusive though its trials were measured."""
-    if asked := _calibration(planned):
-        yield _inconclusive(planned, ReasonCode.UNCALIBRATED_JUDGE, asked)
-    for found in stand_ins(plan, planned, trials):
+    if said := _uncalibrated(results, planned, trials):
+        warns = results.plan.policy.judge.uncalibrated is UncalibratedPolicy.WARN
+        reason = _inconclusive(planned, ReasonCode.UNCALIBRATED_JUDGE, said)
+        yield reason.model_copy(update={"verdict": GateVerdict.PASS}) if warns else reason
+    for found in stand_ins(results.plan, planned, trials):
         noun = "trial" if found.answered == 1 else "trials"
         yield _inconclusive(
             planned,
@@ -29,26 +35,39 @@ def evidence_reasons(plan: Plan, planned: PlannedEval, trials: Grouped) -> Itera
         )
 
 
-def _calibration(planned: PlannedEval) -> str:
-    """Say that the judge would have to be calibrated; empty if nobody asks for it, or no judge."""
-    judge = planned.judge
-    asked = [f"`calibration: {judge.calibration}`"] if judge.calibration else []
-    if judge.min_agreement is not None:
-        asked.append(f"`minAgreement: {judge.min_agreement:g}`")
-    judged = any(one.needs_judge for fixture in planned.fixtures for one in fixture.assertions)
-    if not (asked and judged):
+def _uncalibrated(results: Results, planned: PlannedEval, trials: Grouped) -> str:
+    """Say that the judge decides nothing, and what to do; empty if its word counts."""
+    doubt = judge_doubt(planned, results.calibrations, results.plan.policy.judge)
+    if not doubt and _uncounted(planned, trials):
+        doubt = f"the word of {planned.judge.model} was not counted"
+    if not doubt:
         return ""
-    way_out = (
-        "The target branch has to take that out of spec.judge, or the lower bar has to be accepted"
-        if planned.bar
-        else "Take that out of spec.judge to let the judge decide as it is; the JudgeCalibration "
-        "itself may stay"
-    )
+    asks = [f"`calibration: {planned.judge.calibration}`"] if planned.judge.calibration else []
+    if planned.judge.min_agreement is not None:
+        asks.append(f"`minAgreement: {planned.judge.min_agreement:g}`")
     return (
-        f"{planned.shown_name} asks for a judge that was measured against people "
-        f"({' and '.join(asked)}), and calibrations are not replayed yet, so nobody knows what its "
-        f"scores are worth. {way_out} ({planned.place.file}:{planned.place.line})."
+        f"{planned.shown_name} wants a judge that agrees with people ({' and '.join(asks)}), and "
+        f"{doubt}. So the judge passed and failed nothing here; other assertions count. {_NEXT} "
+        f"({planned.place.file}:{planned.place.line})."
     )
+
+
+_NEXT = (
+    "`gateval calibrate` shows where judge and people disagree: make the rubric clearer, take "
+    "another model, or add examples"
+)
+
+
+def _uncounted(planned: PlannedEval, trials: Grouped) -> bool:
+    """Whether an assessment of the judge was left out."""
+    if not planned.wants_calibration:
+        return False
+    mine = (
+        trials.get((planned.measured_by(fixture.name), fixture.name, side), ())
+        for fixture in planned.fixtures
+        for side in planned.sides
+    )
+    return any(not one.counts for group in mine for trial in group for one in trial.assessments)
 
 
 def _inconclusive(planned: PlannedEval, code: ReasonCode, text: str) -> DecisionReason:

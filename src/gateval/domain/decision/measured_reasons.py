@@ -15,11 +15,13 @@ from gateval.domain.results.comparison import (
     Repeated,
 )
 from gateval.domain.results.scoring import TOLERANCE, Meets
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.text.figures import show_percent, show_score, show_threshold
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
 _WORSE = {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}
+
+OUTDATED = "the stored baseline is outdated; the next run on the default branch measures it anew"
 
 _NAMED = 5
 """Fixtures that are named in a reason about several."""
@@ -63,7 +65,7 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
 def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[DecisionReason]:
     """Yield the reasons that an Eval's fixtures, or the cases of one file, got worse together."""
     for one in compared.together:
-        if one.step is Step.REGRESSED:
+        if one.step is LookResult.REGRESSED:
             weighted = compared.head.model is ScoringModel.WEIGHTED
             before, now = show_percent(one.base), show_percent(one.head)
             what = f"{compared.eval} got worse as a whole"
@@ -72,6 +74,16 @@ def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
             verb = "was the mean score" if weighted else "passed"
             text = f"{what}: {before} {verb} before, {now} now"
             yield from _regression(text, compared.eval, "", policy)
+        elif one.outdated and policy.regressions is not RegressionPolicy.OFF:
+            before, now = show_percent(one.base), show_percent(one.head)
+            what = f"The cases of {one.family} in {compared.eval} are" if one.family else ""
+            yield DecisionReason(
+                verdict=GateVerdict.PASS,
+                code=ReasonCode.SUSPECT,
+                text=f"{what or f'{compared.eval} is'} below the stored baseline ({before} passed "
+                f"before, {now} now), and so is base today: {OUTDATED}",
+                eval=compared.eval,
+            )
 
 
 def fixture_reasons(
@@ -96,7 +108,7 @@ def fixture_reasons(
         yield DecisionReason(
             verdict=GateVerdict.PASS,
             code=ReasonCode.SUSPECT,
-            text=f"{name} looks worse: {passes_before_and_now(fixture)}; not confirmed",
+            text=f"{name} looks worse: {passes_before_and_now(fixture)}; {_not_confirmed(fixture)}",
             eval=compared.eval,
             fixture=name,
         )
@@ -108,6 +120,12 @@ def fixture_reasons(
             eval=compared.eval,
             fixture=name,
         )
+
+
+def _not_confirmed(fixture: FixtureComparison) -> str:
+    if fixture.outdated:
+        return f"base does no better today, so {OUTDATED}"
+    return "not confirmed"
 
 
 def failing_as_before(planned: PlannedEval, compared: EvalComparison) -> Iterator[DecisionReason]:

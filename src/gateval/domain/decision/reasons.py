@@ -13,6 +13,8 @@ from gateval.domain.decision.measured_reasons import (
     passes_alone,
     score_reasons,
 )
+from gateval.domain.decision.rising import rise_reasons
+from gateval.domain.decision.spending import budget_reasons
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
@@ -40,11 +42,12 @@ def all_reasons(
     for compared in comparison.evals:
         planned = results.plan.eval(compared.eval)
         found = list(_reasons_of(planned, compared, trials, policy))
-        found += evidence_reasons(results.plan, planned, trials)
+        found += evidence_reasons(results, planned, trials)
         found += _unknown_score(compared, found, planned.bar is not None)
         yield from (
             found if planned.bar is None else _bar_reasons(results.plan, found, planned.threshold)
         )
+    yield from rise_reasons(comparison, policy)
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)
@@ -68,6 +71,7 @@ def _reasons_of(
             yield from fixture_reasons(planned, compared, fixture, policy)
             yield from _unmeasured_reasons(planned, compared, fixture, trials, policy)
     yield from failing_as_before(planned, compared)
+    yield from budget_reasons(planned, compared, policy)
 
 
 def _unknown_score(
@@ -79,7 +83,10 @@ def _unknown_score(
     known = compared.head.meets is not Meets.UNKNOWN or bool(compared.head.left_out)
     if known or any(reason.verdict is not GateVerdict.PASS for reason in found):
         return []
-    if not of_bar and any(reason.code is ReasonCode.JUDGE_ERROR for reason in found):
+    codes = {reason.code for reason in found}
+    if ReasonCode.UNCALIBRATED_JUDGE in codes:
+        return []
+    if not of_bar and ReasonCode.JUDGE_ERROR in codes:
         return []
     score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
     text = f"{compared.eval} is not fully measured ({score})"
@@ -178,7 +185,8 @@ def _unmeasured_reasons(
     on_base = base is not None and base.unclear and fixture.baseline_gap
     for side, unclear in ((Side.HEAD, head.unclear), (Side.BASE, on_base)):
         mine = trials.get((compared.eval, fixture.fixture, side), ()) if unclear else ()
-        yield from (_unmeasured(one, lenient=lenient) for one in mine if one.passed is None)
+        lost = (one for one in mine if one.passed is None and one.cause is not Cause.UNCALIBRATED)
+        yield from (_unmeasured(one, lenient=lenient) for one in lost)
     if fixture.silent:
         yield DecisionReason(
             verdict=GateVerdict.INCONCLUSIVE,
@@ -211,6 +219,7 @@ _CODES = {
     Cause.CANDIDATE: ReasonCode.CANDIDATE_ERROR,
     Cause.PROVIDER: ReasonCode.PROVIDER_ERROR,
     Cause.JUDGE: ReasonCode.JUDGE_ERROR,
+    Cause.UNCALIBRATED: ReasonCode.UNCALIBRATED_JUDGE,
     Cause.CHECK: ReasonCode.CHECK_ERROR,
     Cause.GATE: ReasonCode.GATE_ERROR,
 }

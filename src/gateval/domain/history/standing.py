@@ -14,7 +14,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.history.record import HistoryRecord, StoredRegression
 from gateval.domain.manifests.policy.words import RegressionPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval, Standing
+from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.trials.trial import Side
 
@@ -77,7 +77,7 @@ def _with_standing(
         if found is not None:
             one, record = found
             standing.append(
-                Standing(
+                KnownRegression(
                     fixture=name,
                     base_passes=min(one.base_passes, one.base_trials),
                     base_trials=one.base_trials,

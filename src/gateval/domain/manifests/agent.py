@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
 from gateval.domain.manifests.services import ServiceSpec
+from gateval.domain.manifests.tools import AgentTool, ToolServerSpec
 from gateval.domain.repository.place import Place
 
 MODEL_RUNTIME = "model"
@@ -23,25 +24,6 @@ class SystemFile(Spec):
         description="Path of the file, relative to the manifest's folder; with a leading `/`, to "
         "the repository root.",
     )
-
-
-class AgentTool(Spec):
-    """A tool of the agent; `name` or, in older manifests, `type` names it. Extra keys are kept."""
-
-    model_config = ConfigDict(extra="allow")
-
-    name: str | None = Field(default=None, description="The name that the model calls.")
-    type: str | None = Field(default=None, description="Names the tool where `name` is absent.")
-    description: str = Field(default="", description="What the model is told about the tool.")
-    input_schema: JsonObject | None = Field(
-        default=None, description="JSON Schema of the tool's arguments, an object."
-    )
-    enabled: bool = Field(default=True, description="Whether the model is offered the tool.")
-
-    @property
-    def tool_name(self) -> str:
-        """The name assertions use."""
-        return self.name or self.type or ""
 
 
 class LayerSpec(Spec):
@@ -71,7 +53,8 @@ class ConversationMode(StrEnum):
 class RuntimeSpec(Spec):
     """How to start the agent: the fields every runtime knows, and the rest in `options`.
 
-    `options` was checked by the runtime's own model when the manifest was read.
+    `options` was checked by the runtime's own model when the manifest was read. `servers` are those
+    of the agent's `tools` that the gate starts.
     """
 
     type: str = Field(default=MODEL_RUNTIME, description="Which runtime starts the agent.")
@@ -108,6 +91,12 @@ class RuntimeSpec(Spec):
         default=(), description="Servers that the trials need, in the order of their start."
     )
     options: JsonObject = {}
+    servers: tuple[ToolServerSpec, ...] = ()
+
+    @property
+    def starts_process(self) -> bool:
+        """Whether a program of the repository runs: the agent, or a server of its tools."""
+        return self.type != MODEL_RUNTIME or bool(self.servers)
 
     @property
     def around(self) -> bool:
@@ -120,6 +109,8 @@ class RuntimeSpec(Spec):
         yield from (("before", self.before), ("after", self.after))
         for index, service in enumerate(self.services):
             yield f"services[{index}].command", service.command
+        for server in self.servers:
+            yield f"tools {server.name}", server.command
 
     @property
     def layer(self) -> LayerSpec | None:
@@ -207,3 +198,8 @@ class Agent(Value):
     def runtime_type(self) -> str:
         """`model` when the manifest says nothing."""
         return self.spec.runtime.type if self.spec.runtime else MODEL_RUNTIME
+
+    @property
+    def starts_process(self) -> bool:
+        """Whether a program of the repository runs for it."""
+        return self.spec.runtime is not None and self.spec.runtime.starts_process

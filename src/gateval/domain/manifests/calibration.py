@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from gateval.domain.base import ModelName, Name, Spec, Value
+from gateval.domain.manifests.recorded import Origin
 from gateval.domain.repository.place import Place
 
 
@@ -20,6 +21,9 @@ class CalibrationExample(Spec):
     human_label: str | None = Field(default=None, description="Why, in that person's words.")
     disagreement_reason: str | None = Field(
         default=None, description="Why judge and person disagreed, where that was settled."
+    )
+    origin: Origin | None = Field(
+        default=None, description="Who took it from which trace, where a challenge added it."
     )
 
 

@@ -37,7 +37,8 @@ class JudgeSpec(Spec):
         default=None,
         ge=-1,
         le=1,
-        description="Cohen's kappa the judge should reach in its calibration. Not enforced yet.",
+        description="Cohen's kappa that the judge has to reach in its calibration, or its word "
+        "counts for nothing. 0.6, if it has a calibration and this is absent.",
     )
 
     @property
@@ -138,6 +139,7 @@ class Eval(Value):
     scoring: ScoringSpec = ScoringSpec()
     execution: ExecutionSpec = ExecutionSpec()
     schedule: str | None = None
+    time_zone: str = "UTC"
     sealed: bool = False
     place: Place
     places: dict[str, Place] = {}

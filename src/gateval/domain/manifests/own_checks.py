@@ -33,7 +33,8 @@ CWD = "cwd"
 def own_checks(fixture: Fixture) -> Iterator[AssertionSpec]:
     """Yield the assertions of a fixture that are checks of one's own, those inside others too."""
     for assertion in fixture.assertions:
-        yield from (one for one in assertion.within() if one.type in OWN_CHECKS)
+        if assertion.parts or assertion.type in OWN_CHECKS:
+            yield from (one for one in assertion.within() if one.type in OWN_CHECKS)
 
 
 def has_own_checks(fixtures: Iterable[Fixture]) -> bool:

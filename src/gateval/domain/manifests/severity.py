@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 
 class Severity(StrEnum):
@@ -24,9 +24,21 @@ DEFAULT_WEIGHTS: dict[Severity, float] = {
     Severity.CRITICAL: 4.0,
 }
 
-Weight = Annotated[float, Field(ge=0.001, le=1000)]
+LEAST_WEIGHT = 0.001
+
+Weight = Annotated[float, Field(ge=LEAST_WEIGHT, le=1000)]
 """How much something counts beside others. Outside of these bounds, sums would lose what counts
 little, or be no numbers any more."""
 
+
+def _none_or_enough(weight: float) -> float:
+    if 0 < weight < LEAST_WEIGHT:
+        raise ValueError(f"Must be 0, or at least {LEAST_WEIGHT}, but is {weight:g}.")
+    return weight
+
+
+AssertionWeight = Annotated[float, Field(ge=0, le=1000), AfterValidator(_none_or_enough)]
+"""How much an assertion counts in its fixture's score; 0 is not at all."""
+
 AnyWeight = Annotated[float, Field(ge=0, le=1_000_000)]
-"""The same where files of others may say that something does not count at all."""
+"""The same of an assertion that a file of another tool may have weighed."""

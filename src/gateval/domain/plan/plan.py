@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from gateval.domain.base import SHA_PATTERN, Name, Value
-from gateval.domain.manifests.agent import AgentTool, RuntimeSpec
+from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.plan.planned_eval import Doubt, Lowered, PlannedEval, Reason, Removed
+from gateval.domain.plan.stored import UsedBaseline, stored_digest
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.trial import Side, TrialKey
@@ -108,7 +111,8 @@ class Plan(Value):
     to belong to a measured Agent, and that do not. `rules_unread` says why the rules could
     not be read whole; empty if they were. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
-    others say themselves which fixtures they lack.
+    others say themselves which fixtures they lack. `baseline` names the stored base trials that the
+    Evals carry, None where there are none.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -132,6 +136,7 @@ class Plan(Value):
     scripts: tuple[SideScripts, ...] = ()
     hidden: tuple[HiddenFiles, ...] = ()
     disk: int = Field(default=0, ge=0)
+    baseline: UsedBaseline | None = None
     warnings: tuple[str, ...] = ()
     nothing: str = ""
 
@@ -167,6 +172,23 @@ class Plan(Value):
             if not names.issuperset((*planned.compared, *planned.added)):
                 raise ValueError(f"the Eval {planned.name} compares fixtures that are not planned")
         return self
+
+    @model_validator(mode="after")
+    def _stored_trials_are_those_of_the_baseline(self) -> Self:
+        for planned in self.evals:
+            if planned.stored and Side.BASE not in planned.sides:
+                raise ValueError(f"the Eval {planned.name} has stored trials, but is not compared")
+            if not set(planned.compared).issuperset(planned.stored_counts()):
+                raise ValueError(f"the Eval {planned.name} has stored trials of other fixtures")
+        found = any(planned.stored for planned in self.evals)
+        told = self.baseline.digest if self.baseline else ""
+        if told != (self.stored_digest() if found else ""):
+            raise ValueError("the stored trials are not those that the plan's baseline names")
+        return self
+
+    def stored_digest(self) -> str:
+        """The digest of the stored base trials of all Evals."""
+        return stored_digest((one.name, one.stored) for one in self.evals)
 
     @model_validator(mode="after")
     def _names_stand_for_one_thing(self) -> Self:
@@ -220,20 +242,23 @@ class Plan(Value):
     @property
     def trial_count(self) -> int:
         """How many trials are planned at first."""
-        return sum(
-            (len(one.own_fixtures) - len(one.standing))
-            * one.execution.reps_per_fixture
-            * len(one.sides)
-            for one in self.evals
-        )
+        return sum(1 for _ in self._first_trials())
 
     def trial_keys(self) -> tuple[TrialKey, ...]:
         """The trials planned at first, in the order of their start: by fixture, base first."""
         return tuple(
-            TrialKey(eval=planned.name, fixture=fixture.name, side=side, repetition=repetition)
-            for planned in self.evals
-            for fixture in planned.own_fixtures
-            if planned.stands(fixture.name) is None
-            for repetition in range(1, planned.execution.reps_per_fixture + 1)
-            for side in planned.sides
+            TrialKey(eval=evaluation, fixture=fixture, side=side, repetition=repetition)
+            for evaluation, fixture, side, repetition in self._first_trials()
         )
+
+    def _first_trials(self) -> Iterator[tuple[str, str, Side, int]]:
+        for planned in self.evals:
+            known = {one.fixture for one in planned.standing}
+            stored = planned.stored_counts()
+            for fixture in planned.own_fixtures:
+                if fixture.name in known:
+                    continue
+                for repetition in range(1, planned.execution.reps_per_fixture + 1):
+                    for side in planned.sides:
+                        if side is Side.HEAD or repetition > stored.get(fixture.name, 0):
+                            yield planned.name, fixture.name, side, repetition

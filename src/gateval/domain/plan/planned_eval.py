@@ -9,11 +9,14 @@ from typing import Literal
 from pydantic import Field
 
 from gateval.domain.base import Name, Value
+from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.joint import Joint, joint_tests
+from gateval.domain.plan.stored import StoredTrials
 from gateval.domain.repository.place import Place, Problem
+from gateval.domain.statistics.broad import CONFIRMING_TRIALS
 from gateval.domain.statistics.looks import Look, looks
 from gateval.domain.trials.trial import Side
 
@@ -100,7 +103,7 @@ class Bar(Value):
     reused: tuple[Name, ...] = ()
 
 
-class Standing(Value):
+class KnownRegression(Value):
     """An earlier run's finding on a fixture that regressed: it is not measured again."""
 
     fixture: Name
@@ -125,16 +128,20 @@ class PlannedEval(Value):
     merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
     compared. `family_share` is that of the cases of one file, `silence_share` that of a fixture
-    which is tested with its family only (`joint.py`). `deterministic` says that the candidates are
-    known to do the same each time, `strict` that the policy asks for a threshold of 1 where none is
-    written. `standing` is what an earlier run found regressed. `left_out` are fixtures of it that
-    nobody asked for.
+    which is tested with its family only (`joint.py`). `calibration` is what its judge is measured
+    against, None where it names none, or none is there. `deterministic` says that the candidates
+    are known to do the same each time, `strict` that the policy asks for a threshold of 1 where
+    none is written. `standing` is what an earlier run found regressed, `stored` what the default
+    branch measured before in place of base; `base_seen` says that the gate saw model calls there
+    itself. `left_out` are fixtures of it that nobody asked for. `repetitions_asked` is what the
+    Eval says, where the budget leaves it fewer.
     """
 
     name: Name
     place: Place
     agent: Name
     judge: JudgeSpec
+    calibration: Calibration | None = None
     scoring: ScoringSpec
     execution: ExecutionSpec
     baseline: Baseline
@@ -149,8 +156,22 @@ class PlannedEval(Value):
     silence_share: float = Field(default=0.0, ge=0, lt=1)
     deterministic: bool = False
     strict: bool = False
-    standing: tuple[Standing, ...] = ()
+    standing: tuple[KnownRegression, ...] = ()
     left_out: tuple[LeftFixture, ...] = ()
+    stored: tuple[StoredTrials, ...] = ()
+    base_seen: bool = False
+    repetitions_asked: int = Field(default=0, ge=0)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge is asked about a fixture of it."""
+        return any(one.needs_judge for fixture in self.fixtures for one in fixture.assertions)
+
+    @property
+    def wants_calibration(self) -> bool:
+        """Whether the word of its judge counts only if that was measured against people."""
+        asked = self.judge.calibration is not None or self.judge.min_agreement is not None
+        return asked and self.is_judged
 
     @property
     def threshold(self) -> float | None:
@@ -170,9 +191,17 @@ class PlannedEval(Value):
     @property
     def looks(self) -> tuple[Look, ...]:
         """The looks at a compared fixture; one alone where nothing is compared."""
+        return self.looks_with(0)
+
+    def looks_with(self, stored: int) -> tuple[Look, ...]:
+        """The looks at a compared fixture of which so many base trials are stored."""
         if not self.compared or not (self.fixture_share or self.silence_share):
             return (self.first_look,)
-        return looks(self.execution.reps_per_fixture)
+        return looks(self.execution.reps_per_fixture, stored)
+
+    def stored_counts(self) -> dict[str, int]:
+        """How many base trials are stored, by fixture."""
+        return {one.fixture: len(one.marks) for one in self.stored}
 
     @property
     def joint_tests(self) -> tuple[Joint, ...]:
@@ -188,10 +217,23 @@ class PlannedEval(Value):
     def most(self) -> dict[str, Look]:
         """The most trials of each side that can be asked for, by own fixture."""
         least = (self.first_look, Look(base=CONFIRMING, head=CONFIRMING))
-        joint = (look for test in self.joint_tests for look in test.looks)
+        joint = [look for test in self.joint_tests for look in test.looks]
         alone, most = _largest(least), _largest((*least, *self.looks, *joint))
-        compared = set(self.compared)
-        return {f.name: most if f.name in compared else alone for f in self.own_fixtures}
+        compared, stored = set(self.compared), self.stored_counts()
+        if stored:
+            most = _largest((most, Look(base=CONFIRMING_TRIALS, head=1)))
+        more = {many: self._most_with(many, most) for many in {0, *stored.values()}}
+        return {
+            f.name: more[stored.get(f.name, 0)] if f.name in compared else alone
+            for f in self.own_fixtures
+        }
+
+    def _most_with(self, stored: int, most: Look) -> Look:
+        """The same where so many base trials are stored: all fresh ones may come on top."""
+        if not stored:
+            return most
+        look = _largest((most, *self.looks_with(stored)))
+        return Look(base=max(look.base, stored + most.base), head=look.head)
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -226,9 +268,20 @@ class PlannedEval(Value):
     @property
     def measured_anew(self) -> PlannedEval:
         """The same without what an earlier run found."""
-        return self.model_copy(update={"standing": ()}) if self.standing else self
+        known = self.standing or self.stored or self.base_seen
+        empty = {"standing": (), "stored": (), "base_seen": False}
+        return self.model_copy(update=empty) if known else self
 
-    def stands(self, fixture: str) -> Standing | None:
+    @property
+    def uncut(self) -> PlannedEval:
+        """The same with the repetitions that the Eval asks for, whatever the budget leaves."""
+        if not self.repetitions_asked:
+            return self
+        asked = {"reps_per_fixture": self.repetitions_asked}
+        execution = self.execution.model_copy(update=asked)
+        return self.model_copy(update={"execution": execution, "repetitions_asked": 0})
+
+    def stands(self, fixture: str) -> KnownRegression | None:
         """Return an earlier run's finding on this fixture, None if it is measured."""
         return next((one for one in self.standing if one.fixture == fixture), None)
 

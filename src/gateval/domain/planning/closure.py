@@ -98,11 +98,11 @@ def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
     add(agent.spec.watch or (), agent.folder, "watch")
     add(agent.spec.include, agent.folder, "include")
     workdir = None
-    if agent.spec.runtime is not None and agent.runtime_type != MODEL_RUNTIME:
+    if agent.spec.runtime is not None and agent.starts_process:
         cwd = working_directory(agent)
         layer = agent.spec.runtime.layer
         add(layer.inputs if layer else (), cwd or "", "setup.inputs")
-        if isinstance(agent.spec.system, SystemFile):
+        if isinstance(agent.spec.system, SystemFile) and agent.runtime_type != MODEL_RUNTIME:
             add([agent.spec.system.file], agent.folder, "system.file")
         if agent.spec.watch is None and cwd is not None:
             for path, why in process_roots(agent.spec.runtime, cwd, snapshot):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, RuntimeSpec
+from gateval.domain.manifests.embedding import embedding_scripts
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.plan.plan import AgentDefinition, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -58,6 +59,7 @@ def asked_scripts(
 ) -> tuple[SideScripts, ...]:
     """Return the scripted models that are asked, by side; `more` are judges of the base tip."""
     judges = {name for one in planned if (name := script_name(one.judge.model))}
+    judges |= {name for one in planned for name in embedding_scripts(one.fixtures)}
     scripts = []
     for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
         if snapshot is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan.plan import HiddenFiles
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.snapshot import Snapshot
@@ -20,7 +19,7 @@ def hidden_files(
         if snapshot is None:
             continue
         agents = [snapshot.catalogue.agent(one.agent) for one in planned if side in one.sides]
-        if all(agent is None or agent.runtime_type == MODEL_RUNTIME for agent in agents):
+        if all(agent is None or not agent.starts_process for agent in agents):
             continue
         paths = (path for path in snapshot.paths if snapshot.is_hidden(path) and _is_text(path))
         found.append(HiddenFiles(side=side, paths=tuple(paths)))

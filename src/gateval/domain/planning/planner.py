@@ -20,6 +20,7 @@ from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
+from gateval.domain.planning.budget import within
 from gateval.domain.planning.change import detect_changes
 from gateval.domain.planning.definitions import asked_scripts, definitions
 from gateval.domain.planning.files.belonging import unclaimed
@@ -34,7 +35,7 @@ from gateval.domain.trials.trial import Side
 
 
 @dataclass(frozen=True)
-class Rules:
+class GateRules:
     """The policy that applies, where it was read, and the base tip it came from.
 
     `edit` is what the change does to the gate config; None if it leaves that alone. `ignored` are
@@ -49,7 +50,9 @@ class Rules:
     unread: str = ""
 
 
-def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | None = None) -> Plan:
+def plan_change(
+    head: Snapshot, base: Snapshot, rules: GateRules, tip: Snapshot | None = None
+) -> Plan:
     """Plan what a change from `base` (the merge-base) to `head` calls for.
 
     `tip` is the target branch as it is now, whose bar binds as the policy says; None if nothing
@@ -66,6 +69,7 @@ def plan_change(head: Snapshot, base: Snapshot, rules: Rules, tip: Snapshot | No
             *narrowed_closures(head, base, tip, changes),
             *weaker_agents(head, base, tip, changes),
         )
+    planned = within(planned, rules.policy.budget.repetitions)
     planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
@@ -99,7 +103,7 @@ def plan_revision(
     head: Snapshot,
     names: Sequence[str],
     fixtures: Sequence[str],
-    rules: Rules,
+    rules: GateRules,
     asked: str = "command line",
 ) -> Plan:
     """Plan the named Evals on one revision, without a baseline; `fixtures` narrows them if given.
@@ -116,6 +120,7 @@ def plan_revision(
             )
             if chosen:
                 planned.append(one.model_copy(update={"fixtures": chosen}))
+    planned = within(planned, rules.policy.budget.repetitions)
     return Plan(
         head=head.revision,
         policy=rules.policy,
@@ -131,7 +136,7 @@ def plan_revision(
     )
 
 
-def plan_without_rules(head: Revision, base: Revision | None, rules: Rules) -> Plan:
+def plan_without_rules(head: Revision, base: Revision | None, rules: GateRules) -> Plan:
     """Plan nothing: rules that nobody could read may forbid whatever would run."""
     return Plan(
         head=head,
@@ -186,6 +191,7 @@ def _planned(
         place=evaluation.place,
         agent=evaluation.target_agent,
         judge=evaluation.judge,
+        calibration=head.catalogue.calibration(evaluation.judge.calibration or ""),
         scoring=evaluation.scoring,
         execution=evaluation.execution,
         baseline=baseline,

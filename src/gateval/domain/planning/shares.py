@@ -144,7 +144,7 @@ def _deterministic(planned: PlannedEval, head: Snapshot, base: Snapshot, tip: Sn
 
 def _follows_rules(name: str, snapshot: Snapshot) -> bool:
     agent = snapshot.catalogue.agent(name)
-    if agent is None or (agent.spec.runtime is not None and agent.spec.runtime.type != "model"):
+    if agent is None or agent.starts_process:
         return False
     prefix = f"{SCRIPTED_PROVIDER}/"
     models = agent.spec.models

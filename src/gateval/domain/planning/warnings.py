@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.rules import RulesEdit, other_edits
@@ -31,7 +30,7 @@ def coverage_warnings(
         )
     for name in sorted(evaluated):
         agent = head.catalogue.agent(name)
-        if agent is None or agent.runtime_type == MODEL_RUNTIME:
+        if agent is None or not agent.starts_process:
             continue
         closure = closure_of(agent, head)
         for path, entry in head.tree.items():

@@ -25,6 +25,7 @@ def assemble(plan: Plan, parts: Sequence[Results], info: RunInfo) -> Results:
     or scripted model otherwise than the plan says, and for a trial that two parts hold.
     """
     trials: dict[object, Trial] = {}
+    replays = {one.binding.digest: one for part in parts for one in part.calibrations}
     for part in parts:
         _refuse_other(plan, part.plan)
         for trial in part.trials:
@@ -34,7 +35,7 @@ def assemble(plan: Plan, parts: Sequence[Results], info: RunInfo) -> Results:
                     hint="Give every job of the matrix Evals of its own, and a folder of its own.",
                 )
             trials[trial.key] = trial
-    return results_of(plan, trials.values(), info)
+    return results_of(plan, trials.values(), info, replays.values())
 
 
 def _refuse_other(plan: Plan, claimed: Plan) -> None:

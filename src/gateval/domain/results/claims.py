@@ -25,10 +25,11 @@ def without_mere_claims(results: Results) -> Results:
     """
     agents = {planned.name: planned.agent for planned in results.plan.evals}
     base = [trial for trial in results.trials if trial.key.side is Side.BASE]
-    seen = {agents[trial.key.eval] for trial in base if _was_seen(trial)}
+    seen = {agents[trial.key.eval] for trial in base if was_seen(trial)}
+    seen |= {planned.agent for planned in results.plan.evals if planned.base_seen}
     if not seen:
         return results
-    claimed_at_base = _only_claimed(base)
+    claimed_at_base = _only_claimed(base) | _stored_as_claimed(results)
     trials = tuple(
         _distrusted(results, trial)
         if trial.key.side is Side.HEAD
@@ -40,7 +41,8 @@ def without_mere_claims(results: Results) -> Results:
     return results.model_copy(update={"trials": trials})
 
 
-def _was_seen(trial: Trial) -> bool:
+def was_seen(trial: Trial) -> bool:
+    """Whether the gate saw the trial's model calls itself."""
     trace = trial.trace
     return trace is not None and trace.is_seen and trace.model_calls > 0
 
@@ -54,6 +56,10 @@ def _only_claimed(base: Iterable[Trial]) -> set[tuple[str, str]]:
             claims = any(one.claimed for one in trial.assessments)
             claimed[where] = claimed.get(where, True) and claims
     return {where for where, only in claimed.items() if only}
+
+
+def _stored_as_claimed(results: Results) -> set[tuple[str, str]]:
+    return {(e.name, one.fixture) for e in results.plan.evals for one in e.stored if one.claimed}
 
 
 def _distrusted(results: Results, trial: Trial) -> Trial:

@@ -17,16 +17,17 @@ from gateval.domain.results.comparison import (
 from gateval.domain.results.grouping import (
     Grouped,
     grades,
-    group_trials,
     outcomes,
     too_many_lost,
+    with_stored,
 )
 from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
+from gateval.domain.results.rises import rises
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.graded.grid import sample
 from gateval.domain.statistics.graded.status import graded_status
 from gateval.domain.statistics.looks import Look
@@ -36,15 +37,20 @@ from gateval.domain.trials.trial import Side, Trial
 
 
 class _Found(NamedTuple):
-    """All about one fixture. `standing`: it is compared; `added`: it must pass by itself."""
+    """All about one fixture. `standing`: it is compared; `added`: it must pass by itself.
+
+    The first `stored` of base's trials were made before.
+    """
 
     fixture: Fixture
     standing: bool
     added: bool
     course: Course
     wanted: Look
+    cut: bool
     head: Sequence[Trial]
     base: Sequence[Trial]
+    stored: int = 0
 
     @property
     def missing(self) -> int:
@@ -73,11 +79,12 @@ class _Found(NamedTuple):
 
 def compare(results: Results) -> Comparison:
     """Compare head's trials with base's, per Eval and fixture."""
-    trials = group_trials(results.trials)
+    trials = with_stored(results.plan, results.trials)
     far = progress(results.plan, trials)
     return Comparison(
         evals=tuple(_compare_eval(planned, trials, far) for planned in results.plan.evals),
         removed=results.plan.removed,
+        rises=tuple(rises(results.plan, trials)),
     )
 
 
@@ -104,11 +111,13 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
         broad=next((said for test, said in broad if said and not test.family), None),
         families=tuple(said for test, said in broad if said and test.family),
         head_first=first,
+        cut=planned.name in far.cut_together,
     )
 
 
 def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]:
     owners, compared, added = planned.owners(), set(planned.compared), set(planned.added)
+    stored = planned.stored_counts()
     return [
         _Found(
             fixture=fixture,
@@ -116,8 +125,10 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
             added=fixture.name in added and planned.baseline is not Baseline.NEW_AGENT,
             course=far.courses[owner, fixture.name],
             wanted=far.wanted[owner, fixture.name],
+            cut=(owner, fixture.name) in far.cut,
             head=trials.get((owner, fixture.name, Side.HEAD), ()),
             base=trials.get((owner, fixture.name, Side.BASE), ()),
+            stored=stored.get(fixture.name, 0),
         )
         for fixture, owner in zip(planned.fixtures, owners.values(), strict=True)
     ]
@@ -125,7 +136,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]
 
 def _is_unsettled(broad: Together, head: EvalScore) -> bool:
     """Whether trials are missing that would show whether fixtures together are worse."""
-    ended = all(said is not None and said.step is not Step.GO_ON for _, said in broad)
+    ended = all(said is not None and said.step is not LookResult.GO_ON for _, said in broad)
     perfect = all(fixture.all_passed and fixture.low == 1 for fixture in head.fixtures)
     return not ended and not perfect
 
@@ -163,8 +174,11 @@ def _compare_fixture(
         no_answer=found.no_answer,
         baseline_gap=lost or (found.missing_base > 0 and (unsettled or not found.perfect)),
         exact=found.course.exact,
+        outdated=found.course.outdated,
+        stored=found.stored,
         missing=found.missing,
         missing_base=found.missing_base,
+        cut=found.cut,
         first_passed=outcomes(found.head)[:1] == [True],
     )
 

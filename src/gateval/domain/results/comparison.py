@@ -7,9 +7,10 @@ from enum import StrEnum
 from gateval.domain.base import Value
 from gateval.domain.plan.planned_eval import Baseline, Removed
 from gateval.domain.results.grouping import LOST_SHARE
+from gateval.domain.results.rises import Rise
 from gateval.domain.results.scoring import EvalScore, FixtureScore
 from gateval.domain.statistics.broad import Broad
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 
 
 class FixtureChange(StrEnum):
@@ -54,7 +55,9 @@ class FixtureComparison(Value):
     `baseline_gap` says that lost or missing base trials could have changed the status. `exact` says
     that the candidates proved to be deterministic. `found_at` is when an earlier run found it
     regressed, which stands; empty if this run measured it. `missing` trials of head are asked for
-    and did not run, and `missing_base` ones to compare with.
+    and did not run, and `missing_base` ones to compare with. `cut` says that it looks worse, and
+    that the budget of the run left nothing to look again. `stored` of base's trials were made by
+    earlier runs; `outdated` says that these call head worse and base as it is now does not.
     """
 
     fixture: str
@@ -70,6 +73,9 @@ class FixtureComparison(Value):
     missing_base: int = 0
     first_passed: bool = False
     found_at: str = ""
+    cut: bool = False
+    stored: int = 0
+    outdated: bool = False
 
     @property
     def may_hide_break(self) -> bool:
@@ -87,7 +93,8 @@ class EvalComparison(Value):
 
     `head` is the score that decides. `head_first` is made of the planned repetitions, as `base`
     is. `broad` is what all fixtures together say, None where that was not looked at;
-    `families` what the cases of each file say.
+    `families` what the cases of each file say. `cut` says that they look worse together, and that
+    the budget left nothing to look again.
     """
 
     eval: str
@@ -99,6 +106,7 @@ class EvalComparison(Value):
     broad: Broad | None = None
     families: tuple[Broad, ...] = ()
     head_first: EvalScore
+    cut: bool = False
 
     @property
     def delta(self) -> float | None:
@@ -117,7 +125,7 @@ class EvalComparison(Value):
     @property
     def slipped(self) -> bool:
         """Whether its fixtures together are worse than before."""
-        return any(one.step is Step.REGRESSED for one in self.together)
+        return any(one.step is LookResult.REGRESSED for one in self.together)
 
     @property
     def together(self) -> tuple[Broad, ...]:
@@ -126,7 +134,8 @@ class EvalComparison(Value):
 
 
 class Comparison(Value):
-    """All Evals of a run, in the plan's order, and what head no longer runs."""
+    """All Evals of a run, in the plan's order, what head no longer runs, what costs and time do."""
 
     evals: tuple[EvalComparison, ...] = ()
     removed: tuple[Removed, ...] = ()
+    rises: tuple[Rise, ...] = ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.stored import trials_of
 from gateval.domain.statistics.graded.grid import Scores
 from gateval.domain.statistics.walk import Outcomes
 from gateval.domain.trials.trial import Side, Trial
@@ -23,6 +25,17 @@ def group_trials(trials: Iterable[Trial]) -> Grouped:
     return {
         name: tuple(sorted(group, key=lambda t: t.key.repetition)) for name, group in groups.items()
     }
+
+
+def with_stored(plan: Plan, trials: Iterable[Trial]) -> Grouped:
+    """Return the trials by (Eval, fixture, side), the plan's stored ones among those of base."""
+    groups = group_trials(trials)
+    for planned in plan.evals:
+        for one in planned.stored:
+            where = planned.name, one.fixture, Side.BASE
+            before = trials_of(planned.name, one.fixture, one.marks)
+            groups[where] = (*before, *groups.get(where, ()))
+    return groups
 
 
 def outcomes(trials: Sequence[Trial]) -> Outcomes:

@@ -20,6 +20,8 @@ from gateval.domain.trials.trial import (
     TrialKey,
 )
 
+MORE_TIME = "If it needs more time, raise `spec.execution.timeoutSeconds` of the Eval."
+
 
 def conclude_answer(
     key: TrialKey,
@@ -27,10 +29,10 @@ def conclude_answer(
     answer: Answer,
     assessments: Sequence[Assessment],
     judge_usage: Usage,
-    scoring: ScoringSpec | None = None,
+    scoring: ScoringSpec,
 ) -> Trial:
-    """Return the trial of a candidate that answered, by the Eval's scoring model."""
-    outcome, cause, reason, score = trial_verdict(scoring or ScoringSpec(), fixture, assessments)
+    """Return the trial of a candidate that answered; `scoring` is that of its Eval."""
+    outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
     return Trial(
         key=key,
         outcome=outcome,
@@ -48,13 +50,10 @@ def conclude_answer(
 
 
 def reassessed(
-    trial: Trial,
-    fixture: Fixture,
-    assessments: Sequence[Assessment],
-    scoring: ScoringSpec | None = None,
+    trial: Trial, fixture: Fixture, assessments: Sequence[Assessment], scoring: ScoringSpec
 ) -> Trial:
     """Return the trial as these assessments make it, in place of its own."""
-    outcome, cause, reason, score = trial_verdict(scoring or ScoringSpec(), fixture, assessments)
+    outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
     return trial.model_copy(
         update={
             "outcome": outcome,
@@ -72,11 +71,12 @@ def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
     It is `skip` if late, `fail` if that is the candidate's own fault, else `error`.
     """
     own = Outcome.FAIL if silence.cause is Cause.CANDIDATE else Outcome.ERROR
+    late = silence.timed_out and silence.cause is Cause.CANDIDATE
     return Trial(
         key=key,
         outcome=Outcome.SKIP if silence.timed_out else own,
         cause=silence.cause,
-        reason=silence.reason,
+        reason=f"{silence.reason} {MORE_TIME}" if late else silence.reason,
         detail=silence.detail,
         trace=silence.trace,
         usage=silence.trace.usage if silence.trace else Usage(),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from math import inf
+
 from gateval.domain.base import Value
 from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.looks.course import graded_rule_of
-from gateval.domain.statistics.design import Design, design
+from gateval.domain.statistics.design import Design, design, first_looks
 from gateval.domain.statistics.graded.rule import on_passes
 from gateval.domain.statistics.power import expected, smallest_drop
 
@@ -20,24 +23,34 @@ class Outlook(Value):
     """The trials of both sides: planned, expected if nothing changed, and the most there can be.
 
     `drop` is the smallest drop of one fixture's pass rate that is found in four of five cases, from
-    0 to 1; None where nothing is compared by chance.
+    0 to 1; None where nothing is compared by chance. `free_drop` is what it would be without a
+    limit of repetitions.
     """
 
     planned: int
     expected: int
     most: int
     drop: float | None = None
+    free_drop: float | None = None
 
 
 def outlook(plan: Plan) -> Outlook:
     """Return what a plan costs and can see, for fixtures that pass in 95 % of their trials."""
-    drops = [found_drop(one) for one in plan.evals if one.compared and not one.deterministic]
+    by_chance = [one for one in plan.evals if one.compared and not one.deterministic]
+    drops = [found_drop(one, spare_trials(plan)) for one in by_chance]
     return Outlook(
         planned=plan.trial_count,
-        expected=round(sum(_expected(planned) for planned in plan.evals)),
-        most=sum(plan.most_repetitions().values()),
+        expected=round(sum(expected_trials(planned) for planned in plan.evals)),
+        most=sum(plan.most_repetitions().values()) - _stored(plan),
         drop=max(drops, default=None),
+        free_drop=max((found_drop(one.uncut) for one in by_chance), default=None),
     )
+
+
+def spare_trials(plan: Plan) -> float:
+    """Return how many trials the budget leaves after the planned ones."""
+    repetitions = plan.policy.budget.repetitions
+    return inf if repetitions is None else max(0, repetitions - plan.trial_count)
 
 
 def unseen_drop(plan: Plan, comparison: Comparison) -> float | None:
@@ -51,25 +64,27 @@ def unseen_drop(plan: Plan, comparison: Comparison) -> float | None:
         for compared in comparison.evals
         if any(fixture.base_all and not fixture.exact for fixture in compared.fixtures)
     }
-    drops = [found_drop(one) for one in plan.evals if one.compared and one.name in by_chance]
+    spare = spare_trials(plan)
+    drops = [found_drop(one, spare) for one in plan.evals if one.compared and one.name in by_chance]
     return max(drops, default=None)
 
 
-def found_drop(planned: PlannedEval) -> float:
-    """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none."""
+def found_drop(planned: PlannedEval, spare: float = inf) -> float:
+    """Return the smallest drop of a steady fixture that is found in 4 of 5 cases; 1.0 if none.
+
+    `spare` is how many trials there are beyond the planned ones: looks that take more of them are
+    never reached, by a fixture that is the only one to look worse.
+    """
     if not planned.fixture_share:
         return 1.0
-    return smallest_drop(_rule(planned), STEADY_RATE) or 1.0
+    least = min((planned.stored_counts().get(one, 0) for one in planned.compared), default=0)
+    rule = _rule(planned, least)
+    reached = sum(look.trials - rule.looks[0].trials <= spare for look in rule.looks)
+    return smallest_drop(first_looks(rule, reached), STEADY_RATE) or 1.0
 
 
-def _rule(planned: PlannedEval) -> Design:
-    """The design of a fixture tested alone; of scores, that of the hardest to tell apart."""
-    if planned.scoring.weighted:
-        return on_passes(graded_rule_of(planned))
-    return design(planned.looks, planned.fixture_share)
-
-
-def _expected(planned: PlannedEval) -> float:
+def expected_trials(planned: PlannedEval) -> float:
+    """Return how many trials of both sides an Eval takes if nothing changed."""
     reps = planned.execution.reps_per_fixture
     own = {fixture.name for fixture in planned.own_fixtures}
     together = together_only(planned.fixtures, planned.compared)
@@ -77,5 +92,22 @@ def _expected(planned: PlannedEval) -> float:
     alone = (len(own) - len(compared)) * reps * len(planned.sides)
     if not compared or planned.deterministic:
         return alone + len(compared) * reps * len(planned.sides)
-    rule = _rule(planned)
-    return alone + len(compared) * expected(rule, STEADY_RATE, STEADY_RATE).trials
+    stored = planned.stored_counts()
+    counts = Counter(stored.get(name, 0) for name in compared)
+    return alone + sum(times * (_trials(planned, many) - many) for many, times in counts.items())
+
+
+def _rule(planned: PlannedEval, stored: int) -> Design:
+    """The design of a fixture tested alone; of scores, that of the hardest to tell apart."""
+    if planned.scoring.weighted:
+        return on_passes(graded_rule_of(planned))
+    return design(planned.looks_with(stored), planned.fixture_share)
+
+
+def _trials(planned: PlannedEval, stored: int) -> float:
+    rule = _rule(planned, stored)
+    return expected(rule, STEADY_RATE, STEADY_RATE).trials
+
+
+def _stored(plan: Plan) -> int:
+    return sum(len(one.marks) for planned in plan.evals for one in planned.stored)

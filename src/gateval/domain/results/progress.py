@@ -9,28 +9,35 @@ from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
-from gateval.domain.results.looks.broad_slippage import broad_slippage
+from gateval.domain.results.looks.broad_slippage import Stored, broad_slippage
 from gateval.domain.results.looks.course import Course, course_of, larger, rules_of
+from gateval.domain.results.looks.purse import Purse, purse_of
 from gateval.domain.results.threshold import threshold_repetitions
-from gateval.domain.statistics.broad import Broad
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
+from gateval.domain.statistics.design import LookResult
+from gateval.domain.statistics.fisher import fisher
 from gateval.domain.statistics.looks import Look
-from gateval.domain.trials.trial import Side
+from gateval.domain.trials.trial import Side, Trial
 
 Together: TypeAlias = tuple[tuple[Joint, Broad | None], ...]
 """Each test of several fixtures of an Eval, with what it says so far."""
+
+_Name = tuple[str, str]
 
 
 class Progress(NamedTuple):
     """Where every fixture and Eval of a plan stands.
 
     `courses` and `wanted` are by the Eval that measures a fixture, and the fixture; `wanted` is how
-    many trials each side has to have by now. `broad` is by Eval.
+    many trials each side has to have by now. `broad` is by Eval. The budget left nothing to look at
+    the fixtures `cut` again, nor at all of those Evals `cut_together`.
     """
 
-    courses: Mapping[tuple[str, str], Course]
-    wanted: Mapping[tuple[str, str], Look]
+    courses: Mapping[_Name, Course]
+    wanted: Mapping[_Name, Look]
     broad: Mapping[str, Together]
+    cut: frozenset[_Name] = frozenset()
+    cut_together: frozenset[str] = frozenset()
 
 
 def progress(plan: Plan, trials: Grouped) -> Progress:
@@ -45,33 +52,124 @@ def progress(plan: Plan, trials: Grouped) -> Progress:
             )
             courses[planned.name, fixture.name] = course_of(rules, fixture, base, head)
     wanted = {name: course.wanted for name, course in courses.items()}
-    broad = {planned.name: _broad(planned, trials, courses) for planned in plan.evals}
-    for planned in plan.evals:
-        _add_wishes(planned, trials, broad[planned.name], wanted)
-    return Progress(courses, wanted, broad)
+    stored = {(e.name, one.fixture): len(one.marks) for e in plan.evals for one in e.stored}
+    broad = {planned.name: _broad(planned, trials, stored, courses) for planned in plan.evals}
+    purse = purse_of(plan, _made_now(trials, stored))
+    cut = _cut(plan, trials, courses, wanted, purse)
+    together = frozenset(
+        planned.name
+        for planned in plan.evals
+        if not _add_wishes(planned, trials, stored, broad[planned.name], wanted, purse)
+    )
+    return Progress(courses, wanted, broad, cut, together)
+
+
+def _made_now(trials: Grouped, stored: Stored) -> list[Trial]:
+    """The trials of this run: those that are stored come first, and cost nothing."""
+    return [
+        trial
+        for (evaluation, fixture, side), group in trials.items()
+        for trial in group[stored.get((evaluation, fixture), 0) if side is Side.BASE else 0 :]
+    ]
 
 
 def _broad(
-    planned: PlannedEval, trials: Grouped, courses: Mapping[tuple[str, str], Course]
+    planned: PlannedEval, trials: Grouped, stored: Stored, courses: Mapping[_Name, Course]
 ) -> Together:
     owners = planned.owners()
     found = any(courses[owners[name], name].regressed for name in planned.compared)
-    return broad_slippage(planned, trials, found=found)
+    return broad_slippage(planned, trials, stored, found=found)
+
+
+def _cut(
+    plan: Plan,
+    trials: Grouped,
+    courses: Mapping[_Name, Course],
+    wanted: dict[_Name, Look],
+    purse: Purse,
+) -> frozenset[_Name]:
+    """Take back what fixtures want beyond the planned trials and the purse does not hold.
+
+    Who looks worst is served first: the others' repetitions tell least.
+    """
+    if not plan.policy.budget.is_set:
+        return frozenset()
+    asking: list[tuple[float, float, int, _Name, int]] = []
+    for planned in plan.evals:
+        for fixture in planned.own_fixtures:
+            name = planned.name, fixture.name
+            walk, more = courses[name].walk, _missing(name, wanted[name], trials)
+            if walk is None or not more or _missing(name, planned.first_look, trials):
+                continue
+            p_value = fisher(*_counts(name, trials))
+            weight = planned.scoring.weight(fixture.severity)
+            asking.append((p_value, -weight, len(asking), name, more))
+    cut = set()
+    for *_, name, more in sorted(asking):
+        if not purse.take(more):
+            wanted[name] = _done(name, trials)
+            cut.add(name)
+    return frozenset(cut)
 
 
 def _add_wishes(
     planned: PlannedEval,
     trials: Grouped,
+    stored: Stored,
     broad: Together,
-    wanted: dict[tuple[str, str], Look],
-) -> None:
-    """Add what an Eval wants of all its fixtures, those that another one measures among them."""
+    wanted: dict[_Name, Look],
+    purse: Purse,
+) -> bool:
+    """Add what an Eval wants of all its fixtures, those that another one measures among them.
+
+    Return whether the purse held it. That a threshold is judged fairly is never a matter of money.
+    """
     owners = planned.owners()
     least = Look(base=1, head=threshold_repetitions(planned, trials))
     for name, owner in owners.items():
         wanted[owner, name] = larger(wanted[owner, name], least)
+    held = True
     for test, said in broad:
-        if said is not None and said.step is Step.GO_ON:
-            for name in test.fixtures:
-                at = owners[name], name
-                wanted[at] = larger(wanted[at], test.looks[1])
+        if said is not None and said.step is LookResult.GO_ON:
+            names = [(owners[name], name) for name in test.fixtures]
+            looks = {
+                name: larger(wanted[name], _next(test, said, stored.get(name, 0))) for name in names
+            }
+            more = sum(
+                _missing(name, look, trials) - _missing(name, wanted[name], trials)
+                for name, look in looks.items()
+            )
+            if purse.take(more):
+                wanted.update(looks)
+            else:
+                held = False
+    return held
+
+
+def _next(test: Joint, said: Broad, stored: int) -> Look:
+    """Return what a test of several fixtures wants of one of them next."""
+    if said.confirming:
+        return Look(base=stored + CONFIRMING_TRIALS, head=1)
+    return Look(base=max(stored, test.looks[1].base), head=test.looks[1].head)
+
+
+def _done(name: _Name, trials: Grouped) -> Look:
+    base, head = (len(trials.get((*name, side), ())) for side in (Side.BASE, Side.HEAD))
+    return Look(base=max(1, base), head=max(1, head))
+
+
+def _missing(name: _Name, look: Look, trials: Grouped) -> int:
+    """Return how many trials of both sides are missing at a look."""
+    return sum(
+        max(0, many - sum(t.key.repetition <= many for t in trials.get((*name, side), ())))
+        for side, many in ((Side.BASE, look.base), (Side.HEAD, look.head))
+    )
+
+
+def _counts(name: _Name, trials: Grouped) -> tuple[int, int, int, int]:
+    """Return the passes and the measured trials of base, then those of head."""
+    base, head = (
+        [t.passed for t in trials.get((*name, side), ()) if t.passed is not None]
+        for side in (Side.BASE, Side.HEAD)
+    )
+    return sum(base), len(base), sum(head), len(head)

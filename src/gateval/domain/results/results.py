@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 from pydantic import model_validator
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.evaluation import ScoringSpec
+from gateval.domain.calibration.replay import Replay
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.trial_verdict import trial_verdict
-from gateval.domain.trials.trial import Outcome, Trial
+from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial
 
 
 class RunInfo(Value):
@@ -30,20 +31,27 @@ class RunInfo(Value):
 
 
 class Results(Value):
-    """A plan and its trials in report order. Trials that never ran are simply absent."""
+    """A plan and its trials in report order. Trials that never ran are simply absent.
+
+    `calibrations` are the replays by which the word of judges counts, or does not.
+    """
 
     version: Literal["results.v1"] = "results.v1"
     plan: Plan
     trials: tuple[Trial, ...] = ()
+    calibrations: tuple[Replay, ...] = ()
     info: RunInfo = RunInfo()
 
     @model_validator(mode="after")
     def _only_planned_trials(self) -> Self:
         seen = set()
         most = self.plan.most_repetitions()
+        stored = {one.name: one.stored_counts() for one in self.plan.evals if one.stored}
         for trial in self.trials:
             key = trial.key
             may_be = key.repetition <= most.get((key.eval, key.fixture, key.side), 0)
+            if key.side is Side.BASE and key.eval in stored:
+                may_be &= key.repetition > stored[key.eval].get(key.fixture, 0)
             if key in seen or not may_be:
                 what = "comes twice" if trial.key in seen else "is not planned"
                 raise ValueError(f"the run {trial.key} {what}")
@@ -53,29 +61,47 @@ class Results(Value):
     @model_validator(mode="after")
     def _outcomes_follow_from_assessments(self) -> Self:
         """A pass rests on every assertion of its fixture. Anything else that says so is forged."""
-        asked = {
-            (planned.name, fixture.name): (planned.scoring, fixture)
+        assertions = {
+            (planned.name, fixture.name): (planned, fixture)
             for planned in self.plan.evals
             for fixture in planned.fixtures
         }
         for trial in self.trials:
-            scoring, fixture = asked[trial.key.eval, trial.key.fixture]
-            if scoring.weighted and not _follows(trial, scoring, fixture):
+            planned, fixture = assertions[trial.key.eval, trial.key.fixture]
+            if planned.scoring.weighted and not _scores_as_it_says(planned, fixture, trial):
                 raise ValueError(f"the score of the run {trial.key} is not that of its assertions")
             if trial.outcome is not Outcome.PASS:
                 continue
-            if trial_verdict(scoring, fixture, trial.assessments).outcome is not Outcome.PASS:
+            if not _passes(planned, fixture, trial.assessments):
                 raise ValueError(f"the run {trial.key} says pass, but its assertions do not")
         return self
 
 
-def _follows(trial: Trial, scoring: ScoringSpec, fixture: Fixture) -> bool:
+def _passes(planned: PlannedEval, fixture: Fixture, found: Sequence[Assessment]) -> bool:
+    """Whether a trial passes by its assertions; only a judge's may not count, and never all."""
+    if len(found) != len(fixture.assertions) or not any(one.counts for one in found):
+        return False
+    judged = all(
+        one.counts or (asked.needs_judge and planned.wants_calibration)
+        for asked, one in zip(fixture.assertions, found, strict=True)
+    )
+    return judged and trial_verdict(planned.scoring, fixture, found).outcome is Outcome.PASS
+
+
+def _scores_as_it_says(planned: PlannedEval, fixture: Fixture, trial: Trial) -> bool:
     """Whether a trial's score is what its assessments give; without any there is none."""
     if not trial.assessments:
         return trial.score is None
-    return trial.score == trial_verdict(scoring, fixture, trial.assessments).score
+    return trial.score == trial_verdict(planned.scoring, fixture, trial.assessments).score
 
 
-def results_of(plan: Plan, trials: Iterable[Trial], info: RunInfo) -> Results:
+def results_of(
+    plan: Plan, trials: Iterable[Trial], info: RunInfo, calibrations: Iterable[Replay] = ()
+) -> Results:
     """Put trials into report order, so that no report depends on which finished first."""
-    return Results(plan=plan, trials=tuple(sorted(trials, key=lambda t: t.key.order)), info=info)
+    return Results(
+        plan=plan,
+        trials=tuple(sorted(trials, key=lambda t: t.key.order)),
+        calibrations=tuple(sorted(calibrations, key=lambda one: one.binding.digest)),
+        info=info,
+    )

@@ -19,9 +19,9 @@ from math import fsum
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.evaluation import ScoringModel
+from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity
+from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, grade
 from gateval.domain.statistics.interval import wilson_rate
@@ -42,8 +42,10 @@ class Meets(StrEnum):
 class FixtureScore(Value):
     """One fixture on one side: how its planned repetitions ended. `missing` ones never ran.
 
-    `silent` counts those of the failed ones in which the candidate gave no answer. In the weighted
-    model `points` is the sum of the scores of the `graded` trials; None in the other.
+    `silent` counts those of the failed ones in which the candidate gave no answer. `share` is the
+    mean score of those that were measured: how much of its assertions, by weight, passed. It
+    decides nothing. In the weighted model `points` is the sum of the scores of the `graded` trials;
+    None in the other.
     """
 
     fixture: str
@@ -55,6 +57,7 @@ class FixtureScore(Value):
     silent: int = 0
     errors: int = 0
     skips: int = 0
+    share: float | None = Field(default=None, ge=0, le=1)
     points: float | None = Field(default=None, ge=0)
     graded: int = 0
 
@@ -158,26 +161,28 @@ class EvalScore(Value):
         return score >= threshold - TOLERANCE
 
 
-def trial_score(fixture: Fixture, assessments: Sequence[Assessment]) -> float | None:
+def trial_score(
+    fixture: Fixture, assessments: Sequence[Assessment], scoring: ScoringSpec
+) -> float | None:
     """Return Σ weight × severity weight of passed assertions over Σ of all, in [0, 1].
 
-    None when an assessment is missing or an error: what was not measured has no score.
+    Severities weigh as the Eval says. Where all weights are 0, the assertions count equally. None
+    when an assessment is missing or an error: what was not measured has no score. What does not
+    count is left out; if nothing else is there, there is no score.
     """
     if len(assessments) != len(fixture.assertions):
         return None
-    if any(assessment.status is AssessmentStatus.ERROR for assessment in assessments):
-        return None
-    weights = [
-        spec.weight * DEFAULT_WEIGHTS[spec.severity or fixture.severity]
-        for spec in fixture.assertions
+    counted = [
+        (spec.weight * scoring.weight(spec.severity or fixture.severity), assessment.status)
+        for spec, assessment in zip(fixture.assertions, assessments, strict=True)
+        if assessment.counts
     ]
-    passed = sum(
-        weight
-        for weight, assessment in zip(weights, assessments, strict=True)
-        if assessment.status is AssessmentStatus.PASSED
-    )
-    total = sum(weights)
-    return min(1.0, passed / total) if total else 1.0
+    if not counted or any(status is AssessmentStatus.ERROR for _, status in counted):
+        return None
+    if not any(weight for weight, _ in counted):
+        counted = [(1.0, status) for _, status in counted]
+    passed = sum(weight for weight, status in counted if status is AssessmentStatus.PASSED)
+    return min(1.0, passed / sum(weight for weight, _ in counted))
 
 
 def score_fixture(
@@ -218,9 +223,17 @@ def score_fixture(
         silent=sum(not trial.answered for trial in failed),
         errors=lost.count(Outcome.ERROR),
         skips=lost.count(Outcome.SKIP),
+        share=_mean_score(trial for trial in counted if trial.passed is not None),
         points=fsum(grades) if weighted else None,
         graded=len(grades) if weighted else 0,
     )
+
+
+def _mean_score(trials: Iterable[Trial]) -> float | None:
+    """Return the mean of the known scores; a trial without an answer has 0."""
+    scores = [trial.score if trial.answered else 0.0 for trial in trials]
+    known = [score for score in scores if score is not None]
+    return fsum(known) / len(known) if known else None
 
 
 def score_eval(
@@ -228,17 +241,18 @@ def score_eval(
 ) -> EvalScore:
     """Score one Eval on one side from the first `repetitions` of each fixture in `trials`.
 
-    Without `repetitions`, those that were planned count.
+    Without `repetitions`, those that were planned count, on base all that are stored.
     """
     many = repetitions or planned.execution.reps_per_fixture
     owners = planned.owners()
+    stored = planned.stored_counts() if side is Side.BASE else {}
     fixtures = tuple(
         score_fixture(
             planned,
             fixture,
             side,
             trials.get((owners[fixture.name], fixture.name, side), ()),
-            many,
+            max(many, stored.get(fixture.name, 0)),
         )
         for fixture in planned.fixtures
     )

@@ -32,7 +32,7 @@ class Health(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Finding(NamedTuple):
+class HealthCheck(NamedTuple):
     """One line: how it is, with what, what was seen, and what to do about it."""
 
     health: Health
@@ -41,11 +41,11 @@ class Finding(NamedTuple):
     todo: str = ""
 
 
-def about_workflows(jobs: Sequence[GateJob]) -> list[Finding]:
+def about_workflows(jobs: Sequence[GateJob]) -> list[HealthCheck]:
     """Look at the jobs that use the gate: what starts them, and what their token may do."""
     if not jobs:
         todo = "Write one with `gateval init`; other CI systems need none."
-        return [Finding(Health.PROBLEM, "workflow", "No workflow uses the action.", todo)]
+        return [HealthCheck(Health.PROBLEM, "workflow", "No workflow uses the action.", todo)]
     events = {event for job in jobs for event in job.events}
     publishing = [job for job in jobs if job.publishes]
     named = [_about_name(job) for job in jobs if job.check == CHECK_NAME]
@@ -53,16 +53,18 @@ def about_workflows(jobs: Sequence[GateJob]) -> list[Finding]:
     return [_about_events(jobs, events), *named, *map(_about_permissions, jobs), *heard]
 
 
-def about_unreadable(problem: Problem) -> Finding:
+def about_unreadable(problem: Problem) -> HealthCheck:
     """Say that a workflow cannot be read, so that nobody knows what its jobs are."""
     seen = f"{problem}"
-    return Finding(Health.PROBLEM, "workflow", seen, "GitHub runs no workflow that it cannot read.")
+    return HealthCheck(
+        Health.PROBLEM, "workflow", seen, "GitHub runs no workflow that it cannot read."
+    )
 
 
-def about_inputs(jobs: Sequence[GateJob], known: Sequence[str]) -> list[Finding]:
+def about_inputs(jobs: Sequence[GateJob], known: Sequence[str]) -> list[HealthCheck]:
     """Look for inputs that the action does not have; the gate refuses them when it starts."""
     return [
-        Finding(
+        HealthCheck(
             Health.PROBLEM,
             "inputs",
             f'{job.path}, job {job.check}: there is no input "{name}".{nearest(name, known)}',
@@ -74,43 +76,45 @@ def about_inputs(jobs: Sequence[GateJob], known: Sequence[str]) -> list[Finding]
     ]
 
 
-def about_isolation(text: str, not_promised: str) -> Finding:
+def about_isolation(text: str, not_promised: str) -> HealthCheck:
     """Say what holds candidates here, and what would hold elsewhere."""
-    return Finding(Health.OK, "isolation", f"{text[:1].upper()}{text[1:]}.", not_promised)
+    return HealthCheck(Health.OK, "isolation", f"{text[:1].upper()}{text[1:]}.", not_promised)
 
 
-def _about_name(job: GateJob) -> Finding:
+def _about_name(job: GateJob) -> HealthCheck:
     seen = (
         f"{job.path}: a job is named {CHECK_NAME}, as the check run of the gate is. Requiring "
         "that name could mean the job, which counts as passed when it is skipped."
     )
-    return Finding(Health.PROBLEM, "workflow", seen, "Name the job otherwise, such as evals.")
+    return HealthCheck(Health.PROBLEM, "workflow", seen, "Name the job otherwise, such as evals.")
 
 
-def _about_events(jobs: Sequence[GateJob], events: Collection[str]) -> Finding:
+def _about_events(jobs: Sequence[GateJob], events: Collection[str]) -> HealthCheck:
     paths = ", ".join(sorted({job.path for job in jobs}))
     if "pull_request_target" in events:
         seen = f"{paths}: pull_request_target would run a pull request's code with secrets."
-        return Finding(Health.PROBLEM, "workflow", seen, "Use pull_request; the gate refuses this.")
+        return HealthCheck(
+            Health.PROBLEM, "workflow", seen, "Use pull_request; the gate refuses this."
+        )
     if "pull_request" not in events:
         seen = f"{paths}: not started by pull_request."
-        return Finding(Health.PROBLEM, "workflow", seen, "Add `pull_request` to `on`.")
-    return Finding(Health.OK, "workflow", f"{paths}, on {', '.join(sorted(events))}.")
+        return HealthCheck(Health.PROBLEM, "workflow", seen, "Add `pull_request` to `on`.")
+    return HealthCheck(Health.OK, "workflow", f"{paths}, on {', '.join(sorted(events))}.")
 
 
-def _about_permissions(job: GateJob) -> Finding:
+def _about_permissions(job: GateJob) -> HealthCheck:
     where = f"{job.path}, job {job.check}"
     if job.own_token:
         seen = f"{where}: the step has a token of its own; what that may do is not seen from here."
-        return Finding(Health.UNKNOWN, "permissions", seen, f"It needs {_needed()}.")
+        return HealthCheck(Health.UNKNOWN, "permissions", seen, f"It needs {_needed()}.")
     if job.permissions is None:
         todo = "Write `permissions` into the job; the repository's default decides otherwise."
-        return Finding(Health.UNKNOWN, "permissions", f"{where}: not said.", todo)
+        return HealthCheck(Health.UNKNOWN, "permissions", f"{where}: not said.", todo)
     missing = lacking(job)
     if missing:
         todo = f"Add to the job's `permissions`: {', '.join(missing)}."
-        return Finding(Health.PROBLEM, "permissions", f"{where}: too few.", todo)
-    return Finding(Health.OK, "permissions", f"{where}: enough for {_does(job)}.")
+        return HealthCheck(Health.PROBLEM, "permissions", f"{where}: too few.", todo)
+    return HealthCheck(Health.OK, "permissions", f"{where}: enough for {_does(job)}.")
 
 
 def _does(job: GateJob) -> str:
@@ -123,7 +127,7 @@ def _needed() -> str:
     return ", ".join(f"{name}: {level}" for name, level in NEEDED.items())
 
 
-def _about_labels(job: GateJob) -> Finding:
+def _about_labels(job: GateJob) -> HealthCheck:
     """Say whether the gate's labels count in a job. Without them the gate works all the same."""
     where = f"{job.path}, job {job.check}"
     if records(job) is False:
@@ -133,20 +137,20 @@ def _about_labels(job: GateJob) -> Finding:
         seen = f"no run starts on {' or '.join(missing)}, so labels count from the next push on."
         todo = f"Add to `types` of pull_request: {', '.join(missing)}."
     else:
-        return Finding(Health.OK, "labels", f"{where}: runs on labels, and may record them.")
-    return Finding(Health.OK, "labels", f"{where}: {seen}", todo)
+        return HealthCheck(Health.OK, "labels", f"{where}: runs on labels, and may record them.")
+    return HealthCheck(Health.OK, "labels", f"{where}: {seen}", todo)
 
 
-def about_audit_branch(branch: str, rules: Collection[str]) -> Finding:
+def about_audit_branch(branch: str, rules: Collection[str]) -> HealthCheck:
     """Say whether rulesets keep the audit log from being rewritten; classic protection is unseen.
 
     `rules` are the types of the rules that GitHub names for the branch.
     """
     missing = [words for rule, words in _KEEPING.items() if rule not in rules]
     if not missing:
-        return Finding(Health.OK, "audit log", f"A ruleset keeps {branch} as it was written.")
+        return HealthCheck(Health.OK, "audit log", f"A ruleset keeps {branch} as it was written.")
     seen = f"No ruleset keeps {branch} from {' and '.join(missing)}; the chain shows it afterwards."
-    return Finding(Health.OK, "audit log", seen, "Forbid both: see docs/guides/audit.md.")
+    return HealthCheck(Health.OK, "audit log", seen, "Forbid both: see docs/guides/audit.md.")
 
 
 _KEEPING = {"non_fast_forward": "force pushes", "deletion": "deletion"}
@@ -154,7 +158,7 @@ _KEEPING = {"non_fast_forward": "force pushes", "deletion": "deletion"}
 
 def about_keys(
     complaints: Sequence[str], needed: Iterable[str], jobs: Sequence[GateJob], *, runner: bool
-) -> list[Finding]:
+) -> list[HealthCheck]:
     """Look at the keys of the models that the manifests name.
 
     `complaints` are sentences on keys that this environment lacks, `needed` the variables of all.
@@ -167,39 +171,39 @@ def about_keys(
             if runner
             else "Set them here to run evals here. Secrets of the repository cannot be read."
         )
-        found.append(Finding(health, "keys here", " ".join(complaints), todo))
+        found.append(HealthCheck(health, "keys here", " ".join(complaints), todo))
     elif needed := tuple(needed):
-        found.append(Finding(Health.OK, "keys here", f"{', '.join(needed)} set."))
+        found.append(HealthCheck(Health.OK, "keys here", f"{', '.join(needed)} set."))
     else:
-        found.append(Finding(Health.OK, "keys here", "No model of the manifests needs one."))
+        found.append(HealthCheck(Health.OK, "keys here", "No model of the manifests needs one."))
     evaluating = [job for job in jobs if job.step == "all" and not job.called]
     handed = {name for job in evaluating for name in job.variables}
     absent = sorted(set(needed) - handed)
     if evaluating and absent:
         todo = f"Add `{absent[0]}: ${{{{ secrets.{absent[0]} }}}}` to `env` of the gate's step."
         seen = f"The workflow does not hand on {', '.join(absent)}."
-        found.append(Finding(Health.PROBLEM, "keys in CI", seen, todo))
+        found.append(HealthCheck(Health.PROBLEM, "keys in CI", seen, todo))
     return found
 
 
 def about_required_check(
     branch: str, required: Collection[str], jobs: Sequence[GateJob]
-) -> Finding:
+) -> HealthCheck:
     """Say whether the gate's check run is required, and whether a job's is taken for it."""
     if CHECK_NAME in required:
         seen = f"{branch} requires the check {CHECK_NAME}."
-        return Finding(Health.OK, "required", seen, _OTHERS)
+        return HealthCheck(Health.OK, "required", seen, _OTHERS)
     mistaken = sorted({job.check for job in jobs} & set(required))
     if mistaken:
         seen = f"{branch} requires {mistaken[0]}, which is the job; one that is skipped passes it."
     else:
         seen = f"{branch} does not require the check {CHECK_NAME}: a failed gate can be merged."
-    return Finding(
+    return HealthCheck(
         Health.PROBLEM, "required", seen, f"Require {CHECK_NAME}: see {GUIDE}. {_OTHERS}"
     )
 
 
-def about_history(branch: str | None, *, shallow: bool, joined: bool, runner: bool) -> Finding:
+def about_history(branch: str | None, *, shallow: bool, joined: bool, runner: bool) -> HealthCheck:
     """Say whether the base that changes are compared with is in this clone."""
     deeper = (
         "Use `fetch-depth: 0` in checkout."
@@ -208,23 +212,23 @@ def about_history(branch: str | None, *, shallow: bool, joined: bool, runner: bo
     )
     if branch is None:
         seen = "There is no telling which branch is the default one."
-        return Finding(Health.PROBLEM, "history", seen, deeper if runner else NAME_THE_BASE)
+        return HealthCheck(Health.PROBLEM, "history", seen, deeper if runner else NAME_THE_BASE)
     if not joined:
         seen = f"HEAD and {branch} have no common commit here."
         todo = deeper if shallow else "Name another base: gateval check --base REV."
-        return Finding(Health.PROBLEM, "history", seen, todo)
+        return HealthCheck(Health.PROBLEM, "history", seen, todo)
     if shallow:
         seen = f"Shallow, with a common commit of HEAD and {branch}; the action fetches more."
-        return Finding(Health.OK, "history", seen)
-    return Finding(Health.OK, "history", f"Whole; compared with {branch}.")
+        return HealthCheck(Health.OK, "history", seen)
+    return HealthCheck(Health.OK, "history", f"Whole; compared with {branch}.")
 
 
-def worst(findings: Iterable[Finding]) -> Health:
+def worst(findings: Iterable[HealthCheck]) -> Health:
     """Return a problem if there is one, else unknown if there is one, else fine."""
     seen = {finding.health for finding in findings}
     return next((one for one in (Health.PROBLEM, Health.UNKNOWN) if one in seen), Health.OK)
 
 
-def counted(findings: Sequence[Finding]) -> Mapping[Health, int]:
+def counted(findings: Sequence[HealthCheck]) -> Mapping[Health, int]:
     """Return how many findings there are of each health."""
     return {one: sum(finding.health is one for finding in findings) for one in Health}

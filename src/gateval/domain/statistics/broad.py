@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import fsum
 
 from gateval.domain.base import Value
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.stratified import stratified
 from gateval.domain.statistics.walk import Count, Outcomes, counted
@@ -32,14 +32,18 @@ CONFIRMING = 0.05
 class Broad(Value):
     """The result of one look at an Eval: the step, its p-value, and both mean rates.
 
-    `family` is the one that it is about; empty for all fixtures of the Eval.
+    `family` is the one that it is about; empty for all fixtures of the Eval. `confirming` says that
+    the alarm rests on stored trials, and fresh ones of base are asked for; `outdated` that these
+    did not bear it out.
     """
 
-    step: Step
+    step: LookResult
     p_value: float
     base: float
     head: float
     family: str = ""
+    confirming: bool = False
+    outdated: bool = False
 
 
 def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:
@@ -68,16 +72,16 @@ def broad_step(
     """
     compared = [(base, head) for base, head in strata if base.trials and head.trials]
     if not compared:
-        return Broad(step=Step.STOP, p_value=1.0, base=0.0, head=0.0)
+        return Broad(step=LookResult.STOP, p_value=1.0, base=0.0, head=0.0)
     p_value = stratified(compared)
     base = fsum(base.rate for base, _ in compared) / len(compared)
     head = fsum(head.rate for _, head in compared) / len(compared)
-    step = Step.STOP
+    step = LookResult.STOP
     if base - head >= least_drop:
         if p_value <= share / len(looks):
-            step = Step.REGRESSED
+            step = LookResult.REGRESSED
         elif p_value <= GO_ON and look + 1 < len(looks) and not found:
-            step = Step.GO_ON
+            step = LookResult.GO_ON
     return Broad(step=step, p_value=p_value, base=base, head=head)
 
 

@@ -27,7 +27,7 @@ WEAKEST_CUT = 0.05
 """No p-value above it is ever called regressed, however large the share is."""
 
 
-class Step(StrEnum):
+class LookResult(StrEnum):
     """What follows from one look."""
 
     REGRESSED = "regressed"
@@ -58,15 +58,17 @@ class Design(Value):
         return largest(_false_alarm(self.looks, self.regressed, self.going_on))
 
 
-def step(design: Design, look: int, base_passes: int, head_passes: int) -> Step:
+def step(design: Design, look: int, base_passes: int, head_passes: int) -> LookResult:
     """Return what follows from the passes at look number `look`, counted from 0.
 
     A look is only reached by going on at all looks before it: a fixture that stopped, by the rule
     or for cost, is never looked at again.
     """
     if head_passes <= design.regressed[look][base_passes]:
-        return Step.REGRESSED
-    return Step.GO_ON if head_passes <= design.going_on[look][base_passes] else Step.STOP
+        return LookResult.REGRESSED
+    return (
+        LookResult.GO_ON if head_passes <= design.going_on[look][base_passes] else LookResult.STOP
+    )
 
 
 @cache
@@ -94,6 +96,22 @@ def design(looks: tuple[Look, ...], share: float, escalation: float = ESCALATION
         cut=cut,
         regressed=regressed_region(looks, cut),
         going_on=going_on,
+    )
+
+
+def first_looks(design: Design, many: int) -> Design:
+    """Return what is left of a design where nobody gets further than its first `many` looks.
+
+    The cut stays: it is that of the whole, so the chance of a false alarm only falls.
+    """
+    if many >= len(design.looks):
+        return design
+    return design.model_copy(
+        update={
+            "looks": design.looks[:many],
+            "regressed": design.regressed[:many],
+            "going_on": design.going_on[:many],
+        }
     )
 
 

@@ -15,17 +15,22 @@ from gateval.domain.statistics.broad import (
     confirmed,
     first,
 )
-from gateval.domain.statistics.design import ESCALATION, Design, Step, design
+from gateval.domain.statistics.design import ESCALATION, Design, LookResult, design
+from gateval.domain.statistics.fresh import FRESH, borne_out
 from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.walk import counted, walk
 
 
 class Rates(Value):
-    """The true pass rates of one Eval's fixtures, the same number on both sides."""
+    """The true pass rates of one Eval's fixtures, the same number on both sides.
+
+    `stored` are those of base when its stored trials were made; empty: what they are now.
+    """
 
     base: tuple[float, ...]
     head: tuple[float, ...]
+    stored: tuple[float, ...] = ()
 
 
 class Rule(Value):
@@ -57,10 +62,13 @@ class Run(Value):
 class _Fixture:
     """The trials of one fixture, drawn when they are asked for."""
 
-    def __init__(self, random: Random, base: float, head: float, stored: int) -> None:
+    def __init__(
+        self, random: Random, base: float, head: float, stored: int, before: float
+    ) -> None:
         self._draw = random.random
         self._rates = base, head
-        self.base = [self._draw() < base for _ in range(stored)]
+        self._stored = stored
+        self.base = [self._draw() < before for _ in range(stored)]
         self.head: list[bool] = []
 
     def up_to(self, look: Look) -> None:
@@ -69,12 +77,20 @@ class _Fixture:
         self.head += [self._draw() < head for _ in range(look.head - len(self.head))]
 
     def regresses(self, rule: Design) -> bool:
-        step = Step.GO_ON
-        while step is Step.GO_ON:
+        step = LookResult.GO_ON
+        while step is LookResult.GO_ON:
             now = walk(rule, self.base, self.head)
             step = now.step
             self.up_to(now.look)
-        return step is Step.REGRESSED
+        if step is not LookResult.REGRESSED or not self._stored:
+            return step is LookResult.REGRESSED
+        self.up_to(Look(base=self._stored + FRESH, head=1))
+        return borne_out(counted(self.fresh[: max(FRESH, now.look.base - self._stored)]), now.head)
+
+    @property
+    def fresh(self) -> list[bool]:
+        """Base trials that are not stored."""
+        return self.base[self._stored :]
 
 
 def simulate(random: Random, evals: Sequence[Rates], rule: Rule) -> Run:
@@ -83,9 +99,10 @@ def simulate(random: Random, evals: Sequence[Rates], rule: Rule) -> Run:
     slipped: list[int] = []
     base_trials = head_trials = 0
     for number, rates in enumerate(evals):
+        before = rates.stored or rates.base
         fixtures = [
-            _Fixture(random, base, head, rule.stored)
-            for base, head in zip(rates.base, rates.head, strict=True)
+            _Fixture(random, base, head, rule.stored, old)
+            for base, head, old in zip(rates.base, rates.head, before, strict=True)
         ]
         chosen = _design(rule, fixture_share(FIXTURES / len(evals), len(fixtures)))
         worse = [index for index, fixture in enumerate(fixtures) if fixture.regresses(chosen)]
@@ -119,20 +136,20 @@ def _slips(fixtures: Sequence[_Fixture], rule: Rule, share: float, *, found: boo
             fixture.up_to(look)
         strata = [first(look, fixture.base, fixture.head) for fixture in fixtures]
         step = broad_step(schedule, index, strata, share, found=found).step
-        if step is not Step.GO_ON:
+        if step is not LookResult.GO_ON:
             break
-    if step is not Step.REGRESSED or not rule.stored:
-        return step is Step.REGRESSED
+    if step is not LookResult.REGRESSED or not rule.stored:
+        return step is LookResult.REGRESSED
     return _still_worse(fixtures, look)
 
 
 def _still_worse(fixtures: Sequence[_Fixture], look: Look) -> bool:
     for fixture in fixtures:
-        more = Look(base=len(fixture.base) + CONFIRMING_TRIALS, head=look.head)
-        fixture.up_to(more)
+        missing = CONFIRMING_TRIALS - len(fixture.fresh)
+        fixture.up_to(Look(base=len(fixture.base) + max(0, missing), head=look.head))
     return confirmed(
         [
-            (counted(fixture.base[-CONFIRMING_TRIALS:]), counted(fixture.head[: look.head]))
+            (counted(fixture.fresh[:CONFIRMING_TRIALS]), counted(fixture.head[: look.head]))
             for fixture in fixtures
         ]
     )

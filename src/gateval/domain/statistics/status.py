@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from gateval.domain.statistics.design import ESCALATION, Design, Step
+from gateval.domain.statistics.design import ESCALATION, Design, LookResult
 from gateval.domain.statistics.fisher import fisher, improvement
 from gateval.domain.statistics.power import smallest_drop
 from gateval.domain.statistics.walk import Count, Walk
@@ -35,7 +35,7 @@ def status(design: Design, walk: Walk) -> Status:
     """
     if not walk.ended:
         raise ValueError("This fixture still wants trials: it has no status yet.")
-    if walk.step is Step.REGRESSED:
+    if walk.step is LookResult.REGRESSED:
         return Status.REGRESSED
     base, head = walk.base, walk.head
     if unreliable(design, base):

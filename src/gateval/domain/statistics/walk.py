@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.statistics.design import Design, Step, step
+from gateval.domain.statistics.design import Design, LookResult, step
 from gateval.domain.statistics.looks import Look
 
 Outcomes = Sequence[bool | None]
@@ -34,7 +34,7 @@ class Walk(Value):
     of the measured trials up to there.
     """
 
-    step: Step
+    step: LookResult
     look: Look
     base: Count
     head: Count
@@ -42,7 +42,7 @@ class Walk(Value):
     @property
     def ended(self) -> bool:
         """Whether the rule wants no more trials."""
-        return self.step is not Step.GO_ON
+        return self.step is not LookResult.GO_ON
 
 
 def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
@@ -53,14 +53,14 @@ def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
     regresses, the true one, had it been measured, goes on or has regressed, too. The chance of
     ever regressing is therefore at most that of complete trials, which is at most the share.
     """
-    taken, look = Step.GO_ON, design.looks[0]
+    taken, look = LookResult.GO_ON, design.looks[0]
     for index, look in enumerate(design.looks):
         if len(base) < look.base or len(head) < look.head:
             break
         base_passes = sum(outcome is True for outcome in base[: look.base])
         head_passes = sum(outcome is not False for outcome in head[: look.head])
         taken = step(design, index, base_passes, head_passes)
-        if taken is not Step.GO_ON:
+        if taken is not LookResult.GO_ON:
             break
     return Walk(
         step=taken, look=look, base=counted(base[: look.base]), head=counted(head[: look.head])

@@ -28,6 +28,26 @@ def show_percent(rate: float) -> str:
     return f"{100 * rate:.0f} %"
 
 
+def show_usd(amount: float, beside: float | None = None) -> str:
+    """Return US dollars: `$12.30`, `$0.0042`; only nothing is `$0`.
+
+    Beside a limit it gets as many digits as show on which side of it the amount is.
+    """
+    if amount == 0:
+        return "$0"
+    for digits in range(2 if amount >= 1 else 4, _MOST):
+        shown = f"{amount:,.{digits}f}"
+        number = float(shown.replace(",", ""))
+        if number and (beside is None or _side(number, beside) == _side(amount, beside)):
+            return f"${shown}"
+    return f"${amount:.{_MOST}f}"
+
+
+def show_ratio(ratio: float) -> str:
+    """Return a multiple with three digits that count: `1.31`, `0.0052`, `120`."""
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}"
+
+
 def show_bytes(size: int) -> str:
     """Return a size as people read it: `512 B`, `1.5 KiB`, `20 MiB`."""
     amount, unit = float(size), "B"

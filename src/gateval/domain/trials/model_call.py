@@ -80,10 +80,20 @@ class ModelRequest(Value):
 
 
 class Usage(Value):
-    """Tokens as the provider counted them; None is unknown, never zero."""
+    """Tokens as the provider counted them; None is unknown, never zero.
+
+    Of the input, `cached_tokens` were read from the provider's cache and `cache_write_tokens`
+    written to it. Reasoning is part of the output. `usd` is what the tokens cost by the provider's
+    list, in US dollars; None where nobody knows. `unpriced` names the models, as
+    `provider/model-id`, that the list lacks.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int = Field(default=0, ge=0)
+    cache_write_tokens: int = Field(default=0, ge=0)
+    usd: float | None = Field(default=None, ge=0)
+    unpriced: tuple[str, ...] = ()
 
     @property
     def total(self) -> int | None:
@@ -108,15 +118,17 @@ class ModelReply(Value):
 
     `id` is set where a later request can name the reply. `seconds` is how long the call took, its
     waits and its `retries` included, of which `waited` went by before the attempt that was
-    answered; None and 0 before anybody measured.
+    answered; None and 0 before anybody measured. `tier` is the provider's class of service, if it
+    names one: prices may depend on it.
     """
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     stop: StopReason = StopReason.END
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     model: str = ""
     id: str = ""
     seconds: float | None = None
     retries: int = 0
     waited: float = 0
+    tier: str = ""

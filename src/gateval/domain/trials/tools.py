@@ -8,8 +8,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, canonical_json
-from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.recorded import ToolReplay
+from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.trials.model_call import ToolDefinition
 
 SHADOW = '{"shadow": true}'
@@ -41,6 +41,10 @@ class Replay:
         self._calls: dict[tuple[str, str | None], int] = defaultdict(int)
         for entry in entries:
             self._groups[_group(entry.tool, entry.arguments)].append(entry)
+
+    def knows(self, tool: str) -> bool:
+        """Whether the fixture says what this tool answers, or that it is shadowed."""
+        return tool in self._shadow_tools or any(name == tool for name, _ in self._groups)
 
     def answer(self, tool: str, arguments: JsonObject) -> ToolAnswer:
         """Return the answer to the next call of `tool` with these arguments."""
@@ -81,7 +85,9 @@ def offered_tools(tools: tuple[AgentTool, ...]) -> tuple[ToolDefinition, ...]:
     """Return the agent's enabled tools as a model is offered them, each name once."""
     definitions: dict[str, ToolDefinition] = {}
     for tool in tools:
-        if tool.enabled and tool.tool_name and tool.tool_name not in definitions:
+        if not tool.enabled or not tool.tool_name or tool.is_server:
+            continue
+        if tool.tool_name not in definitions:
             definition = ToolDefinition(name=tool.tool_name, description=tool.description)
             if tool.input_schema is not None:
                 definition = definition.model_copy(update={"input_schema": tool.input_schema})

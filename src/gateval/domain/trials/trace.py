@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -17,6 +17,10 @@ STEP_LIMIT = 32 * 1024
 STEPS_LIMIT = 2_000
 """Steps kept of one trace."""
 
+USD_DIGITS = 9
+"""Decimal places of dollars: a token may cost a hundred-millionth."""
+
+Number = TypeVar("Number", int, float)
 
 TraceSource = Literal["gate", "gateway", "candidate", "answer"]
 
@@ -80,7 +84,7 @@ class Trace(Value):
 
     steps: tuple[Step, ...] = ()
     source: TraceSource = "gate"
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     model_calls: int = 0
     models: tuple[str, ...] = ()
     """Models that answered, as `provider/model-id`, in order of first use."""
@@ -165,14 +169,18 @@ class TraceBuilder:
 
 def add_usage(parts: Iterable[Usage]) -> Usage:
     """Return the sum; a part that is unknown makes that side of the sum unknown."""
-    inputs: list[int | None] = []
-    outputs: list[int | None] = []
-    for part in parts:
-        inputs.append(part.input_tokens)
-        outputs.append(part.output_tokens)
-    return Usage(input_tokens=_total(inputs), output_tokens=_total(outputs))
+    every = tuple(parts)
+    money = _total([part.usd for part in every])
+    return Usage(
+        input_tokens=_total([part.input_tokens for part in every]),
+        output_tokens=_total([part.output_tokens for part in every]),
+        cached_tokens=sum(part.cached_tokens for part in every),
+        cache_write_tokens=sum(part.cache_write_tokens for part in every),
+        usd=None if money is None else round(money, USD_DIGITS),
+        unpriced=tuple(dict.fromkeys(name for part in every for name in part.unpriced)),
+    )
 
 
-def _total(values: list[int | None]) -> int | None:
+def _total(values: list[Number | None]) -> Number | None:
     known = [value for value in values if value is not None]
-    return sum(known) if values and len(known) == len(values) else None
+    return sum(known[1:], known[0]) if known and len(known) == len(values) else None

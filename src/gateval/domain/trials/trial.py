@@ -41,13 +41,15 @@ class Cause(StrEnum):
     """Who is to blame for an error or a skip.
 
     `candidate`: it did not start, crashed, was too slow or broke the contract; `judge`: the judge
-    gave no usable verdict; `provider`: a model provider was down or refused the key; `check`: one
-    of people's own checks crashed, was too slow or gave no usable answer; `gate`: what an assertion
-    needs is not there (no trace, no usage), or a fault of the gate itself.
+    gave no usable verdict; `uncalibrated`: the judge was not measured against people as the Eval
+    asks, so its word does not count; `provider`: a model provider was down or refused the key;
+    `check`: one of people's own checks crashed, was too slow or gave no usable answer; `gate`: what
+    an assertion needs is not there (no trace, no usage), or a fault of the gate itself.
     """
 
     CANDIDATE = "candidate"
     JUDGE = "judge"
+    UNCALIBRATED = "uncalibrated"
     PROVIDER = "provider"
     CHECK = "check"
     GATE = "gate"
@@ -92,6 +94,11 @@ class Assessment(Value):
     parts: tuple[Assessment, ...] = ()
 
     @property
+    def counts(self) -> bool:
+        """Whether it decides anything: the word of a judge that is not calibrated does not."""
+        return self.cause is not Cause.UNCALIBRATED
+
+    @property
     def wavered(self) -> bool:
         """Whether the judge said another thing when it was shown the same again."""
         return self.again is not None and self.again is not self.status
@@ -125,7 +132,7 @@ class AnsweredTurn(Value):
     first: int = Field(ge=1)
     last: int = Field(ge=1)
     source: TraceSource
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(ge=0)
     waited: float = Field(default=0, ge=0)
 
@@ -139,7 +146,7 @@ class Answer(Value):
 
     output: str
     trace: Trace | None = None
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(ge=0)
     turns: tuple[AnsweredTurn, ...] = ()
 
@@ -182,9 +189,14 @@ class Trial(Value):
     output: str | None = None
     output_truncated: bool = False
     trace: Trace | None = None
-    usage: Usage = Usage()
-    judge_usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
+    judge_usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
+
+    @property
+    def own_seconds(self) -> float:
+        """The seconds it took, without waits for a provider that refused or dropped calls."""
+        return max(0.0, self.seconds - (self.trace.waited if self.trace else 0.0))
 
     @property
     def answered(self) -> bool:

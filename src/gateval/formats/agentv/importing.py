@@ -13,7 +13,7 @@ from gateval.domain.manifests.messages import Role, parts_of
 from gateval.domain.repository.tree import Tree
 from gateval.formats.agentv.references import NoFile, find
 from gateval.formats.gathering import Around
-from gateval.formats.native.writing import (
+from gateval.formats.native.documents import (
     FileOf,
     agent_document,
     dump,

@@ -1,76 +1,82 @@
-"""Checks a 5-field cron expression. Nothing here runs anything: a schedule is passed on as text."""
+"""Schedules: cron expressions of five fields, in a time zone, read and reckoned by `cronsim`.
+
+It follows Debian's cron, also where clocks are set forward and back.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
-_DIGITS = 4
-
-
-class _Field(NamedTuple):
-    name: str
-    low: int
-    high: int
-    words: tuple[str, ...] = ()
-
-
-_FIELDS = (
-    _Field("minute", 0, 59),
-    _Field("hour", 0, 23),
-    _Field("day of the month", 1, 31),
-    _Field(
-        "month",
-        1,
-        12,
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
-    ),
-    _Field("day of the week", 0, 7, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
-)
+_LONGEST = 200
+_FIELDS = {
+    "minute": ("minute", "0 to 59"),
+    "hour": ("hour", "0 to 23"),
+    "day-of-month": ("day of the month", "1 to 31, and one that a month of it has"),
+    "month": ("month", "1 to 12"),
+    "day-of-week": ("day of the week", "0 to 7"),
+}
+"""By the name that cronsim has for it: ours, and its numbers."""
 
 
 def check_cron(text: str) -> str:
     """Return `text` if it is a cron expression of five fields, else raise ValueError.
 
     Each field is `*`, a number, a range `a-b`, either of these with a step `/n`, or a list of
-    them; months and days of the week may be three-letter names.
+    them; months and days of the week may be three-letter names, `L` is the last day.
     """
+    from cronsim import CronSim, CronSimError
+
     parts = text.split()
     if len(parts) != len(_FIELDS):
         raise ValueError(
             f"A schedule has five fields (minute, hour, day, month, day of the week); this has "
             f"{len(parts)}."
         )
-    for field, part in zip(_FIELDS, parts, strict=True):
-        if not all(_is_item(field, item) for item in part.split(",")):
-            raise ValueError(
-                f'"{part[:40]}" is no {field.name} of a schedule: expected "*" or numbers from '
-                f"{field.low} to {field.high}."
-            )
+    if len(text) > _LONGEST:
+        raise ValueError(f"A schedule has at most {_LONGEST} characters; this has {len(text):,}.")
+    try:
+        CronSim(text, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        named = str(error).removeprefix("Bad ")
+        if named not in _FIELDS:
+            raise ValueError(f'"{text[:40]}" is no schedule: {error}.') from None
+        part = parts[list(_FIELDS).index(named)]
+        name, numbers = _FIELDS[named]
+        raise ValueError(
+            f'"{part[:40]}" is no {name} of a schedule: expected "*" or numbers from {numbers}.'
+        ) from None
     return text
 
 
-def _is_item(field: _Field, item: str) -> bool:
-    base, slash, step = item.partition("/")
-    if slash and not (_number(step, ()) or 0):
-        return False
-    if base == "*":
-        return True
-    low, dash, high = base.partition("-")
-    first = _value(field, low)
-    last = _value(field, high) if dash else first
-    return first is not None and last is not None and first <= last
+def check_zone(text: str) -> str:
+    """Return `text` if it is the name of a time zone that is known here, else raise ValueError."""
+    try:
+        ZoneInfo(text)
+    except (OSError, ValueError, KeyError) as error:  # a zone that is not there is a KeyError
+        raise ValueError(
+            f'"{text[:40]}" is no time zone that is known here; expected a name such as '
+            '"Europe/Berlin" or "UTC".'
+        ) from error
+    return text
 
 
-def _value(field: _Field, text: str) -> int | None:
-    number = _number(text, field.words)
-    if number is None:
-        return None
-    value = number + field.low if text.lower() in field.words else number
-    return value if field.low <= value <= field.high else None
+def last_time(schedule: str, zone: str, now: datetime) -> datetime | None:
+    """Return the newest moment up to `now` that a checked schedule names, in UTC.
+
+    None if there was none within decades.
+    """
+    return _reckoned(schedule, zone, now + timedelta(seconds=1), reverse=True)
 
 
-def _number(text: str, words: tuple[str, ...]) -> int | None:
-    """A number, or the index of a word."""
-    if text.isascii() and text.isdigit() and len(text) <= _DIGITS:
-        return int(text)
-    return words.index(text.lower()) if text.lower() in words else None
+def next_time(schedule: str, zone: str, now: datetime) -> datetime | None:
+    """Return the first moment after `now` that a checked schedule names, in UTC."""
+    return _reckoned(schedule, zone, now, reverse=False)
+
+
+def _reckoned(schedule: str, zone: str, now: datetime, *, reverse: bool) -> datetime | None:
+    from cronsim import CronSim
+
+    there = now.astimezone(ZoneInfo(zone) if zone != "UTC" else UTC)
+    found = next(iter(CronSim(schedule, there, reverse=reverse)), None)
+    return found.astimezone(UTC) if found else None

@@ -1,150 +1,140 @@
-"""Native manifests written out of domain values, so that reading them gives these values again."""
+"""Writes YAML for people, with ruamel.yaml: new manifests, and examples added to old ones.
+
+What a person wrote stays as it is, to the byte, comments and quotes included. An entry is put
+behind the last one of its list, in that list's own indentation; only a list in brackets, which has
+no lines, is written anew with the document around it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import yaml
-from pydantic import JsonValue
+from collections.abc import Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, Any
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.attached import FilePart, TextPart
-from gateval.domain.manifests.evaluation import Eval
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.messages import Content, InputMessage, Role
-from gateval.formats.native.kinds.assertion import PARTS
-from gateval.formats.native.written import NATIVE_VERSION, canonical
-from gateval.formats.yaml.scalars import UnusableScalar, plain_value
 
-_WIDTH = 100
+if TYPE_CHECKING:
+    from ruamel.yaml import YAML
 
-FileOf = Callable[[str], str | None]
-"""Returns the path of a file, from the root, by what a text part calls it; None if unknown."""
+_WIDTH = 110
+_WIDE = 4096
+_OLD_WORDS = {"y", "n", "yes", "no", "on", "off"}
+"""Text by YAML 1.2, and no text to readers of 1.1."""
 
 
-def agent_document(agent: Agent) -> JsonObject:
-    """Return the manifest of an Agent; its paths count from the root already."""
-    spec = canonical(agent.spec)
-    runtime = spec.get("runtime")
-    if isinstance(runtime, dict):
-        options = runtime.pop("options", {})
-        spec["runtime"] = {**runtime, **(options if isinstance(options, dict) else {})}
-    return _document("Agent", agent.name, agent.labels, spec)
+def manifest_text(documents: Sequence[JsonObject]) -> str:
+    """Return new manifests as YAML: block style, long texts as blocks of lines."""
+    return "---\n".join(_dumped(_yaml(), document) for document in documents)
 
 
-def eval_document(evaluation: Eval) -> JsonObject:
-    """Return the manifest of an Eval."""
-    spec: JsonObject = {
-        "targetAgent": evaluation.target_agent,
-        "fixtures": list(evaluation.fixtures),
-        "judge": canonical(evaluation.judge),
-        "scoring": canonical(evaluation.scoring),
-        "execution": canonical(evaluation.execution),
-    }
-    return _document("Eval", evaluation.name, evaluation.labels, _filled(spec))
+def with_example(text: str, document: int, example: JsonObject) -> str:
+    """Return a file with `example` as the last of `spec.examples` of its document of that number.
+
+    Counts documents from 0. The rest of the file stays as it is, if `examples` is a list of lines.
+    """
+    from ruamel.yaml.nodes import SequenceNode
+
+    newline = "\r\n" if "\r\n" in text else "\n"
+    examples = _node(text, document, ("spec", "examples"))
+    if not isinstance(examples, SequenceNode) or examples.flow_style or not examples.value:
+        return _rewritten(text, document, example)
+    lines = text.splitlines(keepends=True)
+    last = examples.value[-1].end_mark  # behind it, or where the next thing begins
+    end = last.line
+    if end < len(lines) and lines[end][: last.column].strip():
+        end += 1
+    while end and not _ends_in_block(examples) and _is_beside(lines[end - 1]):
+        end -= 1
+    before = "".join(lines[:end])
+    if before and not before.endswith("\n"):
+        before += newline
+    item = _item(example, examples.start_mark.column)
+    return before + item.replace("\n", newline) + "".join(lines[end:])
 
 
-def fixture_document(fixture: Fixture, file_of: FileOf) -> JsonObject:
-    """Return the manifest of a fixture; texts of files stand there as files again."""
-    asked: JsonObject = {"type": fixture.input.type.value}
-    if fixture.input.payload:
-        asked["payload"] = fixture.input.payload
-    if fixture.input.messages:
-        asked["messages"] = [_message(one, file_of) for one in fixture.input.messages]
-    whole = [_assertion(one) for one in fixture.assertions if one.turn is None]
-    turns: list[JsonValue] = [
-        _filled({
-            "user": _content(turn, file_of),
-            "assertions": [_assertion(one) for one in fixture.assertions if one.turn == number],
-        })
-        for number, turn in enumerate(fixture.turns, 1)
-    ]  # fmt: skip
-    spec: JsonObject = {
-        "description": fixture.description.strip(),
-        "input": asked,
-        "turns": turns,
-        "reference": canonical(fixture.reference) if fixture.reference else {},
-        "assertions": [*whole],
-    }
-    return _document("EvalFixture", fixture.name, fixture.labels, _filled(spec))
+def _is_beside(line: str) -> bool:
+    """Whether a line is empty, or a comment alone."""
+    return not line.strip() or line.lstrip().startswith("#")
 
 
-def dump(documents: Sequence[JsonObject]) -> str:
-    """Return the documents as one YAML file that our reader reads alike."""
-    texts = (
-        yaml.dump(one, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
-        for one in documents
-    )
-    return "---\n".join(texts)
+def _ends_in_block(node: Any) -> bool:
+    """Whether the last text in a node is a block of lines, in which `#` is no comment."""
+    while isinstance(node.value, list) and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return node.style in {"|", ">"}
 
 
-def _document(kind: str, name: str, labels: dict[str, str], spec: JsonObject) -> JsonObject:
-    metadata: JsonObject = {"name": name} | ({"labels": {**labels}} if labels else {})
-    return {"apiVersion": NATIVE_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+def _item(example: JsonObject, indent: int) -> str:
+    lines = _dumped(_yaml(), [example]).splitlines(keepends=True)
+    return "".join(" " * indent + line if line.strip() else line for line in lines)
 
 
-def _assertion(spec: AssertionSpec) -> JsonObject:
-    written: JsonObject = {"type": spec.type}
-    if spec.name:
-        written["name"] = spec.name
-    if spec.weight != 1:
-        written["weight"] = spec.weight
-    if spec.required:
-        written["required"] = True
-    written |= spec.options
-    if spec.parts:
-        written[PARTS] = [_assertion(part) for part in spec.parts]
-    return written
+def _node(text: str, document: int, path: tuple[str, ...]) -> Any:
+    node = list(_yaml().compose_all(text))[document]
+    for key in path:
+        pairs = node.value if node is not None else ()
+        node = next((value for name, value in pairs if name.value == key), None)
+    return node
 
 
-def _message(message: InputMessage, file_of: FileOf) -> JsonObject:
-    written: JsonObject = {"role": message.role.value}
-    plain = message.role is not Role.USER  # only the user sends files
-    written["content"] = _content(message.content, (lambda _name: None) if plain else file_of)
-    if message.tool_calls:
-        written["toolCalls"] = [canonical(call) for call in message.tool_calls]
-    if message.tool_call_id is not None:
-        written["toolCallId"] = message.tool_call_id
-    return written
+def _rewritten(text: str, document: int, example: JsonObject) -> str:
+    """The whole file by ruamel's round trip, which keeps comments, quotes and order."""
+    yaml = _yaml(_WIDE)
+    documents = list(yaml.load_all(text))
+    documents[document]["spec"].setdefault("examples", []).append(_quoted(example))
+    yaml.explicit_start = text.lstrip().startswith("---")
+    buffer = StringIO()
+    yaml.dump_all(documents, buffer)
+    return buffer.getvalue()
 
 
-def _content(content: Content, file_of: FileOf) -> JsonValue:
-    if isinstance(content, str):
-        return content
-    parts: list[JsonValue] = []
-    for part in content:
-        path = file_of(part.file) if isinstance(part, TextPart) and part.file else None
-        if path is not None:
-            parts.append({"type": "file", "path": f"/{path}"})
-        elif isinstance(part, FilePart):
-            parts.append({"type": part.type, "path": part.path})
-        else:
-            parts.append({"type": "text", "text": part.text})
-    return parts
+def _yaml(width: int = _WIDTH) -> YAML:
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = width
+    yaml.allow_unicode = True
+    return yaml
 
 
-def _filled(spec: JsonObject) -> JsonObject:
-    return {key: value for key, value in spec.items() if value not in ("", [], {})}
+def _dumped(yaml: YAML, value: Any) -> str:
+    buffer = StringIO()
+    yaml.dump(_with_blocks(value), buffer)
+    return buffer.getvalue()
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, and in quotes what would be no text in YAML 1.2."""
+def _quoted(value: Any) -> Any:
+    """The same with every text in quotes: in brackets, readers differ on bare ones."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    def ignore_aliases(self, data: object) -> bool:
-        """Write out what stands there twice."""
-        del data
-        return True
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    try:
-        if style is None and not isinstance(plain_value(text), str):
-            style = '"'
-    except UnusableScalar:
-        style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    if isinstance(value, dict):
+        return {key: _quoted(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_quoted(one) for one in value]
+    return DoubleQuotedScalarString(value) if isinstance(value, str) else value
 
 
-_Dumper.add_representer(str, _text)
+def _with_blocks(value: Any) -> Any:
+    """Texts of several lines as blocks, short objects of plain values on one line."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
+
+    if isinstance(value, dict):
+        return {key: _with_blocks(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_with_blocks(one) for one in value]
+    if isinstance(value, str) and "\n" in value and value == value.rstrip(" ") and _is_clean(value):
+        return LiteralScalarString(value)
+    if isinstance(value, str) and (
+        value.lower() in _OLD_WORDS or not _is_clean(value.replace("\n", ""))
+    ):
+        return DoubleQuotedScalarString(value)
+    return value
+
+
+def _is_clean(value: str) -> bool:
+    """Whether a block can hold this text as it is."""
+    lines = value.split("\n")
+    plain = all(line == line.rstrip() for line in lines) and not lines[0][:1].isspace()
+    return plain and all(char.isprintable() for line in lines for char in line)

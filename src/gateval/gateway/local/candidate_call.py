@@ -109,6 +109,7 @@ class CandidateCall(Call):
     def _replied(self, model: str, reply: ModelReply) -> None:
         if reply.seconds is None:
             reply = reply.model_copy(update=self._tries.cost._asdict())
+        reply = self._gateway.pricing.reply(model, reply)
         self._trial.replied(model, self._conversation, reply)
         if self._request is not None and self._fields.get("store") is not False:
             self._trial.stored.remember(self._request, reply)

@@ -59,4 +59,7 @@ class InputCall(Call):
         return Reply(got.status, got.body)
 
     def _measured(self, model: str, found: InputReply) -> None:
-        self._trial.measured(model, found.usage)
+        usage = found.usage and self._gateway.pricing.usage(
+            model, found.usage, answered=found.model
+        )
+        self._trial.measured(model, usage)

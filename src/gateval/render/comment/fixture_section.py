@@ -8,20 +8,26 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.domain.trials.trial import Assessment, Outcome
-from gateval.render.report.causes import Cause
+from gateval.render.report.causes import FailureGroup
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.excerpt import trial_excerpt
-from gateval.render.report.words.wording import evidence_icon, evidence_mark, passes, what_happened
+from gateval.render.report.words.wording import (
+    evidence_icon,
+    evidence_mark,
+    own_score,
+    passes,
+    what_happened,
+)
 from gateval.safe.sanitize import Safe, code, inline, source_link
 
 NAMES_WIDTH = 4_000
 """Characters for the names of those that fail alike."""
 
 
-def cause(found: Cause, plan: Plan, tree_url: str = "") -> str:
+def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
     """Render everything about the worst of the fixtures that fail alike, and name the others.
 
     The fixture and its assertions lead to their lines below `tree_url`, if that is given.
@@ -37,6 +43,7 @@ def cause(found: Cause, plan: Plan, tree_url: str = "") -> str:
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
         passes=_first_upper(passes(fact.compared)),
+        score=_first_upper(own_score(fact.compared)),
         note=_note(fact),
         items=[_assessment(fact, assessment, tree_url) for assessment in fact.told],
         reason=worst.reason if worst else "",
@@ -46,7 +53,7 @@ def cause(found: Cause, plan: Plan, tree_url: str = "") -> str:
     )
 
 
-def cause_line(found: Cause) -> str:
+def cause_line(found: FailureGroup) -> str:
     """Render the same as one line of a list."""
     return _line(found.first, _same(found) if found.others else "")
 
@@ -56,7 +63,7 @@ def fixture_line(fact: FixtureFacts) -> str:
     return _line(fact, "")
 
 
-def cause_summary(found: Cause) -> str:
+def cause_summary(found: FailureGroup) -> str:
     """Render how many fixtures fail for one reason, and for which."""
     label, reason = _told(found.first)
     return fill(
@@ -94,12 +101,12 @@ def _told(fact: FixtureFacts) -> tuple[str, str]:
     return "Reason", fact.worst.reason if fact.worst else ""
 
 
-def _same(found: Cause) -> str:
+def _same(found: FailureGroup) -> str:
     number = f"{len(found.others):,} more"
     return f"In {number}, {found.alike}" if found.alike else f"The same in {number}"
 
 
-def _names(found: Cause) -> str:
+def _names(found: FailureGroup) -> str:
     """Name the others; their Eval only where it is another."""
     first = found.first.planned.name
     names = [
@@ -129,6 +136,8 @@ def _note(fact: FixtureFacts) -> str:
         )
     if fact.worst is not None and len(fact.head) > 1:
         said.append(f"Shown is repetition {fact.worst.key.repetition}.")
+    if fact.worst is not None and fact.worst.output == "":
+        said.append("The final message is empty: the steps tell why.")
     return " ".join(said)
 
 

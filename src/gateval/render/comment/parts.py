@@ -17,29 +17,35 @@ from gateval.render.comment.fixture_section import (
     cause_summary,
     fixture_line,
 )
+from gateval.render.report.axes import by_axis
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
-from gateval.render.report.causes import FEW, Cause, causes
+from gateval.render.report.causes import FEW, FailureGroup, causes
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence, trace_sources
 from gateval.render.report.facts import (
     FixtureFacts,
-    Standing,
+    FixtureStatus,
     gather,
     silent_agents,
-    standing,
+    with_status,
     worst_first,
 )
 from gateval.render.report.frame import PLAIN, Frame
 from gateval.render.report.gaps import find_gaps
 from gateval.render.report.prompts import prompt_edits
+from gateval.render.report.rises import overview, rise_lines, told_of_spending
 from gateval.render.report.usage import models_used, usage_by_agent
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.plan_wording import removed_sentence
 from gateval.render.report.words.wording import eval_verdict, passes, regressed_title
+from gateval.safe.sanitize import inline
 
 _PASSING_SHOWN = 100
 _TRACED = 20
 """Agents of which the comment tells where their traces come from."""
+
+_RISES = 20
+"""Sentences on money and time."""
 
 _ROWS = 20
 """Evals in the first table: what is said about the worst fixtures should not be far below."""
@@ -59,10 +65,12 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
         *_worse(report, facts, frame.tree_url),
         _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),
         _list("doubt", "Evidence", doubts_on_evidence(report)),
+        _list("warning on spending", "Money and time", told_of_spending(report)),
         *_missing(report, facts),
         more,
         *_folded(report, facts, frame.tree_url),
-        _tokens(report),
+        _axes(facts),
+        _spent(report),
         _why(report),
     )
     return [part for part in parts if part.items]
@@ -98,7 +106,9 @@ def _worse(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Par
     shown = partial(cause, plan=plan, tree_url=tree)
     title = regressed_title(plan.policy)
     return [
-        _fixtures("regressed fixture", title, standing(facts, Standing.REGRESSED), 10, shown),
+        _fixtures(
+            "regressed fixture", title, with_status(facts, FixtureStatus.REGRESSED), 10, shown
+        ),
         Part(
             "prompt's diff",
             "### What changed in the prompt\n\n",
@@ -115,9 +125,15 @@ def _worse(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Par
             weight=5,
         ),
         _fixtures(
-            "suspect", "Looks worse, not certain", standing(facts, Standing.SUSPECT), 4, shown
+            "suspect",
+            "Looks worse, not certain",
+            with_status(facts, FixtureStatus.SUSPECT),
+            4,
+            shown,
         ),
-        _fixtures("failing fixture", "Failing", standing(facts, Standing.FAILING), 8, shown),
+        _fixtures(
+            "failing fixture", "Failing", with_status(facts, FixtureStatus.FAILING), 8, shown
+        ),
     ]
 
 
@@ -137,7 +153,7 @@ def _folded(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Pa
     improved = worst_first(f for f in facts if f.compared.change is FixtureChange.IMPROVED)
     passing = [
         f"{fact.planned.shown_name}/{fact.fixture.name}: {passes(fact.compared)}"
-        for fact in standing(facts, Standing.PASSING)
+        for fact in with_status(facts, FixtureStatus.PASSING)
     ]
     return [
         _fold(
@@ -162,16 +178,29 @@ def _why(report: Report) -> Part[Any]:
     return _fold("reason", "Why each Eval runs", why, sections.bullet, 1)
 
 
-def _tokens(report: Report) -> Part[Any]:
+def _axes(facts: Sequence[FixtureFacts]) -> Part[Any]:
+    return Part(
+        "axis",
+        "<details><summary>By axis</summary>\n\n"
+        "| Axis | Assertions passed on head | On base |\n|---|--:|--:|\n",
+        by_axis(facts),
+        sections.axis,
+        closing="\n\n</details>",
+        joint="\n",
+    )
+
+
+def _spent(report: Report) -> Part[Any]:
     said = (
         f"Models: {', '.join(models_used(report)) or 'unknown'}",
+        *rise_lines(report)[:_RISES],
         *trace_sources(report)[:_TRACED],
     )
-    models = "\n".join(map(sections.bullet, said))
+    lines = "\n".join(map(sections.bullet, said))
     return Part(
-        "agent's token count",
-        "<details><summary>Tokens and models</summary>\n\n"
-        f"{models}\n\n| Agent | Head | Base | Judge |\n|---|---|---|---|\n",
+        "agent's cost",
+        f"<details><summary>Cost and time: {inline(overview(report), 200)}</summary>\n\n{lines}\n\n"
+        "| Agent | Side | Tokens | Cost | Time of an answer |\n|---|---|---|---|--:|\n",
         usage_by_agent(report),
         sections.usage,
         closing="\n\n</details>",
@@ -184,8 +213,8 @@ def _fixtures(
     title: str,
     facts: Sequence[FixtureFacts],
     weight: float,
-    shown: Callable[[Cause], str],
-) -> Part[Cause]:
+    shown: Callable[[FailureGroup], str],
+) -> Part[FailureGroup]:
     found = causes(facts)
     return Part(
         noun,
@@ -199,7 +228,7 @@ def _fixtures(
     )
 
 
-def _overview(found: Sequence[Cause], fixtures: int) -> str:
+def _overview(found: Sequence[FailureGroup], fixtures: int) -> str:
     """List the causes first, where there are several and fewer than fixtures."""
     if not 1 < len(found) < fixtures:
         return ""

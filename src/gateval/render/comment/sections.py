@@ -10,6 +10,7 @@ from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.text.figures import show_threshold
 from gateval.render.comment.fixture_section import judged
+from gateval.render.report.axes import AxisShare
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import SilentAgent
 from gateval.render.report.gaps import Gap
@@ -130,12 +131,16 @@ def bullet(text: str) -> str:
     return fill("bullet.md.j2", text=text)
 
 
+def axis(found: AxisShare) -> str:
+    """Render one line of the table of axes."""
+    head, base = found.sides
+    return fill("axis.md.j2", axis=found.axis, head=head, base=base)
+
+
 def usage(found: AgentUsage) -> str:
-    """Render one line of the table of tokens."""
-    return fill(
-        "usage.md.j2",
-        agent=found.agent,
-        head=found.head,
-        base=found.base,
-        judge=found.judge,
-    )
+    """Render an Agent's lines of the table of tokens, money and time."""
+    sides = [
+        {"name": name, "tokens": spent.tokens, "cost": spent.money, "time": spent.time}
+        for name, spent in found.sides
+    ]
+    return fill("usage.md.j2", agent=found.agent, sides=sides)

@@ -18,7 +18,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Outcome, Trial
-from gateval.render.report.facts import FixtureFacts, Standing, gather, told
+from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
 from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.words.wording import (
     base_score,
@@ -100,7 +100,7 @@ def _result(fact: FixtureFacts) -> FinalResult | None:
         return Skipped("no planned repetition ran", "missing")
     if worst.passed is False:
         kind = "fail" if worst.answered else str(worst.cause)
-        kind = "regressed" if fact.standing is Standing.REGRESSED else kind
+        kind = "regressed" if fact.status is FixtureStatus.REGRESSED else kind
         return Failure(_xml(worst.reason or "an assertion failed"), kind)
     if worst.outcome is not Outcome.PASS:
         return Error(_xml(worst.reason or "not measured"), str(worst.cause or worst.outcome))

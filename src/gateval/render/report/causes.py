@@ -13,7 +13,7 @@ FEW = 12
 """Causes that a reader takes in. Where there are more, fixtures are put together more coarsely."""
 
 
-class Cause(NamedTuple):
+class FailureGroup(NamedTuple):
     """Fixtures that fail alike, worst first. `alike` says how: empty for equally."""
 
     facts: Sequence[FixtureFacts]
@@ -35,7 +35,7 @@ class Cause(NamedTuple):
         return list(dict.fromkeys(fact.planned.agent for fact in self.facts))
 
 
-def causes(facts: Sequence[FixtureFacts]) -> Sequence[Cause]:
+def causes(facts: Sequence[FixtureFacts]) -> Sequence[FailureGroup]:
     """Put facts together that fail for the same reason, in their order.
 
     Those of one Agent; with more than `FEW` reasons, of all Agents. With more still, those with the
@@ -47,8 +47,8 @@ def causes(facts: Sequence[FixtureFacts]) -> Sequence[Cause]:
         for by_agent in (True, False):
             found = _grouped(facts, level, by_agent=by_agent)
             if len(found) <= FEW:
-                return [Cause(mine, _alike(mine)) for mine in found]
-    return [Cause(mine, _alike(mine)) for mine in found]
+                return [FailureGroup(mine, _alike(mine)) for mine in found]
+    return [FailureGroup(mine, _alike(mine)) for mine in found]
 
 
 def _grouped(

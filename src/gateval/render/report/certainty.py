@@ -4,24 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateval.domain.calibration.belief import show_agreement
 from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.judge_doubts import judge_doubt, replay_of
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import ReasonCode
 from gateval.render.report.words.counts import count
+from gateval.render.report.words.plan_wording import budget_lines
 
 
 def certainty(report: Report) -> tuple[str, ...]:
     """Return what the numbers can tell and what they cannot."""
     return (
+        *_baseline(report),
         *_unseen(report),
+        *(f"{line[:1].upper()}{line[1:]}." for line in budget_lines(report.results.plan)),
         *_intervals(report),
+        *_judges(report),
         *(
             reason.text
             for reason in report.decision.reasons
             if reason.code is ReasonCode.FAILS_AS_BEFORE
         ),
+    )
+
+
+def _baseline(report: Report) -> Iterator[str]:
+    """What of base was measured before, and by which runs."""
+    used = report.results.plan.baseline
+    if used is None:
+        return
+    stored = sum(len(one.marks) for e in report.results.plan.evals for one in e.stored)
+    days = sorted({one.at[:10] for one in used.runs})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    yield (
+        f"Base: {count(stored, 'trial')} that {count(len(used.runs), 'run')} of the default branch "
+        f"made before ({when}), as GitHub confirmed; baseline {used.digest[:12]}."
     )
 
 
@@ -42,6 +62,19 @@ def _intervals(report: Report) -> Iterator[str]:
         written = planned.scoring.pass_threshold is not None
         if written and compared.head.measured and not planned.deterministic:
             yield _interval(compared)
+
+
+def _judges(report: Report) -> Iterator[str]:
+    """How far judges agree with people whose word counts for that."""
+    results = report.results
+    for one in results.calibrations:
+        asked = [p for p in results.plan.evals if replay_of(p, (one,)) is one]
+        policy = results.plan.policy.judge
+        if asked and not any(judge_doubt(planned, (one,), policy) for planned in asked):
+            yield (
+                f"The judge {one.binding.model} agrees with people, by {one.calibration}: "
+                f"{show_agreement(one.agreement)}."
+            )
 
 
 def _interval(compared: EvalComparison) -> str:

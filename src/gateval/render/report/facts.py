@@ -15,8 +15,8 @@ from gateval.domain.results.grouping import group_trials
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side, Trial
 
 
-class Standing(StrEnum):
-    """Where a fixture is shown, most urgent first. Each fixture has exactly one standing."""
+class FixtureStatus(StrEnum):
+    """Where a fixture is shown, most urgent first. Each fixture has exactly one status."""
 
     REGRESSED = "regressed"
     SILENT = "does not answer"
@@ -38,7 +38,7 @@ class FixtureFacts(NamedTuple):
     planned: PlannedEval
     fixture: Fixture
     compared: FixtureComparison
-    standing: Standing
+    status: FixtureStatus
     head: tuple[Trial, ...]
     base: tuple[Trial, ...]
 
@@ -119,7 +119,7 @@ def gather(report: Report) -> tuple[FixtureFacts, ...]:
             planned,
             fixture,
             compared,
-            standing_of(compared),
+            status_of(compared),
             trials.get((planned.name, fixture.name, Side.HEAD), ()),
             trials.get((planned.name, fixture.name, Side.BASE), ()),
         )
@@ -131,21 +131,25 @@ def gather(report: Report) -> tuple[FixtureFacts, ...]:
     )
 
 
-def standing_of(compared: FixtureComparison) -> Standing:
+def status_of(compared: FixtureComparison) -> FixtureStatus:
     """Return where a fixture is shown."""
     if compared.no_answer:
-        return Standing.SILENT
+        return FixtureStatus.SILENT
     if compared.change is FixtureChange.REGRESSED:
-        return Standing.REGRESSED
+        return FixtureStatus.REGRESSED
     if compared.change in {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}:
-        return Standing.SUSPECT
+        return FixtureStatus.SUSPECT
     if compared.silent:
-        return Standing.UNMEASURED
+        return FixtureStatus.UNMEASURED
     if compared.head.failed:
-        return Standing.FAILING
+        return FixtureStatus.FAILING
     if not compared.head.measured or compared.change is FixtureChange.INCONCLUSIVE:
-        return Standing.UNMEASURED
-    return Standing.IMPROVED if compared.change is FixtureChange.IMPROVED else Standing.PASSING
+        return FixtureStatus.UNMEASURED
+    return (
+        FixtureStatus.IMPROVED
+        if compared.change is FixtureChange.IMPROVED
+        else FixtureStatus.PASSING
+    )
 
 
 def worst_first(facts: Iterable[FixtureFacts]) -> Sequence[FixtureFacts]:
@@ -153,9 +157,9 @@ def worst_first(facts: Iterable[FixtureFacts]) -> Sequence[FixtureFacts]:
     return sorted(facts, key=lambda f: (-f.compared.head.weight, f.compared.head.low))
 
 
-def standing(facts: Iterable[FixtureFacts], *which: Standing) -> Sequence[FixtureFacts]:
-    """Return the fixtures of these standings, worst first."""
-    return worst_first(f for f in facts if f.standing in which)
+def with_status(facts: Iterable[FixtureFacts], *which: FixtureStatus) -> Sequence[FixtureFacts]:
+    """Return the fixtures of these statuses, worst first."""
+    return worst_first(f for f in facts if f.status in which)
 
 
 class SilentAgent(NamedTuple):
@@ -168,6 +172,6 @@ class SilentAgent(NamedTuple):
 def silent_agents(facts: Iterable[FixtureFacts]) -> Sequence[SilentAgent]:
     """Return the Agents that no longer answer, with their fixtures worst first."""
     found: dict[str, list[FixtureFacts]] = {}
-    for fact in standing(facts, Standing.SILENT):
+    for fact in with_status(facts, FixtureStatus.SILENT):
         found.setdefault(fact.planned.agent, []).append(fact)
     return [SilentAgent(agent, mine) for agent, mine in found.items()]

@@ -19,15 +19,15 @@ from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Assessment
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import binding_edits
-from gateval.render.report.facts import FixtureFacts, Standing, gather, standing
+from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
 from gateval.render.report.words.wording import eval_verdict, passes, score, what_happened
 
 _SHOWN = (
-    Standing.REGRESSED,
-    Standing.SILENT,
-    Standing.FAILING,
-    Standing.SUSPECT,
-    Standing.UNMEASURED,
+    FixtureStatus.REGRESSED,
+    FixtureStatus.SILENT,
+    FixtureStatus.FAILING,
+    FixtureStatus.SUSPECT,
+    FixtureStatus.UNMEASURED,
 )
 
 BELOW, EDIT, ELSE = "below-threshold", "lowered-bar", "no-pass"
@@ -68,7 +68,7 @@ def findings(report: Report) -> tuple[Finding, ...]:
     found = [
         finding
         for which in _SHOWN
-        for fact in standing(facts, which)
+        for fact in with_status(facts, which)
         for finding in _of_fixture(report, fact)
     ]
     found += [_of_eval(report, one) for one in report.comparison.evals if _is_below(one)]
@@ -97,12 +97,12 @@ def other_findings(report: Report) -> tuple[Finding, ...]:
     )
 
 
-def _rule(which: Standing) -> str:
+def _rule(which: FixtureStatus) -> str:
     return which.replace(" ", "-")
 
 
 def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Finding]:
-    rule, blocks = _rule(fact.standing), _blocks(report, fact)
+    rule, blocks = _rule(fact.status), _blocks(report, fact)
     name, eval_name = fact.fixture.name, fact.planned.name
     about = f"{eval_name}, severity {fact.compared.head.severity}: {passes(fact.compared)}"
     for broken in fact.broken:
@@ -112,7 +112,7 @@ def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Finding]:
         yield Finding(rule, fact.place_of(broken), blocks, title, text, key, eval_name, name)
     if not fact.broken:
         reason = fact.worst.reason if fact.worst else "No planned repetition ran."
-        title, text = f"{name}: {fact.standing}", f"{reason}\n{about}"
+        title, text = f"{name}: {fact.status}", f"{reason}\n{about}"
         key = digest([rule, fact.planned.own_name, name])
         yield Finding(rule, fact.fixture.place, blocks, title, text, key, eval_name, name)
 
@@ -124,7 +124,7 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
         return assessment.type
     asked = written[assessment.index]
     later = {key for key in ("turn", "name", "required") if not getattr(asked, key)}
-    apart = {"place", "parts", "own", *later}
+    apart = {"place", "parts", "own", "script", *later}
     own = asked.model_dump(mode="json", exclude=apart)
     return digest(own | ({"parts": asked.meaning["parts"]} if asked.parts else {}))
 
@@ -132,7 +132,7 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
 def _blocks(report: Report, fact: FixtureFacts) -> bool:
     """Failures block; what is uncertain or was not measured warns."""
     verdict, _ = eval_verdict(report.decision, fact.planned.name)
-    sure = fact.standing in {Standing.REGRESSED, Standing.SILENT, Standing.FAILING}
+    sure = fact.status in {FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.FAILING}
     return sure and verdict is GateVerdict.FAIL
 
 

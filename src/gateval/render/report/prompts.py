@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.trial import Side
-from gateval.render.report.facts import FixtureFacts, Standing
+from gateval.render.report.facts import FixtureFacts, FixtureStatus
 
-_WORSE = (Standing.REGRESSED, Standing.SILENT, Standing.SUSPECT)
+_WORSE = (FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.SUSPECT)
 
 
 class PromptEdit(NamedTuple):
@@ -35,7 +35,7 @@ class PromptEdit(NamedTuple):
 
 def prompt_edits(plan: Plan, facts: Iterable[FixtureFacts]) -> Sequence[PromptEdit]:
     """Return the prompts' changes of all Agents that do worse than base, or look like it."""
-    agents = dict.fromkeys(one.planned.agent for one in facts if one.standing in _WORSE)
+    agents = dict.fromkeys(one.planned.agent for one in facts if one.status in _WORSE)
     found = (_edit(plan, agent) for agent in agents)
     return [one for one in found if one is not None]
 

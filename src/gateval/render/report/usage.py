@@ -1,15 +1,22 @@
-"""Tokens and models of a run. What nobody counted stays unknown; it never becomes zero."""
+"""Tokens, money, time and models of a run. What nobody counted stays unknown, never zero."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
+from gateval.domain.manifests.embedding import embedded
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.text.figures import show_usd
 from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
+from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.plan_wording import models_needed
+
+_UNPRICED_SHOWN = 3
 
 
 class Tokens(NamedTuple):
@@ -24,8 +31,41 @@ class Tokens(NamedTuple):
         if not self.known:
             return "unknown" if self.unknown else "none"
         sums = f"{self.inputs:,} in, {self.outputs:,} out"
-        noun = "trial" if self.unknown == 1 else "trials"
-        return f"{sums}, unknown for {self.unknown} {noun}" if self.unknown else sums
+        return f"{sums}, unknown for {count(self.unknown, 'trial')}" if self.unknown else sums
+
+
+class Money(NamedTuple):
+    """US dollars of several trials: the sum of what is known, and of how many trials it is not.
+
+    `unpriced` are models without a known price.
+    """
+
+    usd: float
+    known: int
+    unknown: int
+    unpriced: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.known + self.unknown:
+            return "none"
+        why = f" (no price of {listing(self.unpriced, _UNPRICED_SHOWN)})" if self.unpriced else ""
+        if not self.known:
+            return f"unknown{why}"
+        rest = f", unknown for {count(self.unknown, 'trial')}{why}" if self.unknown else ""
+        return f"{show_usd(self.usd)}{rest}"
+
+
+class Spent(NamedTuple):
+    """What several trials took; `seconds` is the mean time of an answer, None if there is none."""
+
+    tokens: Tokens
+    money: Money
+    seconds: float | None = None
+
+    @property
+    def time(self) -> str:
+        """The seconds per answer, as text."""
+        return "none" if self.seconds is None else f"{self.seconds:.1f} s"
 
 
 def count_tokens(usages: Iterable[Usage]) -> Tokens:
@@ -41,13 +81,27 @@ def count_tokens(usages: Iterable[Usage]) -> Tokens:
     return Tokens(inputs, outputs, known, unknown)
 
 
+def count_money(usages: Sequence[Usage]) -> Money:
+    """Sum what has a price."""
+    known = [usage.usd for usage in usages if usage.usd is not None]
+    return Money(sum(known), len(known), len(usages) - len(known), add_usage(usages).unpriced)
+
+
 class AgentUsage(NamedTuple):
-    """The usage of one Agent's trials: on head, on base, and by the judge of both."""
+    """The usage of one Agent's trials: on head, on base, and by what measures both: judges, and
+    models for embeddings.
+    """
 
     agent: str
-    head: Tokens
-    base: Tokens
-    judge: Tokens
+    head: Spent
+    base: Spent
+    judge: Spent
+
+    @property
+    def sides(self) -> tuple[tuple[str, Spent], ...]:
+        """Head, base and judge by name, without those that did nothing."""
+        every = (("head", self.head), ("base", self.base), ("judge", self.judge))
+        return tuple(one for one in every if one[1].money.known or one[1].money.unknown)
 
 
 def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
@@ -58,7 +112,7 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
         (planned.name, fixture.name)
         for planned in plan.evals
         for fixture in planned.fixtures
-        if any(assertion.needs_judge for assertion in fixture.assertions)
+        if any(assertion.needs_judge for assertion in fixture.assertions) or any(embedded(fixture))
     }
     trials: dict[str, list[Trial]] = {agent: [] for agent in agents.values()}
     for trial in report.results.trials:
@@ -66,12 +120,26 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
     return tuple(
         AgentUsage(
             agent,
-            count_tokens(t.usage for t in mine if t.key.side is Side.HEAD),
-            count_tokens(t.usage for t in mine if t.key.side is Side.BASE),
-            count_tokens(t.judge_usage for t in mine if _was_judged(t, judged)),
+            _spent([t for t in mine if t.key.side is Side.HEAD]),
+            _spent([t for t in mine if t.key.side is Side.BASE]),
+            _counted([t.judge_usage for t in mine if _was_judged(t, judged)]),
         )
         for agent, mine in trials.items()
     )
+
+
+def mean_seconds(trials: Iterable[Trial]) -> float | None:
+    """Return the mean time of an answer, without waits for providers; None without one."""
+    seconds = [trial.own_seconds for trial in trials if trial.output is not None]
+    return fmean(seconds) if seconds else None
+
+
+def _spent(trials: Sequence[Trial]) -> Spent:
+    return _counted([trial.usage for trial in trials])._replace(seconds=mean_seconds(trials))
+
+
+def _counted(usages: Sequence[Usage]) -> Spent:
+    return Spent(count_tokens(usages), count_money(usages))
 
 
 def _was_judged(trial: Trial, judged: set[tuple[str, str]]) -> bool:

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
 from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
-from gateval.render.report.facts import FixtureFacts, Standing, gather, standing
+from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.words.headline import headline
-from gateval.render.report.words.wording import passes
+from gateval.render.report.words.wording import own_score, passes
 from gateval.render.terminal.page import Page
 from gateval.render.terminal.trace import SHORT, chosen, show_assessments, show_steps
 
 _ALL = 10 * OUTPUT_LIMIT
 
 
-class Look(NamedTuple):
+class ShowOptions(NamedTuple):
     """How to show a trial: columns, colours, which repetition (None for the worst), and how much
     of each step.
     """
@@ -28,11 +28,13 @@ class Look(NamedTuple):
     full: bool = False
 
 
-def render_fixture(report: Report, fact: FixtureFacts, look: Look) -> str:
+def render_fixture(report: Report, fact: FixtureFacts, look: ShowOptions) -> str:
     """Return a trial of one fixture with all its steps, head beside base."""
     page = Page(look.width, color=look.color)
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.fixture.severity})"
-    page.line(f"{name}: {passes(fact.compared)}", style="bold")
+    score = own_score(fact.compared)
+    passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
+    page.line(passed, style="bold")
     if fact.fixture.description:
         page.line(fact.fixture.description)
     pair = chosen(fact, look.repetition)
@@ -73,13 +75,13 @@ def render_list(report: Report, run: str, *, width: int, color: bool) -> str:
     decision = report.decision
     page.line(f"{run}: {decision.verdict} \N{EM DASH} {headline(report)}", style="bold")
     facts = gather(report)
-    for which in Standing:
-        found = standing(facts, which)
+    for which in FixtureStatus:
+        found = with_status(facts, which)
         if found:
             page.heading(str(which))
             _names(page, found)
     if facts:
-        first = next(fact for which in Standing for fact in standing(facts, which))
+        first = next(fact for which in FixtureStatus for fact in with_status(facts, which))
         page.heading("To look at one:", style="")
         page.command(f"gateval show {run} {first.planned.own_name}/{first.fixture.name}")
     return page.text()

@@ -5,7 +5,7 @@ When there is nothing to evaluate, which is what most changes meet, no layout li
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
@@ -31,15 +31,17 @@ _BASELINES = {
 }
 
 
-def render_plan(plan: Plan, *, width: int = 100, color: bool = False) -> str:
-    """Return the plan as text, at most `width` columns wide."""
+def render_plan(
+    plan: Plan, *, width: int = 100, color: bool = False, likely: Sequence[str] = ()
+) -> str:
+    """Return the plan as text, at most `width` columns wide; `likely` is what it may take."""
     if not plan.evals:
         lines = (*_opening(plan), _nothing(plan.nothing), *_closing(plan))
         return "".join(f"{_indented(line)}\n" for line in lines)
     page = Page(width, color=color)
     for line in _opening(plan):
         page.line(line.lstrip(), indent=_indent(line))
-    _evals(page, plan)
+    _evals(page, plan, likely)
     for line in _closing(plan):
         page.line(line.lstrip(), indent=_indent(line))
     return page.text()
@@ -93,7 +95,7 @@ def _closing(plan: Plan) -> Iterator[str]:
         yield f"warning: {warning}"
 
 
-def _evals(page: Page, plan: Plan) -> None:
+def _evals(page: Page, plan: Plan, likely: Sequence[str]) -> None:
     rows = []
     shown = [one for one in plan.evals if one.bar is None or one.bar.lowered or one.own_fixtures]
     for planned in shown:
@@ -115,7 +117,7 @@ def _evals(page: Page, plan: Plan) -> None:
     trials = count(sum(map(_trials, plan.evals)), "trial")
     calls = count(sum(map(judge_questions, plan.evals)), "judge call")
     page.heading(f"{trials}, {calls}")
-    for line in outlook_lines(plan):
+    for line in (*outlook_lines(plan), *likely):
         page.line(line)
     page.line(f"models: {', '.join(models_needed(plan)) or 'none declared'}")
     if plan.disk:

@@ -16,6 +16,7 @@ from gateval.render.report.words.wording import (
     evidence_icon,
     evidence_mark,
     next_step,
+    own_score,
     passes,
     what_happened,
 )
@@ -32,7 +33,9 @@ def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts], plan: Plan) 
     page.heading(title)
     for fact in facts[:SHOWN]:
         name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.compared.head.severity})"
-        page.line(f"{name}: {passes(fact.compared)}", indent=2, style="bold")
+        score = own_score(fact.compared)
+        passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
+        page.line(passed, indent=2, style="bold")
         for assessment in fact.told:
             _assessment(page, fact, assessment)
         if not fact.broken and fact.worst is not None:

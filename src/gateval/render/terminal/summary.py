@@ -8,14 +8,22 @@ from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
+from gateval.render.report.axes import by_axis
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence
-from gateval.render.report.facts import FixtureFacts, Standing, gather, silent_agents, standing
+from gateval.render.report.facts import (
+    FixtureFacts,
+    FixtureStatus,
+    gather,
+    silent_agents,
+    with_status,
+)
 from gateval.render.report.gaps import find_gaps
 from gateval.render.report.labels import label_lines
 from gateval.render.report.reproduce import reproduce_command
-from gateval.render.report.usage import AgentUsage, scripted_models, usage_by_agent
+from gateval.render.report.rises import rise_lines, told_of_spending
+from gateval.render.report.usage import AgentUsage, Spent, scripted_models, usage_by_agent
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.headline import headline
 from gateval.render.report.words.plan_wording import removed_sentence, revisions
@@ -39,6 +47,10 @@ STYLES = {
 }
 
 
+_RISES = 6
+"""Sentences on money and time."""
+
+
 def render_summary(report: Report, *, width: int = 100, color: bool = False) -> str:
     """Return the summary, at most `width` columns wide; with `color`, ANSI colours of our own."""
     page = Page(width, color=color)
@@ -47,13 +59,15 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     _listed(page, "Labels", [str(line) for line in label_lines(report.decision)])
     _table(page, report)
     plan = report.results.plan
-    fixtures(page, regressed_title(plan.policy), standing(facts, Standing.REGRESSED), plan)
+    fixtures(page, regressed_title(plan.policy), with_status(facts, FixtureStatus.REGRESSED), plan)
     silent(page, silent_agents(facts), plan)
-    fixtures(page, "Looks worse, not certain", standing(facts, Standing.SUSPECT), plan)
-    fixtures(page, "Failing", standing(facts, Standing.FAILING), plan)
+    fixtures(page, "Looks worse, not certain", with_status(facts, FixtureStatus.SUSPECT), plan)
+    fixtures(page, "Failing", with_status(facts, FixtureStatus.FAILING), plan)
     _listed(page, "The bar", lowered_bar(report))
     _listed(page, "Evidence", doubts_on_evidence(report))
+    _listed(page, "Money and time", told_of_spending(report))
     unmeasured(page, find_gaps(facts))
+    _listed(page, "By axis", [str(one) for one in by_axis(facts)])
     _listed(page, "The bar moves, and head meets it", met_bar(report))
     _notes(page, report, facts)
     _run(page, report)
@@ -99,7 +113,7 @@ def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
 def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     plan = report.results.plan
     improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
-    passing = len(standing(facts, Standing.PASSING))
+    passing = len(with_status(facts, FixtureStatus.PASSING))
     notes = [f"warning: {warning}" for warning in plan.warnings]
     notes += certainty(report)
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
@@ -116,10 +130,9 @@ def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
 def _run(page: Page, report: Report) -> None:
     info = report.results.info
     lines = [
-        f"tokens of {used.agent}: {counted}"
-        for used in usage_by_agent(report)
-        if (counted := _counted(used))
+        f"{used.agent}: {counted}" for used in usage_by_agent(report) if (counted := _counted(used))
     ]
+    lines += rise_lines(report)[:_RISES] if lines else ()
     if report.results.trials:
         took = f" in {info.seconds:.1f} s" if info.seconds else ""
         lines.append(f"{count(len(report.results.trials), 'trial')}{took}")
@@ -132,11 +145,14 @@ def _run(page: Page, report: Report) -> None:
 
 def _counted(used: AgentUsage) -> str:
     """Return what was counted; empty if nobody counted anything, as for a program's own calls."""
-    sides = (("head", used.head), ("base", used.base), ("judge", used.judge))
-    asked = [(side, tokens) for side, tokens in sides if tokens.known or tokens.unknown]
-    if not any(tokens.known for _, tokens in asked):
+    if not any(spent.tokens.known for _, spent in used.sides):
         return ""
-    return "; ".join(f"{side} {tokens}" for side, tokens in asked)
+    return "; ".join(f"{side} {_spent(spent)}" for side, spent in used.sides)
+
+
+def _spent(spent: Spent) -> str:
+    time = "" if spent.seconds is None else f", {spent.time} an answer"
+    return f"{spent.tokens}, {spent.money}{time}"
 
 
 def _section(page: Page, lines: Sequence[str]) -> None:

@@ -169,7 +169,14 @@ def _explanation(details: JsonValue) -> str:
 def _usage_in(value: JsonValue) -> Usage:
     """Read the usage; tokens written to and read from the cache are input like any other."""
     fields = value if isinstance(value, dict) else {}
-    cached = (fields.get("cache_creation_input_tokens"), fields.get("cache_read_input_tokens"))
+    written, read = (
+        as_count(fields.get(name)) or 0
+        for name in ("cache_creation_input_tokens", "cache_read_input_tokens")
+    )
     fresh = as_count(fields.get("input_tokens"))
-    total = None if fresh is None else fresh + sum(as_count(part) or 0 for part in cached)
-    return Usage(input_tokens=total, output_tokens=as_count(fields.get("output_tokens")))
+    return Usage(
+        input_tokens=None if fresh is None else fresh + written + read,
+        output_tokens=as_count(fields.get("output_tokens")),
+        cached_tokens=read,
+        cache_write_tokens=written,
+    )

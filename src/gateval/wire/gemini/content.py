@@ -171,4 +171,5 @@ def _usage_in(value: JsonValue) -> Usage:
     return Usage(
         input_tokens=total("promptTokenCount", "toolUsePromptTokenCount"),
         output_tokens=total("candidatesTokenCount", "thoughtsTokenCount"),
+        cached_tokens=as_count(pick(fields, "cachedContentTokenCount")) or 0,
     )

@@ -140,6 +140,7 @@ def reply_in(fields: JsonObject) -> ModelReply:
         stop=_stop_in(choice.get("finish_reason"), refusal=refusal, calls=calls),
         usage=_usage_in(fields.get("usage")),
         model=text_or_empty(fields.get("model")),
+        tier=text_or_empty(fields.get("service_tier")),
     )
 
 
@@ -178,4 +179,10 @@ def _usage_in(value: JsonValue) -> Usage:
     return Usage(
         input_tokens=as_count(fields.get("prompt_tokens")),
         output_tokens=as_count(fields.get("completion_tokens")),
+        cached_tokens=cached_in(fields.get("prompt_tokens_details")),
     )
+
+
+def cached_in(details: JsonValue) -> int:
+    """Return how many tokens of the input came from the cache, as their details tell."""
+    return as_count(details.get("cached_tokens")) or 0 if isinstance(details, dict) else 0

@@ -75,7 +75,7 @@ class _Reader:
         self._refusal: list[str] = []
         self._calls: dict[int, _Call] = {}
         self._older = _Call()
-        self._model = ""
+        self._model = self._tier = ""
         self._finish: JsonValue = None
         self._usage: JsonValue = None
         self._done = False
@@ -91,6 +91,7 @@ class _Reader:
         if fields.get("error"):
             return EventRole(ends=True, error=error_text(event.data.encode("utf-8", "replace")))
         self._model = text_or_empty(fields.get("model")) or self._model
+        self._tier = text_or_empty(fields.get("service_tier")) or self._tier
         choices = as_list(fields.get("choices"), "`choices`")
         if isinstance(fields.get("usage"), dict):
             self._usage = fields["usage"]
@@ -137,7 +138,8 @@ class _Reader:
         if self._older.name:
             message["function_call"] = self._older.whole()["function"]
         choice: JsonObject = {"message": message, "finish_reason": self._finish}
-        return {"choices": [choice], "usage": self._usage, "model": self._model}
+        whole: JsonObject = {"choices": [choice], "usage": self._usage, "model": self._model}
+        return {**whole, "service_tier": self._tier}
 
 
 def encode_stream(

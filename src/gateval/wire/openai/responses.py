@@ -167,8 +167,10 @@ def reply_in(fields: JsonObject) -> ModelReply:
         usage=Usage(
             input_tokens=as_count(usage.get("input_tokens")),
             output_tokens=as_count(usage.get("output_tokens")),
+            cached_tokens=openai_chat.cached_in(usage.get("input_tokens_details")),
         ),
         model=text_or_empty(fields.get("model")),
+        tier=text_or_empty(fields.get("service_tier")),
         id=text_or_empty(fields.get("id")),
     )
 

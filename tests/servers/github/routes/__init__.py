@@ -1,6 +1,7 @@
 """One file per resource. Importing this package registers every route."""
 
 from tests.servers.github.routes import (
+    actions,
     activity,
     checks,
     collaborators,
@@ -18,6 +19,7 @@ from tests.servers.github.routes import (
 )
 
 __all__ = [
+    "actions",
     "activity",
     "checks",
     "collaborators",

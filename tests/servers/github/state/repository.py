@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.servers.github.git_store import GitStore
+from tests.servers.github.state.actions import WorkflowRun
 from tests.servers.github.state.activity import NO_COMMIT, Activity
 from tests.servers.github.state.checks import CheckRun, CheckSuite, Status
 from tests.servers.github.state.commits import ChangedFile, Commit, ancestors, merge_base
@@ -44,6 +45,7 @@ class Repository:
     protections: dict[str, Protection] = field(default_factory=dict)
     rulesets: list[Ruleset] = field(default_factory=list)
     environments: dict[str, Environment] = field(default_factory=dict)
+    workflow_runs: dict[int, WorkflowRun] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:

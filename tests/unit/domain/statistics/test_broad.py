@@ -10,7 +10,7 @@ from gateval.domain.statistics.broad import (
     confirmed,
     first,
 )
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.looks import broad_looks
 from gateval.domain.statistics.walk import Count
 
@@ -40,19 +40,19 @@ def test_the_looks_at_an_eval(reps: int, stored: int, expected: str) -> None:
 @pytest.mark.parametrize(
     ("worse", "look", "share", "step"),
     [
-        (0, 0, 0.02, Step.STOP),
-        (3, 0, 0.02, Step.STOP),
-        (4, 0, 0.02, Step.GO_ON),
-        (6, 0, 0.02, Step.GO_ON),
-        (7, 0, 0.02, Step.REGRESSED),
-        (7, 0, 0.002, Step.GO_ON),
-        (6, 1, 0.02, Step.STOP),
-        (7, 1, 0.02, Step.REGRESSED),
-        (20, 0, 0.02, Step.REGRESSED),
+        (0, 0, 0.02, LookResult.STOP),
+        (3, 0, 0.02, LookResult.STOP),
+        (4, 0, 0.02, LookResult.GO_ON),
+        (6, 0, 0.02, LookResult.GO_ON),
+        (7, 0, 0.02, LookResult.REGRESSED),
+        (7, 0, 0.002, LookResult.GO_ON),
+        (6, 1, 0.02, LookResult.STOP),
+        (7, 1, 0.02, LookResult.REGRESSED),
+        (20, 0, 0.02, LookResult.REGRESSED),
     ],
 )
 def test_what_follows_when_fixtures_lose_one_trial_each(
-    worse: int, look: int, share: float, step: Step
+    worse: int, look: int, share: float, step: LookResult
 ) -> None:
     """(1/2) ** worse is the p-value: each failed trial may have fallen on either side."""
     strata = [(ALL, TWO)] * worse + [(ALL, ALL)] * (20 - worse)
@@ -63,18 +63,18 @@ def test_what_follows_when_fixtures_lose_one_trial_each(
 
 def test_no_second_look_is_bought_where_a_fixture_has_regressed() -> None:
     strata = [(ALL, TWO)] * 5 + [(ALL, ALL)] * 15
-    assert broad_step(THREE, 0, strata, 0.02).step is Step.GO_ON
-    assert broad_step(THREE, 0, strata, 0.02, found=True).step is Step.STOP
+    assert broad_step(THREE, 0, strata, 0.02).step is LookResult.GO_ON
+    assert broad_step(THREE, 0, strata, 0.02, found=True).step is LookResult.STOP
     clear = [(ALL, TWO)] * 20
-    assert broad_step(THREE, 0, clear, 0.02, found=True).step is Step.REGRESSED
+    assert broad_step(THREE, 0, clear, 0.02, found=True).step is LookResult.REGRESSED
 
 
 def test_a_small_drop_in_a_very_large_eval_is_no_alarm() -> None:
     small = [(ALL, TWO)] * 100 + [(ALL, ALL)] * 900
     found = broad_step(THREE, 0, small, 0.02)
     assert found.p_value < 1e-8
-    assert found.step is Step.STOP
-    assert broad_step(THREE, 0, small[:600], 0.02).step is Step.REGRESSED
+    assert found.step is LookResult.STOP
+    assert broad_step(THREE, 0, small[:600], 0.02).step is LookResult.REGRESSED
 
 
 def test_fixtures_without_trials_on_a_side_take_no_part() -> None:
@@ -82,7 +82,7 @@ def test_fixtures_without_trials_on_a_side_take_no_part() -> None:
     found = broad_step(THREE, 0, [(ALL, ONE), (nothing, NONE), (ALL, nothing)], 0.02)
     assert (found.base, found.head) == pytest.approx((1.0, 1 / 3))
     empty = broad_step(THREE, 0, [(nothing, nothing)], 0.02)
-    assert empty == Broad(step=Step.STOP, p_value=1.0, base=0.0, head=0.0)
+    assert empty == Broad(step=LookResult.STOP, p_value=1.0, base=0.0, head=0.0)
 
 
 def test_only_the_first_trials_take_part_and_lost_ones_are_left_out() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.statistics.design import Design, Step, design, step
+from gateval.domain.statistics.design import Design, LookResult, design, step
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.power import expected, power
 
@@ -47,12 +47,12 @@ def test_the_exact_figures(
 @pytest.mark.parametrize(
     ("base", "head", "reached"),
     [
-        ("10 9 8 7 6 5", "2 1 1 0 0 0", Step.GO_ON),
-        ("10 9 8 7 6 5 4 0", "3 2 2 1 1 1 0 0", Step.STOP),
+        ("10 9 8 7 6 5", "2 1 1 0 0 0", LookResult.GO_ON),
+        ("10 9 8 7 6 5 4 0", "3 2 2 1 1 1 0 0", LookResult.STOP),
     ],
 )
 def test_three_trials_against_ten_stored_ones_never_regress(
-    base: str, head: str, reached: Step
+    base: str, head: str, reached: LookResult
 ) -> None:
     rule = design(THREE_STORED, 0.03 / 40)
     for base_passes, head_passes in zip(numbers(base), numbers(head), strict=True):
@@ -71,7 +71,7 @@ def test_the_published_table_regresses_here_too(look: int, base: str, head: str)
     """The reference's cut leaves the stops out and is smaller: what it blocks, this one does."""
     rule = design(THREE_STORED, 0.03 / 40)
     for base_passes, most in zip(numbers(base), numbers(head), strict=True):
-        assert step(rule, look, base_passes, most) is Step.REGRESSED
+        assert step(rule, look, base_passes, most) is LookResult.REGRESSED
         assert most <= rule.regressed[look][base_passes] <= most + 1
 
 

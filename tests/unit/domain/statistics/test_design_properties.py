@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.design import Design, Step, design
+from gateval.domain.statistics.design import Design, LookResult, design
 from gateval.domain.statistics.fisher import fisher, improvement
 from gateval.domain.statistics.looks import Look, looks
 from gateval.domain.statistics.power import expected, power, smallest_drop
@@ -64,7 +64,7 @@ def test_power_and_cost_agree_with_all_sequences_of_a_tiny_design(
         for head in product([False, True], repeat=5):
             chance = chance_of(base, base_rate) * chance_of(head, head_rate)
             ended = walk(rule, base, head)
-            regressed += chance * (ended.step is Step.REGRESSED)
+            regressed += chance * (ended.step is LookResult.REGRESSED)
             trials += chance * ended.look.trials
     assert power(rule, base_rate, head_rate) == pytest.approx(regressed)
     assert expected(rule, base_rate, head_rate).trials == pytest.approx(trials)

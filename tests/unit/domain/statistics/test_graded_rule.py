@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.design import Step, step
+from gateval.domain.statistics.design import LookResult, step
 from gateval.domain.statistics.graded.broad import graded_broad_step
 from gateval.domain.statistics.graded.grid import LEVELS, Scores
 from gateval.domain.statistics.graded.rule import graded_rule, graded_walk, on_passes, watched_only
@@ -49,28 +49,28 @@ def test_a_share_is_a_part(share: float) -> None:
 @pytest.mark.parametrize(
     ("base", "head", "taken", "at"),
     [
-        ([], [], Step.GO_ON, (1, 1)),
-        ([0.9], [0.9], Step.STOP, (1, 1)),
-        ([0.9], [0.87], Step.STOP, (1, 1)),
-        ([0.9], [0.85], Step.GO_ON, (3, 3)),
-        ([0.81], [0.79], Step.GO_ON, (3, 3)),
-        ([0.9] * 3, [0.8, 0.9, 0.9], Step.STOP, (3, 3)),
-        ([0.9] * 3, [0.8, 0.8, 0.8], Step.GO_ON, (6, 6)),
-        ([0.9] * 10, [0.8] * 10, Step.REGRESSED, (10, 10)),
-        ([0.9] * 15, [0.88] * 15, Step.STOP, (1, 1)),
-        ([0.801] * 15, [0.799] * 15, Step.REGRESSED, (10, 10)),
-        ([0.9] * 10, [0.1, None] + [0.1] * 8, Step.REGRESSED, (10, 10)),
-        ([0.9] + [None] * 9, [0.8] * 10, Step.STOP, (3, 3)),
+        ([], [], LookResult.GO_ON, (1, 1)),
+        ([0.9], [0.9], LookResult.STOP, (1, 1)),
+        ([0.9], [0.87], LookResult.STOP, (1, 1)),
+        ([0.9], [0.85], LookResult.GO_ON, (3, 3)),
+        ([0.81], [0.79], LookResult.GO_ON, (3, 3)),
+        ([0.9] * 3, [0.8, 0.9, 0.9], LookResult.STOP, (3, 3)),
+        ([0.9] * 3, [0.8, 0.8, 0.8], LookResult.GO_ON, (6, 6)),
+        ([0.9] * 10, [0.8] * 10, LookResult.REGRESSED, (10, 10)),
+        ([0.9] * 15, [0.88] * 15, LookResult.STOP, (1, 1)),
+        ([0.801] * 15, [0.799] * 15, LookResult.REGRESSED, (10, 10)),
+        ([0.9] * 10, [0.1, None] + [0.1] * 8, LookResult.REGRESSED, (10, 10)),
+        ([0.9] + [None] * 9, [0.8] * 10, LookResult.STOP, (3, 3)),
     ],
 )
-def test_steps(base: Scores, head: Scores, taken: Step, at: tuple[int, int]) -> None:
+def test_steps(base: Scores, head: Scores, taken: LookResult, at: tuple[int, int]) -> None:
     walk = graded_walk(graded_rule(ONE, 0.03 / 20, 0.8), base, head)
     assert (walk.step, (walk.look.base, walk.look.head)) == (taken, at)
 
 
 def test_a_unit_that_is_only_watched_never_regresses() -> None:
     rule = watched_only(Look(base=3, head=3))
-    assert graded_walk(rule, [1.0] * 3, [0.0] * 3).step is Step.STOP
+    assert graded_walk(rule, [1.0] * 3, [0.0] * 3).step is LookResult.STOP
 
 
 SCORE = st.one_of(st.none(), st.sampled_from((0.0, 0.3, 0.79, 0.8, 0.85, 1.0)))
@@ -85,13 +85,13 @@ def test_whatever_a_lost_trial_would_have_scored_it_makes_nothing_regress(
 ) -> None:
     rule = graded_rule(ONE, 0.03, 0.8)
     walk = graded_walk(rule, base, head)
-    if walk.step is not Step.REGRESSED:
+    if walk.step is not LookResult.REGRESSED:
         return
     true_base = [data.draw(st.floats(0, 1)) if one is None else one for one in base]
     true_head = [data.draw(st.floats(0, 1)) if one is None else one for one in head]
     index = rule.looks.index(walk.look)
     alone = rule.model_copy(update={"looks": (walk.look,), "parts": (rule.parts[index],)})
-    assert graded_walk(alone, true_base, true_head).step is Step.REGRESSED
+    assert graded_walk(alone, true_base, true_head).step is LookResult.REGRESSED
 
 
 @settings(max_examples=100, deadline=None)
@@ -105,11 +105,11 @@ def test_on_passes_the_rule_is_the_design_that_states_its_power(
     rule = graded_rule(ONE, 0.03 / 5)
     design = on_passes(rule)
     walk = graded_walk(rule, list(map(float, base)), list(map(float, head)))
-    taken = Step.GO_ON
+    taken = LookResult.GO_ON
     for index, look in enumerate(design.looks):
         passes = sum(base[: look.base]), sum(head[: look.head])
         taken = step(design, index, *passes)
-        if taken is not Step.GO_ON:
+        if taken is not LookResult.GO_ON:
             break
     assert (walk.step, walk.look) == (taken, look)
 
@@ -146,11 +146,11 @@ def test_units_that_are_each_a_little_worse_are_worse_together() -> None:
         base = [random.gauss(0.8, 0.05) for _ in range(6)]
         units.append((base, [random.gauss(0.74, 0.05) for _ in range(6)]))
     said = graded_broad_step(schedule, 0, units, 0.02)
-    assert said.step is Step.REGRESSED
+    assert said.step is LookResult.REGRESSED
     assert said.base - said.head == pytest.approx(0.06, abs=0.02)
-    assert graded_broad_step(schedule, 0, [], 0.02).step is Step.STOP
+    assert graded_broad_step(schedule, 0, [], 0.02).step is LookResult.STOP
     same = [(base, base) for base, _ in units]
-    assert graded_broad_step(schedule, 0, same, 0.02).step is Step.STOP
+    assert graded_broad_step(schedule, 0, same, 0.02).step is LookResult.STOP
 
 
 def bernoulli(rate: float) -> Draw:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.design import Step, design
+from gateval.domain.statistics.design import LookResult, design
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.walk import Count, Outcomes, walk
 
@@ -21,27 +21,27 @@ def outcomes(text: str) -> list[bool | None]:
 @pytest.mark.parametrize(
     ("base", "head", "taken", "look"),
     [
-        ("", "", Step.GO_ON, 1),
-        ("+", "", Step.GO_ON, 1),
-        ("+", "+", Step.STOP, 1),
-        ("-", "-", Step.STOP, 1),
-        ("-", "+", Step.STOP, 1),
-        ("+", "-", Step.GO_ON, 3),
-        ("+++", "--", Step.GO_ON, 3),
-        ("+++", "-++", Step.STOP, 3),
-        ("+++", "---", Step.GO_ON, 6),
-        ("++++++", "------", Step.REGRESSED, 6),
-        ("++++++", "--+---", Step.GO_ON, 10),
-        ("+" * 10, "--+-------", Step.REGRESSED, 10),
-        ("+" * 10, "--+---+++-", Step.GO_ON, 15),
-        ("+" * 15, "--+---+++-+++++", Step.STOP, 15),
-        ("+++++++++", "+--------", Step.STOP, 1),
+        ("", "", LookResult.GO_ON, 1),
+        ("+", "", LookResult.GO_ON, 1),
+        ("+", "+", LookResult.STOP, 1),
+        ("-", "-", LookResult.STOP, 1),
+        ("-", "+", LookResult.STOP, 1),
+        ("+", "-", LookResult.GO_ON, 3),
+        ("+++", "--", LookResult.GO_ON, 3),
+        ("+++", "-++", LookResult.STOP, 3),
+        ("+++", "---", LookResult.GO_ON, 6),
+        ("++++++", "------", LookResult.REGRESSED, 6),
+        ("++++++", "--+---", LookResult.GO_ON, 10),
+        ("+" * 10, "--+-------", LookResult.REGRESSED, 10),
+        ("+" * 10, "--+---+++-", LookResult.GO_ON, 15),
+        ("+" * 15, "--+---+++-+++++", LookResult.STOP, 15),
+        ("+++++++++", "+--------", LookResult.STOP, 1),
     ],
 )
-def test_where_trials_lead(base: str, head: str, taken: Step, look: int) -> None:
+def test_where_trials_lead(base: str, head: str, taken: LookResult, look: int) -> None:
     ended = walk(RULE, outcomes(base), outcomes(head))
     assert (ended.step, ended.look.head) == (taken, look)
-    assert ended.ended is (taken is not Step.GO_ON)
+    assert ended.ended is (taken is not LookResult.GO_ON)
 
 
 def test_only_the_trials_up_to_the_end_are_counted() -> None:
@@ -52,15 +52,17 @@ def test_only_the_trials_up_to_the_end_are_counted() -> None:
 @pytest.mark.parametrize(
     ("base", "head", "taken"),
     [
-        ("+++", "--?", Step.GO_ON),
-        ("++?", "---", Step.GO_ON),
-        ("++?", "--?", Step.STOP),
-        ("+" * 8, "-----?", Step.GO_ON),
-        ("+" * 7 + "?", "------", Step.REGRESSED),
-        ("+" * 6 + "??", "-----?", Step.GO_ON),
+        ("+++", "--?", LookResult.GO_ON),
+        ("++?", "---", LookResult.GO_ON),
+        ("++?", "--?", LookResult.STOP),
+        ("+" * 8, "-----?", LookResult.GO_ON),
+        ("+" * 7 + "?", "------", LookResult.REGRESSED),
+        ("+" * 6 + "??", "-----?", LookResult.GO_ON),
     ],
 )
-def test_a_lost_trial_counts_for_head_and_against_base(base: str, head: str, taken: Step) -> None:
+def test_a_lost_trial_counts_for_head_and_against_base(
+    base: str, head: str, taken: LookResult
+) -> None:
     ended = walk(THREE, outcomes(base), outcomes(head))
     assert ended.step is taken
 
@@ -81,8 +83,8 @@ def test_whatever_gets_lost_can_only_take_a_regression_away(
         gone = lost.draw(st.sets(st.integers(0, 17)))
         return [None if index in gone else trial for index, trial in enumerate(trials)]
 
-    if walk(THREE, without(base), without(head)).step is Step.REGRESSED:
-        assert walk(THREE, base, head).step is Step.REGRESSED
+    if walk(THREE, without(base), without(head)).step is LookResult.REGRESSED:
+        assert walk(THREE, base, head).step is LookResult.REGRESSED
 
 
 @given(base=sides, head=sides, better=st.integers(0, 17))
@@ -90,8 +92,8 @@ def test_one_more_pass_of_head_never_makes_it_regress(
     base: list[bool], head: list[bool], better: int
 ) -> None:
     lifted = [*head[:better], True, *head[better + 1 :]]
-    if walk(THREE, base, lifted).step is Step.REGRESSED:
-        assert walk(THREE, base, head).step is Step.REGRESSED
+    if walk(THREE, base, lifted).step is LookResult.REGRESSED:
+        assert walk(THREE, base, head).step is LookResult.REGRESSED
 
 
 @given(base=sides, head=sides, order=st.permutations(range(3)))

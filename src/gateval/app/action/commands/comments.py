@@ -29,7 +29,7 @@ _FORK = (
 )
 
 
-class Asked(NamedTuple):
+class RerunRequest(NamedTuple):
     """A rerun that somebody may perhaps have, as the policy will say."""
 
     trigger: Trigger
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     role: str
 
 
-def take_comment(context: ActionContext, asked: CommentSubject) -> Asked | ActionResult:
+def take_comment(context: ActionContext, asked: CommentSubject) -> RerunRequest | ActionResult:
     """Return the run that a comment asks for, or how the job ends without one."""
     if context.inputs.step is not ActionStep.ALL:
         raise UsageError("A comment asks for a whole run.", hint="Leave out the input step.")
@@ -59,11 +59,11 @@ def take_comment(context: ActionContext, asked: CommentSubject) -> Asked | Actio
         return refused(context, asked.number, why)
     subject = PullRequestSubject(number=pull.number, only=asked.argument)
     trigger = context.trigger.model_copy(update={"subject": subject})
-    return Asked(trigger, asked.author, role)
+    return RerunRequest(trigger, asked.author, role)
 
 
 def without_right(
-    context: ActionContext, asked: Asked | None, policy: Policy
+    context: ActionContext, asked: RerunRequest | None, policy: Policy
 ) -> ActionResult | None:
     """Return how the job ends if the policy lets nobody of this role rerun; None if it may."""
     roles = policy.bypass.roles

@@ -39,7 +39,7 @@ def agent_problems(agent: Agent, tree: Tree, *, targeted: bool) -> Iterator[Prob
 def counts_whole_repository(agent: Agent) -> bool:
     """Whether every tracked file belongs to the Agent's closure, and nobody said so."""
     runtime = agent.spec.runtime
-    if runtime is None or runtime.type == MODEL_RUNTIME or agent.spec.watch is not None:
+    if runtime is None or not runtime.starts_process or agent.spec.watch is not None:
         return False
     return resolve_path(agent.folder, runtime.cwd or ".") == ""
 
@@ -104,8 +104,9 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
         yield problem_in(agent, "spec.runtime.response", message)
     yield from beside_problems(agent, runtime)
     if runtime.type == MODEL_RUNTIME:
+        of_servers = ("setup", "cwd", "env") if runtime.servers else ()
         for key in ("command", "setup", "cwd", "env", "before", "after", "services"):
-            if getattr(runtime, key):
+            if getattr(runtime, key) and key not in of_servers:
                 message = (
                     f"A runtime of type {MODEL_RUNTIME} starts no process. Add "
                     f"`type: {COMMAND_RUNTIME}`, or remove this."

@@ -14,12 +14,19 @@ from gateval.domain.manifests.checks.agent import (
     unknown_keys,
 )
 from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
-from gateval.domain.manifests.checks.models import agent_model_problems, judge_model_problems
+from gateval.domain.manifests.checks.models import (
+    agent_model_problems,
+    embedding_model_problems,
+    judge_model_problems,
+)
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem, sort_problems
 from gateval.domain.repository.tree import Tree
 from gateval.domain.text.quoting import quote
+
+LABELS_SHOWN = 3
+"""Selectors that are named to a fixture that nobody selects."""
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
@@ -47,6 +54,7 @@ def check_catalogue(
         selected = select_fixtures(evaluation, catalogue)
         problems += eval_problems(evaluation, selected, catalogue)
         problems += judge_model_problems(evaluation, providers)
+        problems += embedding_model_problems(selected, providers)
     for broken in catalogue.broken:
         problems += reference_problems(broken, catalogue)
     return sort_problems(problems)
@@ -79,6 +87,7 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             if (unknown := unknown_keys(agent))
         ),
         *_unselected(catalogue, selected),
+        *_unlimited(catalogue),
     )
 
 
@@ -91,6 +100,7 @@ def _unselected(catalogue: Catalogue, selected: Container[str]) -> Iterator[Prob
         cases = [one for one in catalogue.family(fixture.family) if one.name not in selected]
         if len(cases) < 2:
             message = f'No Eval selects the fixture "{fixture.name}", so it never runs.'
+            message += _wanted_labels(fixture, catalogue)
         else:
             told.add(fixture.family)
             message = (
@@ -98,6 +108,29 @@ def _unselected(catalogue: Catalogue, selected: Container[str]) -> Iterator[Prob
                 "never run."
             )
         yield Problem(place=fixture.place, message=message)
+
+
+def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
+    """Say which labels the Evals of its Agent ask for; empty if that is not known."""
+    wanted = {
+        ", ".join(f"{key}: {value}" for key, value in one.fixture_selector.match_labels.items())
+        for one in catalogue.evals
+        if one.fixture_selector and fixture.target_agent in {None, one.target_agent}
+    }
+    if not wanted or len(wanted) > LABELS_SHOWN:
+        return ""
+    has = ", ".join(f"{key}: {value}" for key, value in fixture.labels.items()) or "none"
+    return f" Its labels are {quote(has)}; Evals select {' or '.join(map(quote, sorted(wanted)))}."
+
+
+def _unlimited(catalogue: Catalogue) -> Iterator[Problem]:
+    """Yield the assertions that pass whatever happens."""
+    for fixture in catalogue.fixtures:
+        for one in fixture.assertions:
+            for spec in one.within():
+                if spec.type == "latency" and "maxSeconds" not in spec.options:
+                    message = "`latency` without `maxSeconds` limits nothing; it always passes."
+                    yield Problem(place=spec.place, message=message)
 
 
 def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.text.quoting import quote
 
@@ -26,6 +28,15 @@ def judge_model_problems(evaluation: Eval, providers: frozenset[str]) -> Iterato
     place = evaluation.places.get(path) or evaluation.place
     for message in _unknown(evaluation.judge.model or "", providers):
         yield Problem(place=place, path=path, message=message)
+
+
+def embedding_model_problems(
+    fixtures: Iterable[Fixture], providers: frozenset[str]
+) -> Iterator[Problem]:
+    """Yield the models by which fixtures are measured whose provider is none of `providers`."""
+    for model, spec in embedding_models(fixtures).items():
+        for message in _unknown(model, providers):
+            yield Problem(place=spec.place, message=message)
 
 
 def _unknown(model: str, providers: frozenset[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -32,8 +33,10 @@ def order(*values: JsonValue) -> Direction:
     return Direction(", then ".join(f"`{_show(one)}`" for one in values), laxer, strictest)
 
 
-def number(*, lower: bool) -> Direction:
-    """A number that is stricter the lower, or the higher it is."""
+def number(*, lower: bool, absent: bool = False) -> Direction:
+    """A number that is stricter the lower, or the higher it is; none at all is above any, where it
+    may be `absent`.
+    """
 
     def laxer(before: JsonValue, after: JsonValue) -> bool:
         more = _number(after) - _number(before)
@@ -42,7 +45,9 @@ def number(*, lower: bool) -> Direction:
     def strictest(asked: JsonValue, own: JsonValue) -> JsonValue:
         return asked if laxer(asked, own) else own
 
-    return Direction("the lower number" if lower else "the higher number", laxer, strictest)
+    words = "the lower number" if lower else "the higher number"
+    order_of_none = ", then none" if lower else ", none first"
+    return Direction(words + (order_of_none if absent else ""), laxer, strictest)
 
 
 def fewer() -> Direction:
@@ -133,6 +138,8 @@ def _entries(value: JsonValue) -> Sequence[str]:
 
 
 def _number(value: JsonValue) -> float:
+    if value is None:
+        return inf
     return value if isinstance(value, int | float) else 0
 
 

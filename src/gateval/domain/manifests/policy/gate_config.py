@@ -19,7 +19,9 @@ from pydantic import (
 
 from gateval.domain.base import Spec, digest
 from gateval.domain.manifests.policy.rules_source import RulesSource
+from gateval.domain.manifests.policy.spending import BudgetPolicy, RisePolicy
 from gateval.domain.manifests.policy.words import (
+    AgreementPolicy,
     AuditSinkName,
     BarPolicy,
     CallFeature,
@@ -28,6 +30,7 @@ from gateval.domain.manifests.policy.words import (
     InconclusivePolicy,
     RegressionPolicy,
     ThresholdPolicy,
+    UncalibratedPolicy,
     UnsetThresholdPolicy,
 )
 
@@ -110,6 +113,52 @@ class GatewayPolicy(Spec):
     )
 
 
+WorkflowPath = Annotated[
+    str, StringConstraints(pattern=r"^\.github/workflows/[^/]+\.ya?ml$", max_length=200)
+]
+
+
+class BaselinePolicy(Spec):
+    """What runs on the default branch measured, as it takes the place of measuring base again."""
+
+    trials: int = Field(
+        default=10,
+        ge=0,
+        le=100,
+        description="The most stored trials of a fixture that count; with 0, base is always "
+        "measured beside head.",
+    )
+    max_age_days: int = Field(
+        default=14, ge=1, le=365, description="How old stored trials may be, in days."
+    )
+    workflows: tuple[WorkflowPath, ...] = Field(
+        default=(".github/workflows/agent-evals-baseline.yml",),
+        description="Workflows whose runs on the default branch are believed, besides the one that "
+        "runs the gate.",
+    )
+    repetitions: int = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="How often runs on the default branch measure each fixture at least.",
+    )
+
+
+class JudgePolicy(Spec):
+    """When a judge that an Eval wants calibrated may decide."""
+
+    agreement: AgreementPolicy = Field(
+        default=AgreementPolicy.POINT,
+        description="Which figure has to reach `minAgreement`: Cohen's kappa as measured (`point`) "
+        "or the lower limit of its interval of 95 % (`lowerBound`).",
+    )
+    uncalibrated: UncalibratedPolicy = Field(
+        default=UncalibratedPolicy.INCONCLUSIVE,
+        description="What an Eval is whose judge is not calibrated as it asks: inconclusive, or "
+        "decided by its other assertions, with a warning (`warn`).",
+    )
+
+
 class Policy(Spec):
     """How the decision is made."""
 
@@ -136,6 +185,7 @@ class Policy(Spec):
     inconclusive: InconclusivePolicy = Field(
         default=InconclusivePolicy.BLOCK, description="What errors of the judge do."
     )
+    judge: JudgePolicy = JudgePolicy()
     bar: BarPolicy = Field(
         default=BarPolicy.STRICTEST,
         description="Whose Evals bind a change: its own and, where it asks less, the target "
@@ -159,6 +209,10 @@ class Policy(Spec):
         default=DraftPolicy.EVALUATE,
         description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",
     )
+    cost: RisePolicy = RisePolicy()
+    latency: RisePolicy = RisePolicy()
+    budget: BudgetPolicy = BudgetPolicy()
+    baseline: BaselinePolicy = BaselinePolicy()
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
 

@@ -24,10 +24,13 @@ from gateval.domain.manifests.policy.directions import (
 )
 from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.manifests.policy.words import (
+    AgreementPolicy,
     BarPolicy,
     InconclusivePolicy,
     RegressionPolicy,
+    RiseEffect,
     ThresholdPolicy,
+    UncalibratedPolicy,
     UnsetThresholdPolicy,
 )
 
@@ -45,6 +48,8 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.unsetThreshold": order(UnsetThresholdPolicy.STRICT, UnsetThresholdPolicy.REGRESSIONS),
     "policy.evalWeights": fixed(),
     "policy.inconclusive": order(*InconclusivePolicy),
+    "policy.judge.agreement": order(AgreementPolicy.LOWER_BOUND, AgreementPolicy.POINT),
+    "policy.judge.uncalibrated": order(*UncalibratedPolicy),
     "policy.bar": order(BarPolicy.STRICTEST, BarPolicy.BASE, BarPolicy.HEAD),
     "policy.candidateEnv": fewer(),
     "policy.egress": ports(),
@@ -54,6 +59,18 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.gateway.tokensPerRun": number(lower=True),
     "policy.mustBelong": patterns(empty_is_all=False),
     "policy.drafts": free(),
+    "policy.cost.maxRatio": number(lower=True, absent=True),
+    "policy.cost.over": order(*RiseEffect),
+    "policy.latency.maxRatio": number(lower=True, absent=True),
+    "policy.latency.over": order(*RiseEffect),
+    "policy.budget.repetitions": number(lower=False, absent=True),
+    "policy.budget.tokens": number(lower=False, absent=True),
+    "policy.budget.usd": number(lower=False, absent=True),
+    "policy.budget.minutes": number(lower=False, absent=True),
+    "policy.baseline.trials": free(),
+    "policy.baseline.maxAgeDays": number(lower=True),
+    "policy.baseline.workflows": fewer(),
+    "policy.baseline.repetitions": free(),
     "policy.bypass.roles": fewer(),
     "policy.bypass.requireReason": order(*_YES_FIRST),
     "policy.bypass.allowAuthor": order(*_NO_FIRST),

@@ -34,6 +34,29 @@ class InconclusivePolicy(StrEnum):
     WARN = "warn"
 
 
+class RiseEffect(StrEnum):
+    """The effect of a cost or a time over its limit: fail the gate, or a warning."""
+
+    BLOCK = "block"
+    WARN = "warn"
+
+
+class AgreementPolicy(StrEnum):
+    """The figure of a judge's agreement that has to reach `minAgreement`: the estimate itself, or
+    the lower limit of its interval.
+    """
+
+    POINT = "point"
+    LOWER_BOUND = "lowerBound"
+
+
+class UncalibratedPolicy(StrEnum):
+    """What a judge that is not calibrated does to an Eval that asks for it: no pass, or a word."""
+
+    INCONCLUSIVE = "inconclusive"
+    WARN = "warn"
+
+
 class DraftPolicy(StrEnum):
     """What happens on a draft: it is evaluated, or waits, unpassed, until it is ready."""
 

@@ -45,8 +45,10 @@ def _lowered(
     before: Sequence[AssertionSpec], after: Sequence[AssertionSpec], group: _Group
 ) -> Iterator[Lowered]:
     """Pair the assertions: equal ones first, then the likest of the same type; the rest is gone."""
-    old = [one for one in before if not _taken(one, after)]
-    new = [one for one in after if not _taken(one, before)]
+    before, after = _worth_a_look(before, after)
+    were, are = [*map(_meaning, before)], [*map(_meaning, after)]
+    old = [one for one, meant in zip(before, were, strict=True) if meant not in are]
+    new = [one for one, meant in zip(after, are, strict=True) if meant not in were]
     for was in old:
         now = _likest(was, new)
         if now is not None:
@@ -74,6 +76,8 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
         yield Lowered(place=now.place, what=f"{about} changed", before=before, after=after)
     if was.own and now.own and was.own.digest != now.own.digest:
         yield Lowered(place=now.place, what=f"files of {about} changed")
+    if was.script and now.script and was.script != now.script:
+        yield Lowered(place=now.place, what=f"scripted model of {about} changed")
     if was.weight != now.weight:
         yield Lowered(
             place=now.place,
@@ -105,8 +109,27 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
         yield from _lowered(was.parts, now.parts, inside)
 
 
-def _taken(one: AssertionSpec, others: Sequence[AssertionSpec]) -> bool:
-    return any(_meaning(one) == _meaning(other) for other in others)
+def _worth_a_look(
+    before: Sequence[AssertionSpec], after: Sequence[AssertionSpec]
+) -> tuple[Sequence[AssertionSpec], Sequence[AssertionSpec]]:
+    """Return them without those that stand unchanged where they stood and are like no other."""
+    if len(before) != len(after):
+        return before, after
+    pairs = [(was, now, _is_plainly(was, now)) for was, now in zip(before, after, strict=True)]
+    types = {one.type for was, now, same in pairs if not same for one in (was, now)}
+    left = [(was, now) for was, now, same in pairs if not same or was.type in types]
+    return [was for was, _ in left], [now for _, now in left]
+
+
+def _is_plainly(one: AssertionSpec, other: AssertionSpec) -> bool:
+    """Whether two assertions ask the same, as far as a quick look tells."""
+    return one is other or (
+        not (one.parts or other.parts)
+        and (one.type, one.turn, one.weight, one.severity, one.axis)
+        == (other.type, other.turn, other.weight, other.severity, other.axis)
+        and (one.own, one.script) == (other.own, other.script)
+        and repr(one.options) == repr(other.options)  # which tells 1 from true
+    )
 
 
 def _likest(was: AssertionSpec, candidates: Sequence[AssertionSpec]) -> AssertionSpec | None:
@@ -124,7 +147,8 @@ def _likest(was: AssertionSpec, candidates: Sequence[AssertionSpec]) -> Assertio
 
 
 def _shared(one: AssertionSpec, other: AssertionSpec) -> int:
-    return sum(_taken(part, other.parts) for part in one.parts)
+    theirs = [*map(_meaning, other.parts)]
+    return sum(_meaning(part) in theirs for part in one.parts)
 
 
 def _called(assertion: AssertionSpec) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.agent import Agent
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.planning.change import system_text
@@ -47,7 +47,7 @@ def narrowed_closures(
 def _lost(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> list[str]:
     ours, theirs = closure_of(new, head), closure_of(old, base)
     lost = set(_lost_prompt(new, old, head, base))
-    if new.runtime_type == MODEL_RUNTIME:
+    if not new.starts_process:
         return sorted(lost)
     if ours.same_paths(theirs) and head.manifest_paths <= base.manifest_paths:
         return sorted(lost)

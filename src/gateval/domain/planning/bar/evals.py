@@ -32,6 +32,18 @@ def same_judge(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> bool
     return (old.digest if old else None) == (new.digest if new else None)
 
 
+def as_calibrated(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> bool:
+    """Whether the word of both judges counts on the same terms."""
+    if before.judge.min_agreement != after.judge.min_agreement:
+        return False
+    old, new = (
+        snapshot.catalogue.calibration(one.judge.calibration or "")
+        for one, snapshot in ((before, tip), (after, head))
+    )
+    named = before.judge.calibration is None, after.judge.calibration is None
+    return named[0] is named[1] and (old and old.digest) == (new and new.digest)
+
+
 def lowered(before: Eval, tip: Snapshot, head: Snapshot) -> tuple[Lowered, ...]:
     """Return what head asks less than this Eval of the base tip, or differently, in order."""
     after = head.catalogue.eval(before.name)

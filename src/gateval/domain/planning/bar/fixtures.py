@@ -19,7 +19,12 @@ def same_test(before: Fixture, after: Fixture) -> bool:
 
     What describes a fixture (labels, kind, description, origin) and where it stands do not matter.
     """
-    return before.digest == after.digest or _test(before) == _test(after)
+    if before.digest == after.digest:
+        return True
+    plain = ("input", "turns", "severity", "shadow_tools", "tool_replay")  # what differs here
+    if any(getattr(before, key) != getattr(after, key) for key in plain):  # differs as JSON, too
+        return False
+    return _test(before) == _test(after)
 
 
 def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:

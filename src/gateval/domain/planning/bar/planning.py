@@ -10,13 +10,20 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import select_fixtures
+from gateval.domain.manifests.embedding import embedding_scripts, with_script_names
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import Bar, Doubt, Lowered, PlannedEval, Reason
 from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
-from gateval.domain.planning.bar.evals import asks_less, lowered, lowered_parts, same_judge
+from gateval.domain.planning.bar.evals import (
+    as_calibrated,
+    asks_less,
+    lowered,
+    lowered_parts,
+    same_judge,
+)
 from gateval.domain.planning.bar.fixtures import same_test
 from gateval.domain.planning.bar.names import free_name
 from gateval.domain.planning.cases import lowered_cases
@@ -143,11 +150,12 @@ def _bar_eval(
         place=asked.place,
         agent=asked.target_agent,
         judge=asked.judge.model_copy(update={"model": model}),
+        calibration=sides.tip.catalogue.calibration(asked.judge.calibration or ""),
         scoring=asked.scoring,
         execution=asked.execution.model_copy(update={"reps_per_fixture": reps}),
         baseline=baseline_of(change),
         why=(Reason(where=f"{asked.place.file}:{asked.place.line}", what="asked by the base tip"),),
-        fixtures=fixtures,
+        fixtures=tuple(with_script_names(one, renamed) for one in fixtures),
         bar=Bar(
             eval=asked.name,
             lowered=lowered_cases(said),
@@ -159,6 +167,8 @@ def _bar_eval(
 def _said(asked: Eval, sides: _Sides) -> tuple[Lowered, ...]:
     """What head asks less, and of it what only the target branch has brought since."""
     before, ours = sides.base.catalogue.eval(asked.name), sides.head.catalogue.eval(asked.name)
+    if before is asked:  # nothing came to the target branch since
+        return lowered(asked, sides.tip, sides.head)
     own = tuple(lowered(before, sides.base, sides.head)) if before else ()
     own += tuple(lowered_parts(asked, sides.tip, sides.base, sides.head))
     if ours is None and before is None and not _unread(asked, sides):
@@ -184,6 +194,7 @@ def _reusable(
     if ours.scoring.trials_pass != asked.scoring.trials_pass:
         return []
     alike = same_judge(asked, ours, sides.tip, sides.head)
+    alike = alike and as_calibrated(asked, ours, sides.tip, sides.head)
     mine = {fixture.name: fixture for fixture in running.fixtures}
     return [
         one
@@ -223,8 +234,9 @@ def _script_names(sides: _Sides) -> Mapping[str, str]:
 
 
 def _scripts(asked: Eval, renamed: Mapping[str, str], tip: Snapshot) -> Mapping[str, ScriptedModel]:
-    script = script_name(asked.judge.model)
-    if script is None or script not in renamed:
-        return {}
-    name = renamed[script]
-    return {name: tip.scripts[script].model_copy(update={"name": name})}
+    measured = embedding_scripts(select_fixtures(asked, tip.catalogue))
+    return {
+        renamed[script]: tip.scripts[script].model_copy(update={"name": renamed[script]})
+        for script in (script_name(asked.judge.model) or "", *measured)
+        if script in renamed
+    }

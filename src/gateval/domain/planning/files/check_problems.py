@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.own_checks import named_paths, own_checks, starting_folder
 from gateval.domain.planning.closure import closure_of
@@ -23,7 +23,7 @@ def check_problems(snapshot: Snapshot) -> Iterator[Problem]:
             yield from _missing(spec, fixture, snapshot)
     own = snapshot.check_roots
     for agent in snapshot.catalogue.agents if own else ():
-        if agent.runtime_type != MODEL_RUNTIME:
+        if agent.starts_process:
             yield from _shared(agent, own, snapshot)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.agent import Agent
 from gateval.domain.planning.closure import Closure, closure_of, closure_paths, working_directory
 from gateval.domain.planning.files.named_paths import named, program_index
 from gateval.domain.planning.snapshot import Snapshot
@@ -24,7 +24,7 @@ def closure_problems(snapshot: Snapshot) -> Iterator[Problem]:
     """
     targets = {evaluation.target_agent for evaluation in snapshot.catalogue.evals}
     for agent in snapshot.catalogue.agents:
-        if agent.runtime_type == MODEL_RUNTIME:
+        if not agent.starts_process:
             continue
         closure = closure_of(agent, snapshot)
         yield from _unwatched(agent, closure, snapshot)

@@ -37,6 +37,8 @@ def _asked(agent: Agent) -> Iterator[tuple[str, str]]:
     runtime = agent.spec.runtime
     if runtime is None:
         return
+    for server in runtime.servers:
+        yield f"tools {server.name}", server.command[0]
     if runtime.command:
         yield "command[0]", runtime.command[0]
     if runtime.layer is not None:

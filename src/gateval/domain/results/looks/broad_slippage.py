@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, grades, outcomes
-from gateval.domain.statistics.broad import Broad, broad_step, first
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.broad import (
+    CONFIRMING_TRIALS,
+    Broad,
+    broad_step,
+    confirmed,
+    first,
+)
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.graded.broad import graded_broad_step
+from gateval.domain.statistics.looks import Look
+from gateval.domain.statistics.walk import Outcomes, counted
 from gateval.domain.trials.trial import Side
+
+Stored: TypeAlias = Mapping[tuple[str, str], int]
+"""How many base trials are stored, by the Eval that measures a fixture, and the fixture."""
 
 
 def broad_slippage(
-    planned: PlannedEval, trials: Grouped, *, found: bool
+    planned: PlannedEval, trials: Grouped, stored: Stored, *, found: bool
 ) -> tuple[tuple[Joint, Broad | None], ...]:
     """Return what the newest look of each test of several fixtures says, None for nothing.
 
@@ -20,54 +34,101 @@ def broad_slippage(
     """
     tests = planned.joint_tests
     owners = planned.owners() if tests else {}
-    return tuple((test, _newest(test, planned, owners, trials, found=found)) for test in tests)
-
-
-def _newest(
-    test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, *, found: bool
-) -> Broad | None:
     if planned.scoring.weighted:
-        return _newest_of_scores(test, planned, owners, trials, found=found)
-    said: Broad | None = None
+        return tuple((test, _scores(test, planned, owners, trials, found=found)) for test in tests)
+    return tuple(
+        (test, _newest(test, _sides(test, planned, owners, trials, stored), found=found))
+        for test in tests
+    )
+
+
+class _Sides(NamedTuple):
+    """The outcomes of one fixture, and how many of base's are stored."""
+
+    base: Outcomes
+    head: Outcomes
+    stored: int
+
+    def look(self, look: Look) -> Look:
+        """The look at this fixture: all that is stored of base counts."""
+        return Look(base=max(look.base, self.stored), head=look.head)
+
+    def has(self, look: Look) -> bool:
+        """Whether all trials of a look were made."""
+        return len(self.base) >= look.base and len(self.head) >= look.head
+
+
+def _sides(
+    test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, stored: Stored
+) -> list[_Sides]:
     known = {one.fixture for one in planned.standing}
-    sides = [
-        tuple(
-            outcomes(trials.get((owners[name], name, side), ())) for side in (Side.BASE, Side.HEAD)
+    return [
+        _Sides(
+            outcomes(trials.get((owners[name], name, Side.BASE), ())),
+            outcomes(trials.get((owners[name], name, Side.HEAD), ())),
+            stored.get((owners[name], name), 0),
         )
         for name in test.fixtures
         if name not in known
     ]
+
+
+def _newest(test: Joint, sides: Sequence[_Sides], *, found: bool) -> Broad | None:
+    said: Broad | None = None
     for index, look in enumerate(test.looks):
-        if any(len(base) < look.base or len(head) < look.head for base, head in sides):
+        if not all(one.has(one.look(look)) for one in sides):
             break
-        strata = [first(look, base, head) for base, head in sides]
+        strata = [first(one.look(look), one.base, one.head) for one in sides]
         said = broad_step(
             test.looks, index, strata, test.share, found=found, least_drop=test.least_drop
         ).model_copy(update={"family": test.family})
-        if said.step is not Step.GO_ON:
+        if said.step is LookResult.REGRESSED and any(one.stored for one in sides):
+            return _borne_out(said, look, sides)
+        if said.step is not LookResult.GO_ON:
             break
     return said
 
 
-def _newest_of_scores(
+def _borne_out(alarm: Broad, look: Look, sides: Sequence[_Sides]) -> Broad:
+    """Return what becomes of an alarm that rests on stored trials, once base as it is now is known.
+
+    The first fresh trials of every fixture take part, whatever they were made for.
+    """
+    if not all(one.has(Look(base=one.stored + CONFIRMING_TRIALS, head=1)) for one in sides):
+        return alarm.model_copy(update={"step": LookResult.GO_ON, "confirming": True})
+    fresh = [
+        (
+            counted(one.base[one.stored : one.stored + CONFIRMING_TRIALS]),
+            counted(one.head[: look.head]),
+        )
+        for one in sides
+    ]
+    if confirmed(fresh):
+        return alarm
+    return alarm.model_copy(update={"step": LookResult.STOP, "outdated": True})
+
+
+def _scores(
     test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, *, found: bool
 ) -> Broad | None:
+    """Return what the newest look says of scores, none of which is stored."""
     said: Broad | None = None
     known = {one.fixture for one in planned.standing}
-    units = [
-        (
-            grades(trials.get((owners[name], name, Side.BASE), ())),
-            grades(trials.get((owners[name], name, Side.HEAD), ())),
-        )
-        for name in test.fixtures
-        if name not in known
-    ]
+    base, head = (
+        [
+            grades(trials.get((owners[name], name, side), ()))
+            for name in test.fixtures
+            if name not in known
+        ]
+        for side in (Side.BASE, Side.HEAD)
+    )
+    units = list(zip(base, head, strict=True))
     for index, look in enumerate(test.looks):
-        if any(len(base) < look.base or len(head) < look.head for base, head in units):
+        if any(len(old) < look.base or len(new) < look.head for old, new in units):
             break
         said = graded_broad_step(
             test.looks, index, units, test.share, found=found, least_drop=test.least_drop
         ).model_copy(update={"family": test.family})
-        if said.step is not Step.GO_ON:
+        if said.step is not LookResult.GO_ON:
             break
     return said

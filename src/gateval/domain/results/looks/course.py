@@ -8,7 +8,8 @@ that fails its first trial gets two more: two of three decide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gateval.domain.manifests.fixture import Fixture
@@ -16,7 +17,8 @@ from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
 from gateval.domain.results.grouping import grades, outcomes
 from gateval.domain.results.looks.silence import SILENCE_SHARE, is_silent, silence
-from gateval.domain.statistics.design import Design, Step, counted_only, design
+from gateval.domain.statistics.design import Design, LookResult, counted_only, design
+from gateval.domain.statistics.fresh import FRESH, borne_out
 from gateval.domain.statistics.graded.rule import (
     GradedRule,
     GradedWalk,
@@ -38,8 +40,9 @@ class Course(NamedTuple):
 
     `wanted` are the trials of each side that have to be made; `walk` the way through its design,
     None where nothing is compared. `exact` says that the candidates proved to be deterministic,
-    `fell_silent` that head gives no answer where base does. In the weighted model `graded` is the
-    way of its scores, and `rule` theirs; `walk` and `design` then say the same of its passes.
+    `fell_silent` that head gives no answer where base does, `outdated` that what is stored of base
+    says regressed and base as it is now does not. In the weighted model `graded` is the way of its
+    scores, and `rule` theirs; `walk` and `design` then say the same of its passes.
     """
 
     wanted: Look
@@ -47,18 +50,20 @@ class Course(NamedTuple):
     design: Design | None = None
     exact: bool = False
     fell_silent: bool = False
+    outdated: bool = False
     graded: GradedWalk | None = None
     rule: GradedRule | None = None
 
     @property
     def regressed(self) -> bool:
         """Whether the fixture has regressed by itself."""
-        return self.walk is not None and self.walk.step is Step.REGRESSED
+        return self.walk is not None and self.walk.step is LookResult.REGRESSED
 
 
-class Rules(NamedTuple):
+class CourseRules(NamedTuple):
     """What holds for all fixtures of an Eval; `design` is None where none is tested alone.
 
+    `stored` is how many base trials are stored, by fixture; those have a design of their own.
     `together` are those that are tested with their family only; `quiet` is the design whose silence
     is looked for in these, `counted` the one that says when they end. `graded` is the rule of the
     fixtures' scores in the weighted model, None in the other.
@@ -72,6 +77,7 @@ class Rules(NamedTuple):
     together: frozenset[str] = frozenset()
     quiet: Design | None = None
     counted: Design | None = None
+    stored: Mapping[str, int] = MappingProxyType({})
     graded: GradedRule | None = None
 
     def graded_of(self, fixture: str) -> GradedRule | None:
@@ -84,17 +90,27 @@ class Rules(NamedTuple):
         """Return the design of a compared fixture, None for others."""
         if fixture not in self.compared:
             return None
-        return self.counted if fixture in self.together else self.design
+        many = self.stored.get(fixture, 0)
+        if fixture in self.together:
+            return counted_only(self.first_of(fixture)) if many else self.counted
+        if self.design is None or not many:
+            return self.design
+        return design(self.planned.looks_with(many), self.planned.fixture_share)
+
+    def first_of(self, fixture: str) -> Look:
+        """Return the first look at a fixture: stored trials count there."""
+        stored = self.stored.get(fixture, 0)
+        return Look(base=max(self.first.base, stored), head=self.first.head)
 
 
-def rules_of(planned: PlannedEval) -> Rules:
+def rules_of(planned: PlannedEval) -> CourseRules:
     """Return the rules by which an Eval's fixtures are looked at."""
     measured = Side.BASE in planned.sides and planned.compared
     together = together_only(planned.fixtures, planned.compared) if measured else frozenset()
     silent = planned.silence_share / SILENCE_SHARE
     graded = graded_rule_of(planned) if measured and planned.scoring.weighted else None
     alone = design(planned.looks, planned.fixture_share) if planned.fixture_share else None
-    return Rules(
+    return CourseRules(
         planned=planned,
         first=planned.first_look,
         compared=frozenset(planned.compared),
@@ -103,6 +119,7 @@ def rules_of(planned: PlannedEval) -> Rules:
         together=together,
         quiet=design(planned.looks, silent) if together and silent else None,
         counted=counted_only(planned.first_look) if together else None,
+        stored=planned.stored_counts(),
         graded=graded,
     )
 
@@ -119,25 +136,29 @@ def graded_rule_of(planned: PlannedEval) -> GradedRule:
 
 
 def course_of(
-    rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course:
     """Return where a fixture stands after these trials of both sides, each by repetition."""
-    first, rule = rules.first, rules.design_of(fixture.name)
+    rule = rules.design_of(fixture.name)
     if rule is None:
         return _alone(rules, fixture, base, head)
+    first, stored = rules.first_of(fixture.name), rules.stored.get(fixture.name, 0)
     old, new = outcomes(base), outcomes(head)
     if len(old) < first.base or len(new) < first.head:
-        return Course(first, Walk(step=Step.GO_ON, look=first, **_counts(old, new)), rule)
+        return Course(first, Walk(step=LookResult.GO_ON, look=first, **_counts(old, new)), rule)
     if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
         known = _deterministic(first, base, head)
         if known is not None:
             return known._replace(design=rule)
-    quiet_rule = rules.quiet if fixture.name in rules.together else rule
-    quiet = silence(quiet_rule, base, head)
+    quiet_rule = rules.quiet if fixture.name in rules.together else rules.design
+    quiet = silence(quiet_rule, base[stored:], head)
     course = _by_scores(rules, fixture, base, head) or _by_passes(rule, old, new)
+    if stored and course.regressed:
+        return _borne_out(course._replace(fell_silent=quiet is not None), old, stored)
     if quiet is None or course.regressed:
         return course._replace(fell_silent=quiet is not None)
-    wanted = quiet.wanted if quiet.proven else larger(course.wanted, quiet.wanted)
+    silent = quiet.wanted.model_copy(update={"base": quiet.wanted.base + stored})
+    wanted = silent if quiet.proven else larger(course.wanted, silent)
     return course._replace(wanted=wanted, fell_silent=quiet.proven)
 
 
@@ -147,7 +168,7 @@ def _by_passes(rule: Design, base: Outcomes, head: Outcomes) -> Course:
 
 
 def _by_scores(
-    rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course | None:
     """Return the course of a fixture's scores; None in the model of passes."""
     rule = rules.graded_of(fixture.name)
@@ -160,7 +181,26 @@ def _by_scores(
     return Course(look, taken, rules.design_of(fixture.name), graded=scored, rule=rule)
 
 
-def _alone(rules: Rules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]) -> Course:
+def _borne_out(course: Course, base: Outcomes, stored: int) -> Course:
+    """Return a course that stored trials end, once base as it is now has a say."""
+    walked = course.walk
+    if walked is None:
+        return course
+    fresh = base[stored : max(walked.look.base, stored + FRESH)]
+    if len(fresh) < FRESH:
+        wanted = Look(base=stored + FRESH, head=walked.look.head)
+        going_on = walked.model_copy(update={"step": LookResult.GO_ON})
+        return course._replace(wanted=wanted, walk=going_on, fell_silent=False)
+    wanted = larger(course.wanted, Look(base=stored + FRESH, head=1))
+    if borne_out(counted(fresh), walked.head):
+        return course._replace(wanted=wanted)
+    stopped = walked.model_copy(update={"step": LookResult.STOP})
+    return course._replace(wanted=wanted, walk=stopped, fell_silent=False, outdated=True)
+
+
+def _alone(
+    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+) -> Course:
     """Return the course of a fixture that is not compared."""
     quiet = silence(None, base, head)
     if quiet is not None:
@@ -186,11 +226,11 @@ def _deterministic(first: Look, base: Sequence[Trial], head: Sequence[Trial]) ->
         return None
     quiet = is_silent(head) and not is_silent(base)
     if new[0] or (old[0] is new[0] and not quiet):
-        return Course(first, Walk(step=Step.STOP, look=first, **counts), exact=True)
+        return Course(first, Walk(step=LookResult.STOP, look=first, **counts), exact=True)
     second = Look(base=max(AGREEING, first.base), head=max(AGREEING, first.head))
     if len(old) < AGREEING or len(new) < AGREEING:
-        return Course(second, Walk(step=Step.GO_ON, look=second, **counts))
-    taken = Walk(step=Step.REGRESSED, look=second, **counts)
+        return Course(second, Walk(step=LookResult.GO_ON, look=second, **counts))
+    taken = Walk(step=LookResult.REGRESSED, look=second, **counts)
     return Course(second, taken, exact=True, fell_silent=quiet)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.results.grouping import Grouped, with_stored
 from gateval.domain.results.progress import progress
 from gateval.domain.statistics.looks import Look
 from gateval.domain.trials.trial import Side, Trial, TrialKey
@@ -22,7 +22,7 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
 
     An empty answer ends the run.
     """
-    trials = group_trials(finished)
+    trials = with_stored(plan, finished)
     keys: list[TrialKey] = []
     wanted = progress(plan, trials).wanted
     for planned in plan.evals:

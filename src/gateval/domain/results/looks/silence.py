@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gateval.domain.plan.planned_eval import CONFIRMING
 from gateval.domain.results.grouping import outcomes, too_many_lost
-from gateval.domain.statistics.design import Design, Step, step
+from gateval.domain.statistics.design import Design, LookResult, step
 from gateval.domain.statistics.design import design as rule_of
 from gateval.domain.statistics.looks import Look
 from gateval.domain.trials.trial import Trial
@@ -62,6 +62,6 @@ def silence(design: Design | None, base: Sequence[Trial], head: Sequence[Trial])
         old, new = base[: look.base], head[: look.head]
         if too_many_lost(outcomes(old)) or too_many_lost(outcomes(new)):
             return Silence(look, proven=False)
-        if step(rule, index, answers(old), answers(new)) is Step.REGRESSED:
+        if step(rule, index, answers(old), answers(new)) is LookResult.REGRESSED:
             return Silence(look, proven=True)
     return Silence(design.looks[-1], proven=False)

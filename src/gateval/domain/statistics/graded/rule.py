@@ -14,7 +14,7 @@ from functools import cache
 from math import comb
 
 from gateval.domain.base import Value
-from gateval.domain.statistics.design import WEAKEST_CUT, Design, Step
+from gateval.domain.statistics.design import WEAKEST_CUT, Design, LookResult
 from gateval.domain.statistics.graded.grid import Sample, Scores, sample
 from gateval.domain.statistics.graded.permutation import permutation
 from gateval.domain.statistics.looks import ENTRY_BELOW, Look
@@ -57,7 +57,7 @@ class GradedWalk(Value):
     `p_value` is that of the last look taken; 1 before any, and where head is not below base.
     """
 
-    step: Step
+    step: LookResult
     look: Look
     base: Sample
     head: Sample
@@ -66,7 +66,7 @@ class GradedWalk(Value):
     @property
     def ended(self) -> bool:
         """Whether the rule wants no more trials."""
-        return self.step is not Step.GO_ON
+        return self.step is not LookResult.GO_ON
 
 
 @cache
@@ -99,14 +99,14 @@ def graded_walk(rule: GradedRule, base: Scores, head: Scores) -> GradedWalk:
     A lost trial counts as 1 on head and as 0 on base. That keeps the guarantee whatever made it get
     lost: no higher score of head and no lower one of base makes a unit regress.
     """
-    taken, look, p_value = Step.GO_ON, rule.looks[0], 1.0
+    taken, look, p_value = LookResult.GO_ON, rule.looks[0], 1.0
     for index, look in enumerate(rule.looks):
         if len(base) < look.base or len(head) < look.head:
             break
         ours = [1.0 if score is None else score for score in head[: look.head]]
         theirs = [0.0 if score is None else score for score in base[: look.base]]
         taken, p_value = _step(rule, index, theirs, ours)
-        if taken is not Step.GO_ON:
+        if taken is not LookResult.GO_ON:
             break
     return GradedWalk(
         step=taken,
@@ -138,17 +138,17 @@ def on_passes(rule: GradedRule) -> Design:
 
 def _step(
     rule: GradedRule, index: int, base: Sequence[float], head: Sequence[float]
-) -> tuple[Step, float]:
+) -> tuple[LookResult, float]:
     before, now = sum(base) / len(base), sum(head) / len(head)
     worse, last = rule.worse(before, now), index + 1 == len(rule.looks)
     if now >= before:
-        return Step.STOP, 1.0
+        return LookResult.STOP, 1.0
     if len(head) < ENTRY_BELOW:
-        return (Step.GO_ON if worse and not last else Step.STOP), 1.0
+        return (LookResult.GO_ON if worse and not last else LookResult.STOP), 1.0
     p_value = permutation(base, head)
     if worse and p_value <= rule.parts[index]:
-        return Step.REGRESSED, p_value
-    return (Step.GO_ON if p_value <= ESCALATION and not last else Step.STOP), p_value
+        return LookResult.REGRESSED, p_value
+    return (LookResult.GO_ON if p_value <= ESCALATION and not last else LookResult.STOP), p_value
 
 
 def _least(look: Look) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
 
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.graded.broad import graded_broad_step
 from gateval.domain.statistics.graded.rule import GradedRule, graded_rule, graded_walk
 from gateval.domain.statistics.looks import Look, broad_looks, looks
@@ -48,12 +48,12 @@ class _Unit:
         self.head += [head(self._random) for _ in range(look.head - len(self.head))]
 
     def regresses(self, rule: GradedRule) -> bool:
-        step = Step.GO_ON
-        while step is Step.GO_ON:
+        step = LookResult.GO_ON
+        while step is LookResult.GO_ON:
             now = graded_walk(rule, self.base, self.head)
             step = now.step
             self.up_to(now.look)
-        return step is Step.REGRESSED
+        return step is LookResult.REGRESSED
 
 
 def simulate_scores(random: Random, units: Sequence[tuple[Draw, Draw]], rule: Rule) -> GradedRun:
@@ -72,12 +72,12 @@ def simulate_scores(random: Random, units: Sequence[tuple[Draw, Draw]], rule: Ru
 
 def _slips(units: Sequence[_Unit], rule: Rule, *, found: bool) -> bool:
     schedule = broad_looks(rule.reps_per_fixture)
-    step = Step.STOP
+    step = LookResult.STOP
     for index, look in enumerate(schedule):
         for unit in units:
             unit.up_to(look)
         pairs = [(unit.base, unit.head) for unit in units]
         step = graded_broad_step(schedule, index, pairs, BROAD, found=found).step
-        if step is not Step.GO_ON:
+        if step is not LookResult.GO_ON:
             break
-    return step is Step.REGRESSED
+    return step is LookResult.REGRESSED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.domain.statistics.design import Step
+from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.graded.grid import Scores
 from gateval.domain.statistics.graded.permutation import permutation
 from gateval.domain.statistics.graded.rule import ESCALATION, LEAST_DROP, GradedRule, GradedWalk
@@ -18,7 +18,7 @@ def graded_status(rule: GradedRule, walk: GradedWalk, base: Scores, head: Scores
     """
     if not walk.ended:
         raise ValueError("This unit still wants trials: it has no status yet.")
-    if walk.step is Step.REGRESSED:
+    if walk.step is LookResult.REGRESSED:
         return Status.REGRESSED
     ours = [score for score in head[: walk.look.head] if score is not None]
     theirs = [score for score in base[: walk.look.base] if score is not None]

@@ -6,9 +6,7 @@ tools, and left alone in the metadata. The runtime is our own, and strict.
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Iterator
 from typing import Literal
 
@@ -19,6 +17,8 @@ from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.variable_names import expression_problem
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
+from gateval.formats.native.kinds.list_form import with_list_form
+from gateval.formats.native.kinds.tool_servers import with_servers
 from gateval.formats.native.written import (
     ManifestKind,
     OpenMetadata,
@@ -33,7 +33,6 @@ from gateval.formats.problems.validation import problem_at, validate
 from gateval.formats.yaml.document import DocumentPath
 
 _RUNTIME = ("spec", "runtime")
-_PLAIN = re.compile(r"[A-Za-z./][A-Za-z0-9_./+-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -45,7 +44,10 @@ class AgentDocument(Written):
     spec: AgentSpec
 
 
-COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name != "options")
+NOT_WRITTEN = ("options", "servers")
+"""What a runtime is given by other keys."""
+
+COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name not in NOT_WRITTEN)
 """The keys that every runtime has. They are one word each, so field and key are the same."""
 
 
@@ -54,6 +56,9 @@ def read(source: Source) -> Read:
     document, problems = validate(AgentDocument, _without_runtime(source.body), source.document)
     runtime, broken = _read_runtime(source)
     if document is None or broken:
+        return Read(None, (*problems, *broken))
+    runtime, broken = with_servers(runtime, document.spec.tools, source)
+    if broken:
         return Read(None, (*problems, *broken))
     spec = document.spec.model_copy(update={"runtime": runtime})
     agent = Agent(
@@ -84,7 +89,7 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
     common_raw: JsonObject = {key: raw[key] for key in raw if key in COMMON_KEYS}
     options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
     common, problems = validate(RuntimeSpec, common_raw, document, _RUNTIME)
-    problems = tuple(_with_list_form(problem, raw) for problem in problems)
+    problems = tuple(with_list_form(problem, raw) for problem in problems)
     problems += _unusable_texts(source, raw)
     kind = raw.get("type", RuntimeSpec().type)
     if not isinstance(kind, str):
@@ -98,30 +103,6 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
     if common is None or problems or broken:
         return None, (*problems, *broken)
     return common.model_copy(update={"options": options}), ()
-
-
-def _with_list_form(problem: Problem, raw: JsonObject) -> Problem:
-    """Add how a command line that stands there as one text is written as a list."""
-    for key in ("command", "setup", "before", "after"):
-        line = raw.get(key)
-        if isinstance(line, str) and problem.path == f"spec.runtime.{key}":
-            words = ", ".join(map(_word, _split(line)))
-            return problem.model_copy(
-                update={"message": f"{problem.message} Write [{words}]; no shell reads it."}
-            )
-    return problem
-
-
-def _word(text: str) -> str:
-    """Return a word as it stands in a YAML list."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
-
-
-def _split(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:  # a quotation mark without its partner
-        return line.split()
 
 
 def _missing(source: Source, kind: str, raw: JsonObject) -> tuple[Problem, ...]:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gateval.domain.base import JsonObject, Spec
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.manifests.severity import Severity, Weight
+from gateval.domain.manifests.severity import AssertionWeight, Severity
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.written import Source
@@ -25,10 +25,15 @@ class AssertionCommon(Spec):
     """The keys that every assertion has."""
 
     type: str = Field(description="Which assertion this is.")
-    weight: Weight = Field(default=1.0, description="How much it counts in its fixture's score.")
+    weight: AssertionWeight = Field(
+        default=1.0,
+        description="How much it counts in its fixture's score, 0 for not at all. Whatever its "
+        "weight, a fixture passes only if it does.",
+    )
     severity: Severity | None = Field(
         default=None,
-        description="How much it matters inside its fixture; the fixture's severity if absent.",
+        description="How much it matters inside its fixture, by the weights of the Eval; the "
+        "fixture's severity if absent.",
     )
     name: str = Field(
         default="", max_length=200, description="What it is called, where its type does not tell."

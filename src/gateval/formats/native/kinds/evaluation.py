@@ -14,12 +14,21 @@ from gateval.domain.manifests.evaluation import (
     JudgeSpec,
     ScoringSpec,
 )
-from gateval.formats.native.cron import check_cron
+from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.validation import validate
 
 VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=100)]
 """A name as it can stand behind `vars.`."""
+
+
+def _not_sealed(sealed: bool) -> bool:  # noqa: FBT001 - a field's value
+    if sealed:
+        raise ValueError(
+            "A sealed Eval hides its fixtures from those who are measured, which takes benchmark "
+            "runs, and there are none yet: everybody would see these. Remove `sealed`."
+        )
+    return sealed
 
 
 class EvalBody(Spec):
@@ -43,11 +52,15 @@ class EvalBody(Spec):
     execution: ExecutionSpec = ExecutionSpec()
     schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
         default=None,
-        description="Cron expression of five fields, in UTC, for jobs that run Evals by the clock.",
+        description="Cron expression of five fields: a job that runs by the clock runs the Eval "
+        "when it is due, and every time without one.",
     )
-    sealed: bool = Field(
+    time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
+        default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
+    )
+    sealed: Annotated[bool, AfterValidator(_not_sealed)] = Field(
         default=False,
-        description="Reserved: read and kept, without effect yet.",
+        description="Reserved for benchmark runs: `true` is refused until there are some.",
     )
 
 
@@ -75,6 +88,7 @@ def read(source: Source) -> Read:
         scoring=spec.scoring,
         execution=spec.execution,
         schedule=spec.schedule,
+        time_zone=spec.time_zone,
         sealed=spec.sealed,
         place=source.document.place(("metadata", "name")),
         places=source.document.key_places(("spec",), depth=2),

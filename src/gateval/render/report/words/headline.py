@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
@@ -29,6 +29,12 @@ def _told(report: Report) -> str:
     if decision.evals is GateVerdict.INCONCLUSIVE:
         return "; ".join(_unknowns(blocking))
     return _passed(report)
+
+
+_RISEN = {
+    ReasonCode.COST: "cost more than the policy allows",
+    ReasonCode.LATENCY: "took longer than the policy allows",
+}
 
 
 def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
@@ -59,16 +65,23 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     if silent := by_code.get(ReasonCode.NO_ANSWER):
         agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
         said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
-    if lowered := by_code.get(ReasonCode.LOWERED_BAR):
-        evals = sum(bool(reason.eval) for reason in lowered)
-        if evals:
-            said.append(f"what the target branch asks is not met ({count(evals, 'Eval')})")
-        if edits := len(lowered) - evals:
-            said.append(f"what the gate asks is lowered ({count(edits, 'edit')})")
+    said += _lowered(by_code.get(ReasonCode.LOWERED_BAR, ()))
     if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
         verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
         said.append(f"{_evals(report, below)} {verb}")
-    return said
+    if added := by_code.get(ReasonCode.NEW_FIXTURE):
+        names = _names([reason.fixture for reason in added], "new fixture")
+        said.append(f"{names} {'does' if len(added) == 1 else 'do'} not pass")
+    risen = [(what, by_code[code]) for code, what in _RISEN.items() if code in by_code]
+    return said + [f"{_evals(report, reasons)} {what}" for what, reasons in risen]
+
+
+def _lowered(lowered: Sequence[DecisionReason]) -> Iterator[str]:
+    evals = sum(bool(reason.eval) for reason in lowered)
+    if evals:
+        yield f"what the target branch asks is not met ({count(evals, 'Eval')})"
+    if edits := len(lowered) - evals:
+        yield f"what the gate asks is lowered ({count(edits, 'edit')})"
 
 
 def _evals(report: Report, reasons: Sequence[DecisionReason]) -> str:
@@ -88,11 +101,14 @@ _UNKNOWN = {
     ReasonCode.CHECK_ERROR: "an own check gave no usable answer in {}",
     ReasonCode.GATE_ERROR: "something needed was missing in {}",
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
+    ReasonCode.BUDGET: "{} looked worse, and the budget left nothing to look again",
     ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",
 }
 _UNKNOWN_EVALS = {
-    ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} has to be calibrated, which is not done yet",
+    ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} is not calibrated as it asks",
     ReasonCode.STAND_IN: "stand-ins answered for the first model in {}",
+    ReasonCode.COST: "the cost of {} cannot be held against base",
+    ReasonCode.LATENCY: "the time of {} cannot be held against base",
 }
 
 
@@ -101,7 +117,7 @@ def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
     return [
         _UNKNOWN_EVALS[code].format(count(n, "Eval"))
         if code in _UNKNOWN_EVALS
-        else _UNKNOWN[code].format(count(n, "run"))
+        else _UNKNOWN[code].format(count(n, "fixture" if code is ReasonCode.BUDGET else "run"))
         for code, n in counts.items()
     ]
 
@@ -119,6 +135,8 @@ def _passed(report: Report) -> str:
     if suspect := warned[ReasonCode.SUSPECT]:
         verb = "looks" if suspect == 1 else "look"
         said.append(f"{count(suspect, 'fixture')} {verb} worse")
+    if risen := warned[ReasonCode.COST] + warned[ReasonCode.LATENCY]:
+        said.append(f"{count(risen, 'warning')} on money and time")
     if judge := warned[ReasonCode.JUDGE_ERROR]:
         said.append(f"{count(judge, 'run')} without a verdict, which the policy lets pass")
     if lowered := warned[ReasonCode.LOWERED_BAR]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
 
@@ -39,7 +41,52 @@ def outlook_lines(plan: Plan) -> tuple[str, ...]:
         )
     if seen.drop is not None:
         lines.append(f"a drop in one fixture {_found(seen.drop)}")
+    return (*lines, *budget_lines(plan))
+
+
+def budget_lines(plan: Plan) -> tuple[str, ...]:
+    """Return what the budget takes away, and what that costs; nothing where there is none."""
+    from gateval.domain.results.outlook import outlook
+
+    budget = plan.policy.budget
+    if not (budget.is_set and plan.evals):
+        return ()
+    lines = [_limits(budget)]
+    for planned in plan.evals:
+        if planned.repetitions_asked:
+            kept, asked = planned.execution.reps_per_fixture, planned.repetitions_asked
+            lines.append(f"it leaves {planned.shown_name} {kept} of {asked} repetitions")
+    if budget.repetitions is not None:
+        spare = budget.repetitions - plan.trial_count
+        lines.append(_spare(spare))
+        seen = outlook(plan)
+        if seen.drop is not None and seen.free_drop is not None and seen.drop > seen.free_drop:
+            lines.append(
+                f"without it, a drop in one fixture {_found(seen.free_drop)}; that is its price"
+            )
     return tuple(lines)
+
+
+def _limits(budget: BudgetPolicy) -> str:
+    said = [
+        f"{budget.repetitions:,} repetitions" if budget.repetitions is not None else "",
+        f"{budget.tokens:,} tokens" if budget.tokens is not None else "",
+        f"${budget.usd:g}" if budget.usd is not None else "",
+        f"{budget.minutes:g} minutes" if budget.minutes is not None else "",
+    ]
+    return (
+        f"budget (policy.budget): {', '.join(filter(None, said))}; then nothing is run again that "
+        "looks worse, and the gate does not pass on it"
+    )
+
+
+def _spare(spare: int) -> str:
+    if spare < 0:
+        return (
+            f"one trial of each fixture and side takes {-spare:,} more than the budget: those run, "
+            "and nothing is run again"
+        )
+    return f"it leaves {spare:,} trials for what looks worse"
 
 
 def _found(drop: float) -> str:
@@ -49,7 +96,9 @@ def _found(drop: float) -> str:
 
 
 def models_needed(plan: Plan) -> tuple[str, ...]:
-    """Return the models that the planned agents declare first, and their judges, sorted."""
+    """Return the models that the planned agents declare first, their judges, and those by which
+    likeness is measured, sorted.
+    """
     names: set[str] = set()
     for planned in plan.evals:
         for side in planned.sides:
@@ -57,4 +106,5 @@ def models_needed(plan: Plan) -> tuple[str, ...]:
             names.update(definition.models[:1] if definition else ())
         if judge_questions(planned):
             names.add(planned.judge.model or "")
+        names.update(embedding_models(planned.fixtures))
     return tuple(sorted(names - {""}))

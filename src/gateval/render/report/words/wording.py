@@ -34,9 +34,12 @@ _BLOCKED = {
     ReasonCode.BELOW_THRESHOLD: "below threshold",
     ReasonCode.NEW_FIXTURE: "new fixture fails",
     ReasonCode.LOWERED_BAR: "bar not met",
+    ReasonCode.COST: "costs more",
+    ReasonCode.LATENCY: "takes longer",
     ReasonCode.MISSING_TRIALS: "not complete",
     ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
     ReasonCode.STAND_IN: "answered by a stand-in",
+    ReasonCode.BUDGET: "budget used up",
 }
 
 _NO_SCORE = {
@@ -89,6 +92,19 @@ def passes(compared: FixtureComparison) -> str:
     return passes_before_and_now(compared)
 
 
+def own_score(compared: FixtureComparison) -> str:
+    """Return the fixture's own score on both sides; empty if no trial has one.
+
+    It is the share of its assertions that passed, by their weights.
+    """
+    head = compared.head.share
+    base = compared.base.share if compared.base else None
+    if head is None:
+        return ""
+    before = "" if base is None else f" (base {base:.2f})"
+    return f"score {head:.2f}{before}"
+
+
 def what_happened(assessment: Assessment) -> str:
     """Return how an assessment ended and at which steps, e.g. `failed at step 4`."""
     if assessment.status is AssessmentStatus.ERROR:
@@ -122,6 +138,8 @@ _NEXT_STEP = {
     "answers; if it refused the key, renew the key.",
     Cause.JUDGE: "This says nothing about the agent. Run the gate again; if it stays so, make the "
     "rubric clearer or take another judge model.",
+    Cause.UNCALIBRATED: "The judge has to agree with people first: `gateval calibrate` shows where "
+    "it does not. An assertion beside the judge's would decide meanwhile.",
     Cause.CHECK: "This says nothing about the agent. Mend the check that the reason names.",
     Cause.GATE: "The trial needs something that is not there, as the reason says. Provide it, or "
     "change the assertion that asks for it.",
@@ -132,6 +150,7 @@ GAP_TITLES = {
     Cause.CANDIDATE: "the candidate gave no answer",
     Cause.PROVIDER: "the model provider was down or refused the call",
     Cause.JUDGE: "the judge gave no usable verdict",
+    Cause.UNCALIBRATED: "only a judge that is not calibrated says something here",
     Cause.CHECK: "an own check gave no usable answer",
     Cause.GATE: "something that the trial needs was not there",
     None: "planned, but never ran",

@@ -1,0 +1,75 @@
+"""Tokens become money: the price list of `genai-prices` (ADR 34).
+
+Loading it takes up to half a second and 60 MB, so a run in which no provider bills anything never
+does, and others do before their first trial: a wait in the middle of one would count as its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import USD_DIGITS
+
+_PROVIDERS = {
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "gemini": "google",
+    "google": "google",
+    "azure": "azure",
+    "openrouter": "openrouter",
+}
+"""Our providers that the list knows, and their names in it. Servers of one's own have no price."""
+
+
+class ListPrices:
+    """Fulfils `ports.prices.Prices` from the list that is installed; it asks nobody for another."""
+
+    def load(self) -> None:
+        """Load the list; see `Prices`."""
+        _list()
+
+    def price(
+        self, model: str, usage: Usage, *, answered: str = "", tier: str = ""
+    ) -> float | None:
+        """Return the price; see `Prices`.
+
+        What answered is looked up before what was asked: a name without a date may stand for
+        several models with prices of their own.
+        """
+        provider, _, asked = model.partition("/")
+        known = _PROVIDERS.get(provider)
+        if known is None or usage.input_tokens is None or usage.output_tokens is None:
+            return None
+        found = _first_known(known, (answered, asked), usage, tier)
+        return None if found is None else round(float(found), USD_DIGITS)
+
+
+def _first_known(provider: str, names: Iterable[str], usage: Usage, tier: str) -> Decimal | None:
+    prices = _list()
+    counted = prices.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+    )
+    context = {"service_tier": tier} if tier else None
+    for name in filter(None, names):
+        try:
+            found = prices.calc_price(counted, name, provider_id=provider, price_context=context)
+        except (LookupError, ValueError):
+            continue
+        total: Decimal = found.total_price
+        return total
+    return None
+
+
+def _list() -> Any:
+    """Import the list. Python does that once, and who comes second waits for who came first."""
+    import genai_prices
+    from genai_prices import data  # the figures, which are large
+
+    del data
+    return genai_prices

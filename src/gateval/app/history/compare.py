@@ -1,0 +1,82 @@
+"""What `compare` and `flaky` do: they read what was measured before and measure nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.screen import screen_of
+from gateval.app.history.sources import Runs, known_runs, record_in
+from gateval.domain.history.compared import compare_runs
+from gateval.domain.history.flakiness import wavering
+from gateval.domain.history.rows import shown
+from gateval.domain.history.run_record import RunRecord
+from gateval.domain.repository.paths import show_path
+from gateval.errors import EXIT_PASS, GatevalError, UsageError
+
+
+def show_comparison(
+    environ: Mapping[str, str], first: str, second: str, *, as_json: bool, fetch: bool
+) -> int:
+    """Compare two revisions, runs or results folders. Raises `UsageError` for what has no run."""
+    repository = open_repository(Path.cwd(), environ)
+    runs = known_runs(repository, environ, fetch=fetch)
+    found = compare_runs(_runs_of(first, repository, runs), _runs_of(second, repository, runs))
+    if as_json:
+        print(json.dumps([shown(one) | {"delta": one.delta} for one in found]))
+        return EXIT_PASS
+    from gateval.render.history.runs import render_compared
+
+    screen, names = screen_of(sys.stdout, environ), (_short(first), _short(second))
+    sys.stdout.write(render_compared(found, names, width=screen.width, color=screen.color))
+    return EXIT_PASS
+
+
+def show_flaky(environ: Mapping[str, str], name: str | None, *, as_json: bool, fetch: bool) -> int:
+    """Print the fixtures that waver, what costs most first."""
+    repository = open_repository(Path.cwd(), environ, bare=True)
+    runs = list(known_runs(repository, environ, fetch=fetch).newest([name] if name else ()))
+    found = wavering(runs, name)
+    if as_json:
+        print(json.dumps([shown(one) for one in found]))
+        return EXIT_PASS
+    from gateval.render.history.runs import render_flaky
+
+    screen = screen_of(sys.stdout, environ)
+    text = render_flaky(found, runs=len(runs), width=screen.width, color=screen.color)
+    sys.stdout.write(text)
+    return EXIT_PASS
+
+
+def _runs_of(word: str, repository: GitRepository, runs: Runs) -> list[RunRecord]:
+    """Return the runs that a word means: a folder, the id of a run, or a revision."""
+    if Path(word).is_dir() and (record := record_in(Path(word))) is not None:
+        return [record]
+    known = list(runs.newest())
+    named = [record for record in known if record.id == word]
+    if named:
+        return named
+    try:
+        commit = repository.resolve(word).commit
+    except GatevalError:
+        commit = None
+    of_commit = [record for record in known if commit and record.commit == commit]
+    if not of_commit:
+        what = (
+            f"Commit {commit[:7]} was never measured, as far as is known here."
+            if commit
+            else f"{show_path(word)} is no revision, run or folder of results that is known here."
+        )
+        raise UsageError(
+            what,
+            hint="Name a revision that was measured, the id of a run (`gateval history EVAL` lists "
+            "revisions), or the folder of one. --fetch reads the runs in CI anew.",
+        )
+    return of_commit
+
+
+def _short(word: str) -> str:
+    return word[:7] if len(word) == 40 else Path(word).name or word

@@ -1,0 +1,189 @@
+"""The MCP servers of one trial of a declarative agent: started, listed, asked, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from gateval import __version__
+from gateval.candidates.agent_loop.faults import ServerFault
+from gateval.candidates.agent_loop.transports import (
+    MESSAGE_LIMIT,
+    Http,
+    Streams,
+    Transport,
+    TransportError,
+)
+from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.process.failures import command_line, no_start, told
+from gateval.candidates.process.private import private_folders
+from gateval.candidates.process.program import NotStarted, Program
+from gateval.candidates.serving.instance import start_instance
+from gateval.candidates.serving.launch import PRINTED_LIMIT, Launch
+from gateval.domain.base import JsonObject
+from gateval.domain.manifests.tools import ToolServerSpec
+from gateval.domain.trials.model_call import ToolDefinition
+from gateval.domain.trials.tools import ToolAnswer
+from gateval.domain.trials.trial import Cause, NoAnswer
+from gateval.wire import mcp_client as mcp
+from gateval.wire.base import WireError
+
+START_SECONDS = 30.0
+"""How long a server may take until its tools are listed."""
+
+TOOLS_LIMIT = 200
+"""Tools of all servers of an agent."""
+
+
+class Server:
+    """One server that runs."""
+
+    def __init__(self, spec: ToolServerSpec, transport: Transport) -> None:
+        self._spec = spec
+        self._transport = transport
+        self._number = 0
+        self.tools: tuple[ToolDefinition, ...] = ()
+
+    async def meet(self) -> None:
+        """Introduce ourselves and read the list of tools. Raises `ServerFault`."""
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                self._number += 1
+                message = mcp.hello(self._number, "gateval", __version__)
+                introduced = _given(await self._transport.ask(self._number, message))
+                self._transport.speak(mcp.spoken(introduced))
+                await self._transport.tell(mcp.READY)
+                self.tools = await self._listed()
+        except TimeoutError:
+            raise await self._fault(f"did not list its tools within {START_SECONDS:g} s") from None
+        except (TransportError, WireError) as error:
+            raise await self._fault(str(error)) from None
+
+    async def call(self, tool: str, arguments: JsonObject) -> ToolAnswer:
+        """Call a tool. What the server refuses is an error of the tool. Raises `ServerFault`."""
+        params: JsonObject = {"name": tool, "arguments": arguments}
+        try:
+            heard = await self._ask("tools/call", params)
+            return ToolAnswer(heard.error, is_error=True) if heard.error else _answer(heard)
+        except (TransportError, WireError) as error:
+            raise await self._fault(str(error)) from None
+
+    async def stop(self) -> None:
+        """End it."""
+        await self._transport.stop()
+
+    async def _listed(self) -> tuple[ToolDefinition, ...]:
+        found: list[ToolDefinition] = []
+        cursor = ""
+        while True:
+            page = {"cursor": cursor} if cursor else {}
+            tools, cursor = mcp.tools_in(_given(await self._ask("tools/list", {**page})))
+            found += tools
+            if len(found) > TOOLS_LIMIT:
+                raise WireError(f"lists more than {TOOLS_LIMIT} tools")
+            if not cursor or not tools:
+                return tuple(found)
+
+    async def _ask(self, method: str, params: JsonObject) -> mcp.Heard:
+        self._number += 1
+        message = mcp.request(self._number, method, params)
+        return await self._transport.ask(self._number, message)
+
+    async def _fault(self, clause: str) -> ServerFault:
+        ran = await self._transport.stop()
+        reason = f"The MCP server `{self._spec.name}` {clause}."
+        return ServerFault(told(reason, ran, command_line(self._spec.command)))
+
+
+class Servers:
+    """All servers of one trial."""
+
+    def __init__(self, servers: tuple[Server, ...] = ()) -> None:
+        self._by_tool = {tool.name: one for one in servers for tool in one.tools}
+        self.tools = tuple(tool for one in servers for tool in one.tools)
+
+    async def call(self, tool: str, arguments: JsonObject) -> ToolAnswer:
+        """Have the server of this tool answer. Raises `ServerFault`."""
+        return await self._by_tool[tool].call(tool, arguments)
+
+
+@contextlib.asynccontextmanager
+async def running_servers(launch: Launch) -> AsyncIterator[Servers]:
+    """Start the servers of an agent for one trial, and end them after it. Raises `ServerFault`."""
+    async with contextlib.AsyncExitStack() as stack:
+        servers: list[Server] = []
+        owners: dict[str, str] = {}
+        for spec in launch.agent.runtime.servers:
+            server = await stack.enter_async_context(_running(spec, launch))
+            for tool in server.tools:
+                owner = owners.setdefault(tool.name, spec.name)
+                if owner != spec.name:
+                    reason = f"The MCP servers `{owner}` and `{spec.name}` both have a tool"
+                    said = f"{reason} {tool.name!r}, and a model could not tell them apart."
+                    raise ServerFault(NoAnswer(cause=Cause.CANDIDATE, reason=said))
+            servers.append(server)
+        yield Servers(tuple(servers))
+
+
+@contextlib.asynccontextmanager
+async def _running(spec: ToolServerSpec, launch: Launch) -> AsyncIterator[Server]:
+    async with contextlib.AsyncExitStack() as stack:
+        start = _serving if spec.path is not None else _spoken_to
+        server = Server(spec, await start(spec, launch, stack))
+        stack.push_async_callback(server.stop)
+        await server.meet()
+        yield server
+
+
+async def _serving(
+    spec: ToolServerSpec, launch: Launch, _stack: contextlib.AsyncExitStack
+) -> Transport:
+    """Start a server that listens. Raises `ServerFault`."""
+    own = replace(
+        launch,
+        command=spec.command,
+        env={**launch.env, **spec.env},
+        what=f"The MCP server `{spec.name}`",
+        asks_models=False,
+    )
+    started = await start_instance(own)
+    if isinstance(started, NoAnswer):
+        raise ServerFault(started)
+    return Http(started, spec.path or "/", launch.context.local_http)
+
+
+async def _spoken_to(
+    spec: ToolServerSpec, launch: Launch, stack: contextlib.AsyncExitStack
+) -> Transport:
+    """Start a server that reads and prints. Raises `ServerFault`."""
+    around = launch.context
+    private = await stack.enter_async_context(private_folders(around.scratch))
+    env = instance_environment(
+        around.environ,
+        literals={"PYTHONUNBUFFERED": "1", **launch.env, **spec.env},
+        door={},
+        home=str(private.home),
+        tmp=str(private.tmp),
+        name=launch.name,
+    )
+    place = launch.place
+    program = Program(spec.command, place.folder, env, reads=place.reads, listens=True)
+    limits = replace(launch.limits, stdout_kept=MESSAGE_LIMIT, stdout_bytes=PRINTED_LIMIT)
+    try:
+        return Streams(launch.programs.start(program, limits))
+    except NotStarted as error:
+        reason = f"The MCP server `{spec.name}` could not be started. {error.reason}"
+        line = command_line(spec.command)
+        raise ServerFault(no_start(reason, line, error.cause)) from None
+
+
+def _given(heard: mcp.Heard) -> JsonObject:
+    if heard.error or heard.result is None:
+        raise WireError(f"refused the gate: {heard.error or 'it gave nothing'}")
+    return heard.result
+
+
+def _answer(heard: mcp.Heard) -> ToolAnswer:
+    return mcp.answer_in(_given(heard))

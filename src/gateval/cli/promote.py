@@ -1,0 +1,37 @@
+"""`gateval promote`: what an agent once did becomes a fixture."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from gateval.cli import options
+
+
+@click.command(short_help="Make fixtures of recorded runs.")
+@click.argument("trace", metavar="TRACE")
+@click.option(
+    "--agent",
+    metavar="NAME",
+    help="The Agent that the fixtures are for. Default: the only one.",
+    shell_complete=options.names_of("agents"),
+)
+@click.option("--fixture", metavar="NAME", help="Of results of a run, only this fixture.")
+@click.option("--redact", is_flag=True, help="Take out secrets and personal data first.")
+@click.option("--dry-run", is_flag=True, help="Print the fixtures, and write nothing.")
+def promote(
+    trace: str, agent: str | None, fixture: str | None, *, redact: bool, dry_run: bool
+) -> int:
+    """Propose fixtures for the runs in TRACE: a file, `-`, or a run of .gateval/results.
+
+    Reads results of Gateval, messages as chat APIs have them, OTLP in JSON, and JSONL of any of
+    these. A fixture has the input, `toolCalled` for the tools that were used, `contains` for what
+    the answer states, `toolReplay` with what the tools answered, and the label agent=NAME. They go
+    into a new file beside the Agent's other fixtures; nothing is overwritten.
+    """
+    from gateval.app.promote import promote_traces
+
+    return promote_traces(
+        dict(os.environ), trace, agent=agent, fixture=fixture, redact=redact, dry_run=dry_run
+    )

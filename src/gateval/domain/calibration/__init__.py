@@ -1,0 +1,1 @@
+"""What replaying a JudgeCalibration gave, what it is bound to, and whether a judge may decide."""

@@ -1,0 +1,175 @@
+"""Which stored trials stand for base, and when they are believed.
+
+Whoever may push can write the file of runs. A record counts if the forge says that its run was a
+push to the default branch or a schedule there, of a workflow that the rules name, and if that run
+uploaded the very same record. What a pull request's job measured is never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gateval.domain.forge.workflow_run import WorkflowRun
+from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
+from gateval.domain.history.setting import fixture_digest, setting_digest
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval
+from gateval.domain.plan.stored import BaselineRun, StoredTrials, UsedBaseline
+from gateval.domain.trials.trial import Side
+
+EVENTS = ("push", "schedule")
+MOST_RUNS = 20
+"""Runs that the forge is asked about for one plan."""
+
+_LOST = "x"
+
+
+class Home(NamedTuple):
+    """Where records that count come from: repository, its default branch, paths of workflows."""
+
+    repository: str
+    branch: str
+    workflows: tuple[str, ...]
+
+
+class Wanted(NamedTuple):
+    """The stored trials that a plan could use: by Eval, the setting and the fixtures' digests."""
+
+    setting: str
+    fixtures: Mapping[str, str]
+
+
+def wanted(plan: Plan) -> dict[str, Wanted]:
+    """Return what a plan could use, by Eval; nothing where base need not be measured.
+
+    An agent that does the same each time is compared by its steps, which are not stored; so are the
+    scores of the weighted model not, of which a record knows only what passed.
+    """
+    return {
+        planned.name: Wanted(
+            setting_digest(plan, planned, Side.BASE),
+            {name: fixture_digest(planned.fixture(name)) for name in _compared(planned)},
+        )
+        for planned in plan.evals
+        if planned.baseline is Baseline.MERGE_BASE
+        and planned.bar is None
+        and planned.compared
+        and not planned.deterministic
+        and not planned.scoring.weighted
+    }
+
+
+def _compared(planned: PlannedEval) -> Iterator[str]:
+    known = {one.fixture for one in planned.standing}
+    return (name for name in planned.compared if name not in known)
+
+
+def donors(
+    asked: Mapping[str, Wanted], records: Iterable[RunRecord], home: Home, *, since: str, most: int
+) -> tuple[RunRecord, ...]:
+    """Return the runs, newest first, that hold trials a plan wants, until it has `most` of each.
+
+    Only what says that it is of the default branch is looked at; whether it is, `doubt` tells.
+    `since` is the oldest moment (ISO 8601) that counts. Raises nothing for what does not fit.
+    """
+    missing = {(name, fixture): most for name, one in asked.items() for fixture in one.fixtures}
+    found: list[RunRecord] = []
+    for record in records:
+        if len(found) == MOST_RUNS or not missing:
+            break
+        if record.event not in EVENTS or record.at < since or not record.run:
+            continue
+        if record.branch != home.branch or record.workflow not in home.workflows:
+            continue
+        given = {
+            (name, one.fixture): len(marks)
+            for name, want in asked.items()
+            for one, marks in _marks(want, record)
+            if (name, one.fixture) in missing
+        }
+        if given:
+            found.append(record)
+        for where, many in given.items():
+            missing[where] -= many
+        missing = {where: many for where, many in missing.items() if many > 0}
+    return tuple(found)
+
+
+def doubt(record: RunRecord, run: WorkflowRun, home: Home) -> str:
+    """Return why a record is not what a run of the default branch measured; empty if it may be.
+
+    Besides, its commit has to be on that branch (a tag may have the branch's name), and the run has
+    to have uploaded the record.
+    """
+    if run.number != record.run:
+        return "it is another run"
+    if run.event not in EVENTS:
+        return f"it ran for {run.event}, not for a push or a schedule"
+    if {run.repository.lower(), run.head_repository.lower()} != {home.repository.lower()}:
+        return "it ran for another repository"
+    if run.branch != home.branch:
+        return f"it ran on another branch than {home.branch}"
+    if run.path not in home.workflows or run.path != record.workflow:
+        return f"it is a run of {run.path}"
+    if run.head != record.commit:
+        return "it ran on another commit"
+    return ""
+
+
+def with_stored(
+    plan: Plan, asked: Mapping[str, Wanted], records: Sequence[RunRecord], *, most: int
+) -> Plan:
+    """Return the plan with the first `most` stored trials of each fixture, the newest run's first.
+
+    The records have to be confirmed. The same ones always give the same plan.
+    """
+    stored = {name: _stored(want, records, most) for name, want in asked.items()}
+    if not any(stored.values()):
+        return plan
+    seen = {
+        name: any(run.seen for record in records for run in _fitting(want, record))
+        for name, want in asked.items()
+    }
+    evals = tuple(
+        one.model_copy(update={"stored": stored[one.name], "base_seen": seen[one.name]})
+        if stored.get(one.name)
+        else one
+        for one in plan.evals
+    )
+    filled = plan.model_copy(update={"evals": evals})
+    used = UsedBaseline(
+        digest=filled.stored_digest(),
+        runs=tuple(
+            BaselineRun(run=one.run, commit=one.commit, at=one.at, url=one.url) for one in records
+        ),
+    )
+    return filled.model_copy(update={"baseline": used})
+
+
+def _stored(want: Wanted, records: Sequence[RunRecord], most: int) -> tuple[StoredTrials, ...]:
+    marks: dict[str, str] = {}
+    claimed: set[str] = set()
+    for record in records:
+        for one, given in _marks(want, record):
+            if len(marks.get(one.fixture, "")) < most:
+                marks[one.fixture] = (marks.get(one.fixture, "") + given)[:most]
+                claimed |= {one.fixture} if one.claimed else set()
+    return tuple(
+        StoredTrials(fixture=name, marks=found, claimed=name in claimed)
+        for name, found in marks.items()
+    )
+
+
+def _marks(want: Wanted, record: RunRecord) -> Iterator[tuple[RunFixture, str]]:
+    """Yield the fixtures of a record that a plan wants, with what was measured of them."""
+    for run in _fitting(want, record):
+        for one in run.fixtures:
+            given = one.trials.replace(_LOST, "")
+            if given and want.fixtures.get(one.fixture) == one.digest:
+                yield one, given
+
+
+def _fitting(want: Wanted, record: RunRecord) -> list[RunEval]:
+    """The first Eval of a record that measured the same; none where stand-ins answered."""
+    return [one for one in record.evals if one.setting == want.setting and not one.stood_in][:1]

@@ -1,0 +1,151 @@
+"""Makes the record of a run out of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateval.domain.decision.report import Report
+from gateval.domain.history.run_record import (
+    EVALS_LISTED,
+    FIXTURES_LISTED,
+    Mark,
+    RunEval,
+    RunFacts,
+    RunFixture,
+    RunRecord,
+    RunSpent,
+)
+from gateval.domain.history.setting import fixture_digest, setting_digest
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.claims import was_seen
+from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
+from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.trials.trace import add_usage
+from gateval.domain.trials.trial import Side, Trial
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
+
+SAID = 160
+"""Characters kept of why a fixture did not pass."""
+
+
+def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
+    """Return the record of a report, or None where nothing was evaluated.
+
+    The target branch's versions of Evals are a matter of the change, and not in it.
+    """
+    plan, info = report.results.plan, report.results.info
+    trials = group_trials(report.results.trials)
+    evals = [
+        _run_eval(report, plan.eval(one.eval), one, trials)
+        for one in report.comparison.evals
+        if plan.eval(one.eval).bar is None
+    ]
+    if not evals:
+        return None
+    return RunRecord(
+        **facts.model_dump(),
+        commit=plan.head.commit or "",
+        base=(plan.base and plan.base.commit) or "",
+        gateval=info.gateval,
+        seconds=round(info.seconds, 1),
+        verdict=report.decision.evals,
+        evals=tuple(evals[:EVALS_LISTED]),
+    )
+
+
+def _run_eval(
+    report: Report,
+    planned: PlannedEval,
+    compared: EvalComparison,
+    trials: Grouped,
+) -> RunEval:
+    plan, head = report.results.plan, compared.head_first
+    mine = [one for one in report.decision.reasons if one.eval == compared.eval]
+    verdicts = [one.verdict for one in mine]
+    agent = plan.agent(planned.agent, Side.HEAD)
+
+    def _head(one: FixtureComparison) -> Sequence[Trial]:
+        return trials.get((planned.name, one.fixture, Side.HEAD), ())
+
+    return RunEval(
+        eval=compared.eval,
+        agent=planned.agent,
+        closure=agent.closure if agent else "0" * 64,
+        setting=setting_digest(plan, planned, Side.HEAD),
+        verdict=min(verdicts, key=PRECEDENCE.index, default=GateVerdict.PASS),
+        low=round(head.low, 6),
+        high=round(head.high, 6),
+        limits=(round(head.interval[0], 4), round(head.interval[1], 4)),
+        threshold=compared.head.threshold,
+        passing=sum(one.all_passed for one in head.fixtures),
+        failing=sum(one.failed > 0 for one in head.fixtures),
+        total=len(head.fixtures),
+        slipped=compared.slipped,
+        spent=spent_on(
+            [
+                one
+                for side in Side
+                for f in planned.own_fixtures
+                for one in trials.get((planned.name, f.name, side), ())
+            ]
+        ),
+        seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
+        stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
+        fixtures=tuple(
+            _run_fixture(planned, one, _head(one)) for one in compared.fixtures[:FIXTURES_LISTED]
+        ),
+    )
+
+
+def _run_fixture(
+    planned: PlannedEval, compared: FixtureComparison, trials: Sequence[Trial]
+) -> RunFixture:
+    first = [one for one in trials if one.key.repetition <= planned.execution.reps_per_fixture]
+    again = [a.wavered for t in first for a in t.assessments if a.again is not None]
+    fixture = planned.fixture(compared.fixture)
+    return RunFixture(
+        fixture=compared.fixture,
+        digest=fixture_digest(fixture),
+        trials="".join(mark_of(one) for one in first)[:1000],
+        severity=fixture.severity.value,
+        regressed=compared.change is FixtureChange.REGRESSED,
+        asked_again=len(again),
+        wavered=sum(again),
+        claimed=_rests_on_claims(first),
+        says=next((_why(one)[:SAID] for one in first if one.passed is not True), ""),
+    )
+
+
+def spent_on(trials: Sequence[Trial]) -> RunSpent | None:
+    """Return what these trials took; None where there are none."""
+    if not trials:
+        return None
+    asked = [one.asked for trial in trials for one in trial.assessments if one.verdict]
+    usages = [trial.usage for trial in trials]
+    usages += [t.judge_usage for t in trials if any(one.verdict for one in t.assessments)]
+    total = add_usage(usages)
+    return RunSpent(
+        trials=len(trials),
+        calls=sum(one.trace.model_calls for one in trials if one.trace) + sum(asked),
+        tokens=total.total,
+        usd=total.usd,
+    )
+
+
+def _rests_on_claims(trials: Sequence[Trial]) -> bool:
+    assessed = [one.assessments for one in trials if one.assessments]
+    return bool(assessed) and all(any(a.claimed for a in one) for one in assessed)
+
+
+def mark_of(trial: Trial) -> Mark:
+    """Return how a trial ended."""
+    if trial.passed is None:
+        return Mark.LOST
+    if trial.passed:
+        return Mark.PASSED
+    return Mark.FAILED if trial.answered else Mark.SILENT
+
+
+def _why(trial: Trial) -> str:
+    failed = [one.reason for one in trial.assessments if one.status != "passed"]
+    return trial.reason or next(iter(failed), "")

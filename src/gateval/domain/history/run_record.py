@@ -1,0 +1,170 @@
+"""What one run measured, fixture by fixture: where status, history and baselines come from.
+
+A line in git is written by whoever may push, so it is shown as what it says; what it may do beyond
+that, `baseline.py` decides.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gateval.domain.base import (
+    DIGEST_PATTERN,
+    SHA_PATTERN,
+    TIME_PATTERN,
+    JsonObject,
+    Value,
+    ascii_json,
+    digest,
+)
+from gateval.domain.text.bounded import ShortText, first_of
+from gateval.domain.verdicts import EvalsVerdict
+
+RUNS_REF = "refs/gateval/runs"
+RUNS_FILE = "runs.jsonl"
+
+FIXTURES_LISTED = 2_000
+"""Fixtures of one Eval that are named in a record; the counts hold all."""
+
+EVALS_LISTED = 200
+
+
+class Mark(StrEnum):
+    """How one trial ended: passed, failed, failed without an answer, lost."""
+
+    PASSED = "p"
+    FAILED = "f"
+    SILENT = "s"
+    LOST = "x"
+
+
+Marks = Annotated[str, Field(pattern=r"^[pfsx]{0,1000}$")]
+
+
+class RunFixture(Value):
+    """One fixture on head.
+
+    `digest` names what it asks (`fixture_digest`). `trials` has a `Mark` for each planned
+    repetition; those that were added because something looked worse are selected and not kept.
+    `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
+    that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
+    why it did not pass.
+    """
+
+    fixture: ShortText
+    digest: str = Field(pattern=r"^[0-9a-f]{20}$")
+    trials: Marks
+    severity: ShortText = "medium"
+    regressed: bool = False
+    asked_again: int = Field(default=0, ge=0)
+    wavered: int = Field(default=0, ge=0)
+    claimed: bool = False
+    says: ShortText = ""
+
+    @property
+    def passes(self) -> int:
+        """Trials that passed."""
+        return self.trials.count(Mark.PASSED)
+
+    @property
+    def measured(self) -> int:
+        """Trials that say something."""
+        return len(self.trials) - self.trials.count(Mark.LOST)
+
+
+class RunSpent(Value):
+    """What all trials of an Eval took in a run, both sides and the judge together.
+
+    None is unknown: tokens that nobody counted, money without a price.
+    """
+
+    trials: int = Field(ge=1)
+    calls: int = Field(default=0, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+
+class RunEval(Value):
+    """One Eval on head: its score as an interval in [0, 1], what follows, its fixtures.
+
+    `closure` is that of the Agent, `setting` the digest of all else that trials depend on
+    (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
+    saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
+    the Agent's own.
+    """
+
+    eval: ShortText
+    agent: ShortText
+    closure: str = Field(pattern=DIGEST_PATTERN)
+    setting: str = Field(pattern=DIGEST_PATTERN)
+    verdict: EvalsVerdict
+    low: float = Field(ge=0, le=1)
+    high: float = Field(ge=0, le=1)
+    limits: tuple[float, float] = (0.0, 1.0)
+    threshold: float | None = Field(default=None, ge=0, le=1)
+    passing: int = Field(default=0, ge=0)
+    failing: int = Field(default=0, ge=0)
+    total: int = Field(ge=1)
+    slipped: bool = False
+    spent: RunSpent | None = None
+    seen: bool = False
+    stood_in: bool = False
+    fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
+
+
+class RunFacts(Value):
+    """Where a run happened.
+
+    `id` is unique: that of the run and its attempt in CI, of the results folder elsewhere. `event`
+    is `local` there. `workflow` is the path of its file, `branch` the one that was measured.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
+    event: Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")] = "local"
+    at: str = Field(pattern=TIME_PATTERN)
+    run: int = Field(default=0, ge=0)
+    url: ShortText = ""
+    workflow: ShortText = ""
+    branch: ShortText = ""
+    pull_request: int | None = Field(default=None, ge=1)
+
+
+class RunRecord(RunFacts):
+    """What a run measured on `commit` (empty for a working tree), compared with `base` if any.
+
+    `at` is when it was recorded, UTC to the second.
+    """
+
+    version: Literal["run.v1"] = "run.v1"
+    commit: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
+    base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
+    gateval: ShortText = ""
+    seconds: float = Field(default=0, ge=0)
+    verdict: EvalsVerdict
+    evals: Annotated[tuple[RunEval, ...], first_of(EVALS_LISTED)] = ()
+
+    def eval(self, name: str) -> RunEval | None:
+        """Return what it says of an Eval, None if nothing."""
+        return next((one for one in self.evals if one.eval == name), None)
+
+    @property
+    def revision(self) -> str:
+        """How people call what was measured."""
+        return self.commit[:7] or "working tree"
+
+
+def record_line(record: RunRecord) -> bytes:
+    """Return a record as its line: `id` and `event` first, what is default left out."""
+    content: JsonObject = record.model_dump(mode="json", exclude_defaults=True)
+    first = {"id": record.id, "event": record.event, "version": record.version}
+    body = ascii_json({key: one for key, one in content.items() if key not in first})
+    head = ascii_json(first["id"]), ascii_json(first["event"]), ascii_json(first["version"])
+    return '{{"id":{},"event":{},"version":{},'.format(*head).encode() + body[1:].encode() + b"\n"
+
+
+def line_digest(line: bytes) -> str:
+    """Return what an artifact has to hold for a line to be believed: the SHA-256 of its text."""
+    return digest(line.decode("ascii", "replace").rstrip("\n"))

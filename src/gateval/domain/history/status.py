@@ -1,0 +1,186 @@
+"""How each Eval stands: its newest run, held against the Agent as it is now.
+
+The names of the fields are those of the document behind `pai.io/v1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from gateval.domain.base import Value
+from gateval.domain.history.run_record import RunEval, RunRecord
+from gateval.domain.text.figures import show_score
+from gateval.domain.verdicts import GateVerdict
+
+PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
+"""Events of runs that measure what somebody proposes, not what is."""
+
+
+class Phase(StrEnum):
+    """Where an Eval stands: never run, running, what its newest run says, or outdated."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    PASSED = "Passed"
+    FAILED = "Failed"
+    STALE = "Stale"
+
+
+class Result(StrEnum):
+    """What the newest run says; `Error` is neither: it could not be measured."""
+
+    PASS = "Pass"  # noqa: S105 - a result, not a password
+    FAIL = "Fail"
+    ERROR = "Error"
+    SKIP = "Skip"
+
+
+class FixtureResult(Value):
+    """One fixture of the newest run. `score` is its rate, to two digits; `trials` are its marks."""
+
+    name: str
+    score: str
+    result: Result
+    severity: str
+    message: str = ""
+    trials: str = ""
+    regressed: bool = False
+
+
+class EvalStatus(Value):
+    """One Eval.
+
+    `revision` is the commit that was measured (empty: a working tree), `agent_revision` the first
+    digits of the Agent's closure there, `agent_now` those of now. `judge_agreement` is Cohen's
+    kappa, to two digits; empty where no calibration was replayed.
+    """
+
+    name: str
+    target_agent: str
+    phase: Phase
+    last_result: Result | None = None
+    last_score: str = ""
+    pass_threshold: float | None = None
+    last_run_at: str = ""
+    revision: str = ""
+    run: str = ""
+    url: str = ""
+    event: str = ""
+    passing_fixtures: int = 0
+    failing_fixtures: int = 0
+    total_fixtures: int = 0
+    judge_agreement: str = ""
+    agent_revision: str = ""
+    agent_now: str = ""
+    schedule: str = ""
+    time_zone: str = ""
+    fixture_results: tuple[FixtureResult, ...] = ()
+
+
+class Present(Value):
+    """An Eval as the manifests have it now; `closure` is that of its Agent, empty without one."""
+
+    name: str
+    agent: str
+    closure: str
+    fixtures: int
+    schedule: str = ""
+    time_zone: str = "UTC"
+    agreement: str = ""
+
+
+def newest_runs(
+    records: Iterable[RunRecord], present: Iterable[Present]
+) -> Mapping[str, tuple[RunRecord, RunEval]]:
+    """Return for each Eval the newest record that counts, the newest records coming first.
+
+    A run of a pull request counts where the Agent it measured is the one that is here.
+    """
+    wanted = {one.name: one for one in present}
+    found: dict[str, tuple[RunRecord, RunEval]] = {}
+    if not wanted:
+        return found
+    for record in records:
+        for run in record.evals:
+            here = wanted.get(run.eval)
+            if here is None or run.eval in found:
+                continue
+            if record.event not in PULL_REQUESTS or run.closure == here.closure:
+                found[run.eval] = record, run
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def status_of(
+    present: Present, newest: tuple[RunRecord, RunEval] | None, *, running: bool
+) -> EvalStatus:
+    """Return how an Eval stands."""
+    status = EvalStatus(
+        name=present.name,
+        target_agent=present.agent,
+        phase=Phase.RUNNING if running else Phase.PENDING,
+        total_fixtures=present.fixtures,
+        judge_agreement=present.agreement,
+        agent_now=present.closure[:12],
+        schedule=present.schedule,
+        time_zone=present.time_zone if present.schedule else "",
+    )
+    if newest is None:
+        return status
+    record, run = newest
+    return status.model_copy(
+        update={
+            "phase": Phase.RUNNING if running else _phase(present, run),
+            "last_result": _RESULTS[run.verdict],
+            "last_score": show_score(run.low, run.high, run.threshold),
+            "pass_threshold": run.threshold,
+            "last_run_at": record.at,
+            "revision": record.commit,
+            "run": record.id,
+            "url": record.url,
+            "event": record.event,
+            "passing_fixtures": run.passing,
+            "failing_fixtures": run.failing,
+            "total_fixtures": run.total,
+            "agent_revision": run.closure[:12],
+            "fixture_results": tuple(fixture_results(run)),
+        }
+    )
+
+
+_RESULTS = {
+    GateVerdict.PASS: Result.PASS,
+    GateVerdict.FAIL: Result.FAIL,
+    GateVerdict.INCOMPLETE: Result.ERROR,
+    GateVerdict.INCONCLUSIVE: Result.ERROR,
+}
+
+
+def _phase(present: Present, run: RunEval) -> Phase:
+    if run.closure != present.closure:
+        return Phase.STALE
+    return Phase.PASSED if run.verdict is GateVerdict.PASS else Phase.FAILED
+
+
+def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
+    """Yield how each fixture of a run ended."""
+    for one in run.fixtures:
+        planned = max(1, len(one.trials))
+        lost = len(one.trials) - one.measured
+        failed = one.measured - one.passes
+        result = Result.FAIL if failed or one.regressed else Result.PASS
+        if not failed and (lost or not one.trials):
+            result = Result.ERROR if one.trials else Result.SKIP
+        yield FixtureResult(
+            name=one.fixture,
+            score=show_score(one.passes / planned, (one.passes + lost) / planned)
+            if one.trials
+            else "",
+            result=result,
+            severity=one.severity,
+            message=one.says,
+            trials=one.trials,
+            regressed=one.regressed,
+        )

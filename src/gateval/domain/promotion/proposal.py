@@ -1,0 +1,114 @@
+"""The fixture that a recorded run proposes, as people write it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject, Value, canonical_json
+from gateval.domain.manifests.messages import text_of
+from gateval.domain.promotion.recorded import NoRun, Recorded, RecordedCall
+from gateval.domain.promotion.telling import telling_part
+
+_WORDS = 6
+"""Words of what the user says in a fixture's name."""
+
+_NAME = 60
+
+
+class Target(Value):
+    """The Agent that a fixture is for. `offered` are its tools, None where nobody knows them.
+
+    `replayed` are those that the gate answers for.
+    """
+
+    agent: str
+    offered: tuple[str, ...] | None = None
+    replayed: tuple[str, ...] = ()
+
+
+class Origin(Value):
+    """Who promotes it, and when (ISO 8601 in UTC); empty where that is not known."""
+
+    by: str = ""
+    at: str = ""
+
+
+def propose(run: Recorded, target: Target, origin: Origin, taken: Collection[str]) -> JsonObject:
+    """Return the document of an EvalFixture; no name in `taken` is used again.
+
+    It asks for the tools that the run called, and for what its answer states; what the tools
+    answered is replayed. Raises `NoRun` where there is nothing to ask for.
+    """
+    calls = [one for one in run.calls if target.offered is None or one.tool in target.offered]
+    assertions = [*_assertions(run, calls)]
+    if not assertions:
+        raise NoRun("it has neither an answer nor a call of a tool of that Agent")
+    spec: JsonObject = {
+        "targetAgent": target.agent,
+        "kind": "golden",
+        "origin": _origin(run, origin),
+    }
+    given = run.input.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    if not run.turns or len(given) > 1:
+        spec["input"] = given
+    if run.turns:
+        spec["turns"] = [{"user": said} for said in run.turns]
+    spec["assertions"] = assertions
+    if replay := [*_replay([one for one in calls if one.tool in target.replayed])]:
+        spec["toolReplay"] = replay
+    return {
+        "apiVersion": "gateval/v1",
+        "kind": "EvalFixture",
+        "metadata": {"name": _name(run, target, taken), "labels": {"agent": target.agent}},
+        "spec": {key: value for key, value in spec.items() if value != {}},
+    }
+
+
+def _assertions(run: Recorded, calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
+    for tool in dict.fromkeys(call.tool for call in calls):
+        yield {"type": "toolCalled", "tool": tool}
+    if part := telling_part(run.output, _sources(run)):
+        yield {"type": "contains", "value": part}
+
+
+def _sources(run: Recorded) -> Iterator[str]:
+    """What came in, and what tools answered, as text."""
+    yield run.input.prompt
+    yield from run.turns
+    for message in run.input.messages:
+        yield text_of(message.content)
+    for call in run.calls:
+        yield call.result if isinstance(call.result, str) else canonical_json(call.result)
+
+
+def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
+    """What the tools answered. Arguments tell calls apart where a tool answered differently."""
+    for call in calls:
+        if not call.answered:
+            continue
+        same = [one for one in calls if one.tool == call.tool and one.answered]
+        entry: JsonObject = {"tool": call.tool}
+        if len({canonical_json(one.arguments) for one in same}) > 1:
+            entry["arguments"] = call.arguments
+        entry |= {"result": call.result} if call.error is None else {"error": call.error}
+        yield entry
+
+
+def _origin(run: Recorded, origin: Origin) -> JsonValue:
+    said = {"traceId": run.trace_id, "promotedAt": origin.at, "promotedBy": origin.by}
+    return {key: text for key, text in said.items() if text}
+
+
+def _name(run: Recorded, target: Target, taken: Collection[str]) -> str:
+    said = run.turns[0] if run.turns else run.input.prompt
+    plain = unicodedata.normalize("NFKD", said).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain)[:_WORDS]
+    name = "-".join([target.agent, *words])[:_NAME].strip("-.")
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free

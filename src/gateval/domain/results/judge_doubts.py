@@ -1,0 +1,48 @@
+"""Why the word of an Eval's judge does not count: it was not measured against people as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gateval.domain.calibration.belief import LEAST_AGREEMENT, why_not
+from gateval.domain.calibration.binding import binding_of
+from gateval.domain.calibration.replay import Replay
+from gateval.domain.manifests.policy.gate_config import JudgePolicy
+from gateval.domain.plan.planned_eval import PlannedEval
+
+
+def judge_doubt(planned: PlannedEval, replays: Iterable[Replay], policy: JudgePolicy) -> str:
+    """Return why the word of this Eval's judge does not count, as a sentence; empty if it does."""
+    if not planned.wants_calibration:
+        return ""
+    model, calibration = planned.judge.model or "its judge", planned.calibration
+    if calibration is None:
+        if planned.judge.calibration is None:
+            return f"{model} has `minAgreement`, but no `calibration` to measure it by"
+        return f"there is no JudgeCalibration {planned.judge.calibration} to measure {model} by"
+    replay = replay_of(planned, replays)
+    if replay is None:
+        return f"{calibration.name} was not replayed with {model}"
+    binding = replay.binding
+    why = why_not(replay.agreement, binding, binding, least_agreement(planned), policy.agreement)
+    return f"{model} is not calibrated by {calibration.name}: {why}" if why else ""
+
+
+def replay_of(planned: PlannedEval, replays: Iterable[Replay]) -> Replay | None:
+    """Return the replay of this Eval's calibration by its judge, None if there is none."""
+    if planned.calibration is None:
+        return None
+    for one in replays:
+        said = one.binding
+        asked = binding_of(
+            planned.calibration, planned.judge, prompt=said.prompt, script=said.script
+        )
+        if said == asked:
+            return one
+    return None
+
+
+def least_agreement(planned: PlannedEval) -> float:
+    """Return the kappa that an Eval asks of its judge."""
+    asked = planned.judge.min_agreement
+    return LEAST_AGREEMENT if asked is None else asked

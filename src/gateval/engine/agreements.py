@@ -1,0 +1,76 @@
+"""Replays the calibrations of a plan beside its trials, and says whose judges may decide."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from gateval.domain.calibration.binding import binding_of
+from gateval.domain.calibration.replay import Replay
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.planning.selection import script_name
+from gateval.domain.results.judge_doubts import judge_doubt
+from gateval.domain.trials.trial import Side
+from gateval.judging.judge import Judge
+from gateval.judging.replay import prompt_digest, replay
+
+
+class Agreements:
+    """The replays of one run. Each is made once, and begins when the first trial needs it.
+
+    `known` are replays that need not be made; `keep` gets those that are.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        judge: Judge,
+        *,
+        known: Iterable[Replay] = (),
+        keep: Callable[[Replay], None] = lambda _: None,
+    ) -> None:
+        self._plan = plan
+        self._judge = judge
+        self._keep = keep
+        self._known = {one.binding.digest: one for one in known}
+        self._made: dict[str, asyncio.Task[Replay]] = {}
+
+    async def doubt(self, planned: PlannedEval) -> str:
+        """Return why the word of this Eval's judge does not count; empty if it does."""
+        if not planned.wants_calibration:
+            return ""
+        found = await self._replay(planned)
+        return judge_doubt(planned, found, self._plan.policy.judge)
+
+    async def close(self) -> None:
+        """End replays that nobody waits for any more."""
+        for task in self._made.values():
+            task.cancel()
+        await asyncio.gather(*self._made.values(), return_exceptions=True)
+
+    async def _replay(self, planned: PlannedEval) -> tuple[Replay, ...]:
+        if planned.calibration is None or planned.judge.model is None:
+            return ()
+        script = self._script(planned)
+        prompt = prompt_digest()
+        bound = binding_of(planned.calibration, planned.judge, prompt=prompt, script=script)
+        if bound.digest in self._known:
+            return (self._known[bound.digest],)
+        task = self._made.get(bound.digest)
+        if task is None:
+            task = asyncio.create_task(self._make(planned, script))
+            self._made[bound.digest] = task
+        return (await asyncio.shield(task),)
+
+    async def _make(self, planned: PlannedEval, script: str) -> Replay:
+        assert planned.calibration is not None  # noqa: S101 - seen by the caller
+        made = await replay(planned.calibration, planned.judge, self._judge, script=script)
+        self._keep(made)
+        return made
+
+    def _script(self, planned: PlannedEval) -> str:
+        """The digest of a scripted judge's rules; empty for a real one."""
+        name = script_name(planned.judge.model)
+        head = (one.models for one in self._plan.scripts if one.side is Side.HEAD)
+        return next((m.digest for models in head for m in models if m.name == name), "")

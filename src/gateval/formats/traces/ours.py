@@ -1,0 +1,105 @@
+"""Gateval's own records: a finished trial, or the results of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue, ValidationError
+
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.messages import Role
+from gateval.domain.promotion.recorded import (
+    NoRun,
+    Recorded,
+    RecordedCall,
+    Said,
+    answered_calls,
+    recorded_run,
+)
+from gateval.domain.results.results import Results
+from gateval.domain.trials.trace import Step, StepKind
+from gateval.domain.trials.trial import Side, Trial
+from gateval.formats.traces.chat import as_result
+
+
+def is_ours(value: JsonValue) -> bool:
+    """Whether this is a trial, or the results of a run."""
+    return isinstance(value, dict) and (
+        value.get("version") == "results.v1" or {"key", "outcome"} <= value.keys()
+    )
+
+
+def read_ours(value: JsonValue) -> Iterator[Recorded | NoRun]:
+    """Yield the first trial on head of each fixture, or the one trial that this is."""
+    try:
+        if isinstance(value, dict) and value.get("version") == "results.v1":
+            yield from _of_results(Results.model_validate(value))
+        else:
+            yield _of_trial(Trial.model_validate(value))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        yield NoRun(f"it is not as this version of Gateval writes it ({where})")
+    except NoRun as error:
+        yield error
+
+
+def _of_results(results: Results) -> Iterator[Recorded | NoRun]:
+    run = results.info.run
+    for trial in results.trials:
+        if trial.key.side is not Side.HEAD or trial.key.repetition != 1:
+            continue
+        fixture = results.plan.eval(trial.key.eval).fixture(trial.key.fixture)
+        try:
+            found = _of_trial(trial, run)
+        except NoRun as error:
+            yield error
+            continue
+        if fixture.turns:
+            steps = [step for step in trial.trace.steps if not step.refused] if trial.trace else []
+            calls = tuple(answered_calls([*_said(steps)]))
+            found = found.model_copy(update={"turns": fixture.turns, "calls": calls})
+        yield found.model_copy(update={"input": fixture.input} if _is_told(fixture) else {})
+
+
+def _is_told(fixture: Fixture) -> bool:
+    """Whether the fixture says all that came in."""
+    return bool(fixture.input.payload or fixture.input.messages or fixture.turns)
+
+
+def _of_trial(trial: Trial, run: str = "") -> Recorded:
+    key = trial.key
+    name = "/".join(part for part in (run, key.eval, f"{key.fixture}#{key.repetition}") if part)
+    if trial.output is None or trial.trace is None:
+        raise NoRun(f"of {name}, the agent gave no answer")
+    if trial.output_truncated or any(step.truncated for step in trial.trace.steps):
+        raise NoRun(f"of {name}, texts were cut when it was stored")
+    steps = [step for step in trial.trace.steps if not step.refused]
+    found = recorded_run([*_said(steps)], name)
+    return found.model_copy(update={"output": trial.output})
+
+
+def _said(steps: list[Step]) -> Iterator[Said]:
+    """The steps as messages; a call and its result are told by the call's id, or by order."""
+    for number, step in enumerate(steps):
+        call_id = step.call_id or ""
+        if step.kind is StepKind.USER:
+            yield Said(role=Role.USER, text=step.text)
+        elif step.kind is StepKind.ASSISTANT:
+            yield Said(role=Role.ASSISTANT, text=step.text)
+        elif step.kind is StepKind.TOOL_CALL and step.tool:
+            call_id = call_id or _result_after(steps, number)
+            call = RecordedCall(id=call_id, tool=step.tool, arguments=step.arguments or {})
+            yield Said(role=Role.ASSISTANT, calls=(call,))
+        elif step.kind is StepKind.TOOL_RESULT:
+            call_id = call_id or f"step-{step.number}"
+            yield Said(role=Role.TOOL, text=step.text, call_id=call_id, result=as_result(step.text))
+
+
+def _result_after(steps: list[Step], at: int) -> str:
+    """How the result of a call without an id is called here."""
+    tool = steps[at].tool
+    for step in steps[at + 1 :]:
+        if step.kind is StepKind.TOOL_RESULT and step.tool in {tool, None} and not step.call_id:
+            return f"step-{step.number}"
+    return ""

@@ -1,0 +1,1 @@
+"""The views of what was measured before: tables, JSON, plots."""

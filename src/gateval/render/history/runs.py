@@ -1,0 +1,145 @@
+"""Runs of Evals as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gateval.domain.history.compared import ComparedEval
+from gateval.domain.history.flakiness import Wavering
+from gateval.domain.history.trend import ALL, Point
+from gateval.domain.text.figures import show_percent, show_score
+from gateval.render.history.plot import sparkline
+from gateval.render.history.sheet import Sheet
+from gateval.render.report.words.counts import count
+
+_ARROW = "\N{RIGHTWARDS ARROW}"
+
+
+def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool) -> str:
+    """Return the runs of one Eval, the newest first."""
+    sheet = Sheet(width, color=color)
+    sheet.line(f"{name}  {sparkline(points)}", style="bold")
+    rows = [
+        (
+            (
+                one.at.replace("T", " ").removesuffix("Z"),
+                one.revision[:7] or "working tree",
+                one.event,
+                show_score(one.score, one.score, one.threshold),
+                f"{one.low:.2f}\N{EN DASH}{one.high:.2f}",
+                f"{one.passing}/{one.total}",
+                _said(one),
+            ),
+            "red" if one.regressed or one.passed_on else "",
+        )
+        for one in reversed(points)
+    ]
+    sheet.table(("RUN AT (UTC)", "REVISION", "EVENT", "SCORE", "95 %", "PASSING", ""), rows)
+    return sheet.text()
+
+
+def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color: bool) -> str:
+    """Return a line for each Eval: its scores as characters, from the oldest to the newest run."""
+    sheet = Sheet(width, color=color)
+    known = {name: points for name, points in series.items() if points}
+    if not known:
+        sheet.line("No run is known here. `gateval run EVAL` makes the first.")
+        return sheet.text()
+    room = max(10, width - 2 - max(map(len, known)) - 30)
+    rows = [
+        (
+            (
+                name,
+                sparkline(points[-room:]),
+                show_score(points[-1].score, points[-1].score, points[-1].threshold),
+                points[-1].at[:10],
+                str(len(points)),
+            ),
+            "",
+        )
+        for name, points in known.items()
+    ]
+    sheet.table(("EVAL", "SCORES", "LAST", "ON", "RUNS"), rows)
+    return sheet.text()
+
+
+def _said(point: Point) -> str:
+    names = ["all together" if one == ALL else one for one in point.regressed]
+    if names:
+        where = f" since {point.base[:7]}" if point.base else ""
+        return f"regressed{where}: {', '.join(names)}"
+    if point.passed_on:
+        return f"fails; passed on {point.passed_on[:7]}"
+    if point.verdict not in {"pass", "fail"}:
+        return "not measured"
+    return "agent changed" if point.changed else ""
+
+
+def render_compared(
+    evals: Sequence[ComparedEval], names: tuple[str, str], *, width: int, color: bool
+) -> str:
+    """Return two runs side by side, fixture by fixture."""
+    sheet = Sheet(width, color=color)
+    for one in evals:
+        delta = "" if one.delta is None else f", {100 * one.delta:+.0f} points"
+        before, after = _score(one.before), _score(one.after)
+        title = f"{one.eval}: {names[0]} {before} {_ARROW} {names[1]} {after}{delta}"
+        sheet.line(title, style="bold")
+        if one.otherwise:
+            sheet.line(one.otherwise, indent=2)
+        moved = [fixture for fixture in one.fixtures if fixture.differs]
+        rows = [
+            (
+                (
+                    f.fixture,
+                    f.before,
+                    f.after,
+                    "" if f.p_value is None else f"{f.p_value:.3f}",
+                    f.said,
+                ),
+                "red" if f.worse else "",
+            )
+            for f in moved
+        ]
+        if rows:
+            sheet.table(("FIXTURE", names[0], names[1], "P", ""), rows)
+        same = len(one.fixtures) - len(moved)
+        if same:
+            sheet.line(f"{same} more with equal results", indent=2)
+    if not evals:
+        sheet.line("The two have no Eval in common.")
+    else:
+        sheet.line("P: the chance to look so much worse if nothing changed (Fisher, one-sided).")
+    return sheet.text()
+
+
+def _score(score: float | None) -> str:
+    return "not run" if score is None else f"{score:.2f}"
+
+
+def render_flaky(found: Sequence[Wavering], *, runs: int, width: int, color: bool) -> str:
+    """Return the fixtures that pass now and then, the dearest first."""
+    sheet = Sheet(width, color=color)
+    if not found:
+        sheet.line(f"No fixture wavers in {count(runs, 'run')} that can be looked at.")
+        return sheet.text()
+    rows = [
+        (
+            (
+                f"{one.eval}/{one.fixture}",
+                f"{one.passes}/{one.trials}",
+                f"{show_percent(one.low)}\N{EN DASH}{show_percent(one.high)}",
+                one.who,
+                f"{one.saves:.1f}",
+            ),
+            "",
+        )
+        for one in found
+    ]
+    sheet.table(("FIXTURE", "PASSES", "95 %", "WHO WAVERS", "SAVES"), rows)
+    sheet.line("")
+    sheet.line(
+        "SAVES: the trials that each comparison of an unchanged agent would save if the fixture "
+        "passed in 99 % of trials."
+    )
+    return sheet.text()

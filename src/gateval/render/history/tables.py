@@ -1,0 +1,141 @@
+"""Rows of what stands as tables for a terminal. Only the page sanitises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from gateval.render.history.sheet import Sheet
+
+Row = Mapping[str, JsonValue]
+Column = tuple[str, Callable[[Row], str]]
+
+STYLES = {"Failed": "red", "Fail": "red", "Error": "yellow", "Stale": "yellow", "Passed": "green"}
+
+
+def render_rows(kind: str, rows: Sequence[Row], *, width: int, color: bool, wide: bool) -> str:
+    """Return all rows of a kind as one table; a sentence where there are none."""
+    page = Sheet(width, color=color)
+    if not rows:
+        page.line(f"There are no {kind} here.")
+        return page.text()
+    columns = [*_COLUMNS[kind], *(_WIDE[kind] if wide else ())]
+    # The style is for the last cell, so the state stands there, except where more is asked for.
+    page.table(
+        [title for title, _ in columns],
+        [([cell(row) for _, cell in columns], _style(columns[-1][1](row))) for row in rows],
+    )
+    return page.text()
+
+
+def render_one(row: Row, *, width: int, color: bool) -> str:
+    """Return one thing with all its details: what is a list of rows becomes a table."""
+    page = Sheet(width, color=color)
+    for key, value in row.items():
+        if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+            page.line(f"{key}: {_text(value)}", style=_style(str(value)))
+    for value in row.values():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            _table(page, [one for one in value if isinstance(one, dict)])
+    return page.text()
+
+
+def _table(page: Sheet, rows: Sequence[Row]) -> None:
+    keys = list(dict.fromkeys(key for row in rows for key in row if key != "message"))
+    page.table(
+        keys,
+        [
+            ([_text(row.get(key, "")) for key in keys], _style(str(row.get("result"))))
+            for row in rows
+        ],
+    )
+    for row in rows:
+        if row.get("message"):
+            page.line(f"{row.get('name') or row.get('eval')}: {row['message']}", indent=2)
+
+
+def _style(text: str) -> str:
+    return STYLES.get(text, "")
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def _key(name: str) -> Callable[[Row], str]:
+    return lambda row: _text(row.get(name, ""))
+
+
+def _when(row: Row) -> str:
+    return str(row.get("lastRunAt", "never")).replace("T", " ").removesuffix("Z")
+
+
+def _counts(row: Row) -> str:
+    if "lastResult" not in row:
+        return f"{row['totalFixtures']}"
+    return f"{row['passingFixtures']}/{row['totalFixtures']}"
+
+
+def _result(row: Row) -> str:
+    results = row.get("results")
+    found = (
+        [one["result"] for one in results if isinstance(one, dict)]
+        if isinstance(results, list)
+        else []
+    )
+    for state in ("Fail", "Error", "Skip", "Pending"):
+        if state in found:
+            return state
+    return "Pass" if found else "no Eval"
+
+
+_COLUMNS: Mapping[str, Sequence[Column]] = {
+    "evals": (
+        ("NAME", _key("name")),
+        ("AGENT", _key("targetAgent")),
+        ("SCORE", _key("lastScore")),
+        ("PASSING", _counts),
+        ("LAST RUN", _when),
+        ("REVISION", lambda row: str(row.get("revision", ""))[:7]),
+        ("PHASE", _key("phase")),
+    ),
+    "agents": (
+        ("NAME", _key("name")),
+        ("RUNTIME", _key("runtime")),
+        ("EVALS", _key("evals")),
+        ("LAST RUN", _when),
+        ("PHASE", _key("phase")),
+    ),
+    "fixtures": (
+        ("NAME", _key("name")),
+        ("AGENT", _key("agent")),
+        ("KIND", _key("kind")),
+        ("SEVERITY", _key("severity")),
+        ("EVALS", _key("evals")),
+        ("RESULT", _result),
+    ),
+    "calibrations": (
+        ("NAME", _key("name")),
+        ("EXAMPLES", _key("examples")),
+        ("EVALS", _key("evals")),
+        ("MODELS", _key("judgeModels")),
+    ),
+}
+_WIDE: Mapping[str, Sequence[Column]] = {
+    "evals": (
+        ("RESULT", _key("lastResult")),
+        ("THRESHOLD", _key("passThreshold")),
+        ("JUDGE", _key("judgeAgreement")),
+        ("SCHEDULE", _key("schedule")),
+        ("EVENT", _key("event")),
+        ("RUN", _key("run")),
+    ),
+    "agents": (("MODELS", _key("models")), ("CLOSURE", _key("revision")), ("PLACE", _key("place"))),
+    "fixtures": (("PLACE", _key("place")),),
+    "calibrations": (("PLACE", _key("place")),),
+}

@@ -1,0 +1,271 @@
+"""Stored trials of the default branch stand for base, if the forge confirms them, and only then."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.repo import Repo
+from tests.helpers.runner import Ended
+from tests.helpers.shop import SCRIPT
+from tests.servers.blob_store import BlobStore, archive
+from tests.servers.github.state.actions import Artifact, WorkflowRun
+from tests.servers.github.state.pull import Pull
+
+WORKFLOW = ".github/workflows/agent-evals-baseline.yml"
+CONFIG = "policy:\n  baseline: {repetitions: 10}\n"
+SHAKY = SCRIPT.replace("- reply: Done.", "- reply: Done.\n    probability: 0.999")
+"""A rule that may not hold: so the candidates are not taken for deterministic."""
+
+
+@pytest.fixture
+def store() -> Iterator[BlobStore]:
+    with BlobStore() as opened:
+        yield opened
+
+
+@pytest.fixture
+def main(shop: GitHubShop, store: BlobStore) -> Main:
+    return Main(shop, store)
+
+
+class Main:
+    """The default branch, whose runs upload what they measured."""
+
+    def __init__(self, shop: GitHubShop, store: BlobStore) -> None:
+        self.shop, self.store = shop, store
+        shop.push_main(
+            **{".github__gateval.yml": CONFIG, ".gateval__scripted__support.yaml": SHAKY}
+        )
+
+    def measured(self, run: int = 1, **more: Any) -> WorkflowRun:
+        """A scheduled run on main, as GitHub tells of it, with its artifact."""
+        sha = self.shop.repo.branches["main"]
+        payload = {**self.shop.push_payload(), "schedule": "0 4 * * *"}
+        job = self.shop.job("schedule", payload, sha=sha, run=run)
+        job.check_out(self.shop.bare, "refs/heads/main")
+        reference = f"acme/shop/{WORKFLOW}@refs/heads/main"
+        ended = job.run_action(GITHUB_WORKFLOW_REF=reference)
+        assert ended.code == 0, ended.errors
+        record = (ended.results / "run.v1.json").read_bytes()
+        known = WorkflowRun(run, "schedule", "main", sha, WORKFLOW, "acme/shop")
+        self.upload(known, record)
+        for name, value in more.items():
+            setattr(known, name, value)
+        self.shop.repo.workflow_runs[run] = known
+        return known
+
+    def upload(self, run: WorkflowRun, record: bytes, name: str = "gateval-baseline") -> None:
+        content = archive({"run.v1.json": record})
+        place = self.store.put(content)
+        run.artifacts.append(Artifact(900 + run.id, name, content, place))
+
+    def gate(self, pull: Pull, **more: Any) -> Ended:
+        """The gate's run on a pull request, with the whole history checked out."""
+        token = self.shop.token(
+            contents="write", pull_requests="write", checks="write", actions="read"
+        )
+        job = self.shop.on_pull(pull, token=more.pop("token", token))
+        job.check_out(self.shop.bare, f"refs/pull/{pull.number}/merge", "--depth=1000")
+        return job.run_action(**more)
+
+
+def base_trials(ended: Ended) -> int:
+    results = json.loads((ended.results / "results.v1.json").read_text())
+    return sum(trial["key"]["side"] == "base" for trial in results["trials"])
+
+
+def baseline(ended: Ended) -> dict[str, Any] | None:
+    plan: dict[str, Any] = json.loads((ended.results / "plan.v1.json").read_text())
+    found: dict[str, Any] | None = plan["baseline"]
+    return found
+
+
+def test_a_confirmed_baseline_makes_base_s_trials_needless(main: Main, store: BlobStore) -> None:
+    main.measured()
+    pull = main.shop.open_pull(SAME)
+    first = main.gate(pull)
+    assert first.code == 0, first.errors
+    used = baseline(first)
+    assert used is not None, first.log
+    assert [one["run"] for one in used["runs"]] == [1]
+    assert base_trials(first) == 0
+    assert f"(baseline {used['digest'][:12]})" in first.log
+    assert all("Authorization" not in headers for headers in store.seen)
+
+    main.shop.commit(SAME + "Be very brief.\n")
+    main.shop.push()
+    second = main.gate(pull)
+    assert second.code == 0, second.errors
+    assert base_trials(second) == 0
+    again = baseline(second)
+    assert again is not None
+    assert again["digest"] == used["digest"]
+
+
+def test_a_break_is_found_with_stored_trials_and_base_as_it_is_now(main: Main) -> None:
+    main.measured()
+    ended = main.gate(main.shop.open_pull(WORSE))
+    assert ended.code == 1, ended.errors
+    assert baseline(ended) is not None
+    assert base_trials(ended) >= 3
+    assert "refund-asks-why passed before and fails now" in ended.summary
+
+
+def test_without_a_run_on_main_base_runs_beside_head(main: Main) -> None:
+    ended = main.gate(main.shop.open_pull(SAME))
+    assert (ended.code, base_trials(ended)) == (0, 2)
+    assert baseline(ended) is None
+
+
+def forged(change: Callable[[WorkflowRun], None]) -> Callable[[Main, WorkflowRun], None]:
+    return lambda _, run: change(run)
+
+
+def _set(**values: str) -> Callable[[WorkflowRun], None]:
+    return lambda run: run.__dict__.update(values)
+
+
+def _other_record(main: Main, run: WorkflowRun) -> None:
+    line = Repo.at(main.shop.bare).git("show", "refs/gateval/runs:runs.jsonl")
+    run.artifacts.clear()
+    main.upload(run, line.replace(b'"pppppppppp"', b'"ffffffffff"'))
+
+
+def _no_artifact(_: Main, run: WorkflowRun) -> None:
+    run.artifacts.clear()
+
+
+def _expired(_: Main, run: WorkflowRun) -> None:
+    run.artifacts[0].expired = True
+
+
+def _damaged(main: Main, run: WorkflowRun) -> None:
+    path = "/" + run.artifacts[0].place.split("/", 3)[3]
+    main.store.blobs[path] = b"PK nonsense"
+
+
+def _tag_of_the_branch_s_name(main: Main, run: WorkflowRun) -> None:
+    """The record and the run are of a commit that was never on main; both say `main`."""
+    shop = main.shop
+    evil = shop.commit(SAME, "aside")
+    shop.repo.push_from(shop.work.path, "aside", "aside", by=shop.ada)
+    bare = Repo.at(shop.bare)
+    line = bare.git("show", "refs/gateval/runs:runs.jsonl").replace(run.sha.encode(), evil.encode())
+    _store(main, line)
+    run.artifacts.clear()
+    run.sha = evil
+    main.upload(run, line)
+
+
+def _store(main: Main, line: bytes) -> None:
+    """Push a file of runs, as anybody who may push can."""
+    bare = Repo.at(main.shop.bare)
+    blob = bare.git("hash-object", "-w", "--stdin", stdin=line).decode().strip()
+    tree = bare.git("mktree", stdin=f"100644 blob {blob}\truns.jsonl\n".encode()).decode().strip()
+    commit = bare.git("commit-tree", tree, "-m", "Forged").decode().strip()
+    bare.git("update-ref", "refs/gateval/runs", commit)
+
+
+def _forged_line(main: Main, _: WorkflowRun) -> None:
+    line = Repo.at(main.shop.bare).git("show", "refs/gateval/runs:runs.jsonl")
+    _store(main, line.replace(b'"pppppppppp"', b'"ffffffffff"'))
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (forged(_set(event="workflow_dispatch")), "it ran for workflow_dispatch"),
+        (forged(_set(event="pull_request")), "it ran for pull_request"),
+        (forged(_set(branch="change")), "it ran on another branch than main"),
+        (forged(_set(path=".github/workflows/other.yml")), "it is a run of .github"),
+        (forged(_set(sha="1" * 40)), "it ran on another commit"),
+        (_other_record, "is another record"),
+        (_forged_line, "is another record"),
+        (_no_artifact, "the run has no artifact gateval-baseline"),
+        (_expired, "is another record"),
+        (_damaged, "is damaged"),
+        (_tag_of_the_branch_s_name, "on main"),
+        (lambda main, _: main.shop.repo.workflow_runs.clear(), "knows nothing of it"),
+    ],
+)
+def test_what_is_not_proven_is_measured_beside_head(
+    main: Main, forge: Callable[[Main, WorkflowRun], None], said: str
+) -> None:
+    run = main.measured()
+    forge(main, run)
+    ended = main.gate(main.shop.open_pull(SAME))
+    assert ended.code == 0, ended.errors
+    assert said in ended.log
+    assert baseline(ended) is None
+    assert base_trials(ended) == 2
+
+
+def test_a_record_of_a_fork_s_run_is_not_believed(main: Main) -> None:
+    mallory = main.shop.server.world.user("mallory")
+    main.shop.server.world.fork(main.shop.repo, mallory, git=main.shop.folder / "server/fork.git")
+    main.measured(head_repository="mallory/shop")
+    ended = main.gate(main.shop.open_pull(SAME))
+    assert "it ran for another repository" in ended.log
+    assert baseline(ended) is None
+
+
+def test_what_a_pull_request_measured_is_never_looked_at(main: Main) -> None:
+    pull = main.shop.open_pull(SAME)
+    main.gate(pull)
+    again = main.gate(pull)
+    assert baseline(again) is None
+    assert "does not count" not in again.log
+
+
+def test_without_the_permission_it_is_told_and_base_runs(main: Main) -> None:
+    main.measured()
+    ended = main.gate(main.shop.open_pull(SAME), token=main.shop.token())
+    assert ended.code == 0, ended.errors
+    assert "actions: read" in ended.log
+    assert base_trials(ended) == 2
+
+
+def test_in_a_shallow_clone_nothing_is_proven(main: Main) -> None:
+    main.measured()
+    main.shop.push_main(README="More\n")
+    main.shop.push_main(README="And more\n")
+    pull = main.shop.open_pull(SAME)
+    token = main.shop.token(contents="write", pull_requests="write", checks="write", actions="read")
+    ended = main.shop.on_pull(pull, token=token).run_action()
+    assert ended.code == 0, ended.errors
+    assert base_trials(ended) in {0, 2}
+    if baseline(ended) is None:
+        assert "fetch-depth: 0" in ended.log
+
+
+@pytest.mark.parametrize("config", ["policy: {baseline: {trials: 0}}\n"])
+def test_policy_can_do_without(main: Main, config: str) -> None:
+    main.measured()
+    main.shop.push_main(**{".github__gateval.yml": config})
+    ended = main.gate(main.shop.open_pull(SAME))
+    assert (base_trials(ended), baseline(ended)) == (2, None)
+
+
+def test_another_agent_at_base_has_no_stored_trials(main: Main) -> None:
+    main.measured()
+    main.shop.push_main(**{"agents__prompts__support.md": SAME})
+    pull = main.shop.open_pull(SAME + "Be kind.\n")
+    ended = main.gate(pull)
+    assert (base_trials(ended), baseline(ended)) == (2, None)
+
+
+def test_the_folder_of_a_run_can_be_reported_again(main: Main, tmp_path: Path) -> None:
+    main.measured()
+    ended = main.gate(main.shop.open_pull(WORSE))
+    from tests.helpers.command import gateval
+
+    repo = Repo(tmp_path / "elsewhere")
+    done = gateval(repo, "report", str(ended.results))
+    assert done.returncode == 1, done.stderr
+    assert "refund-asks-why" in done.stdout

@@ -1,0 +1,142 @@
+"""`get`, `history`, `compare` and `flaky` in a clone, with much history, with none, with forged."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from gateval.domain.history.run_record import RunRecord, record_line
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.runs import run_eval, run_fixture, run_record
+from tests.helpers.shop import build_shop
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    return build_shop(tmp_path / "shop")
+
+
+def keep(shop: Repo, *lines: bytes) -> None:
+    """Put lines where the clone's copy of the runs is."""
+    copy = shop.path / ".git/gateval/runs.jsonl"
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_bytes(b"".join(lines))
+
+
+def records(*, evals: int, fixtures: int) -> RunRecord:
+    names = [run_fixture(f"fixture-{number:03}") for number in range(fixtures)]
+    return run_record(1, *(run_eval(*names, name=f"eval-{n}") for n in range(evals)))
+
+
+def test_a_thousand_runs_are_looked_at_in_half_a_second(shop: Repo) -> None:
+    whole = run_eval(*(run_fixture(f"fixture-{n:03}") for n in range(200)))
+    keep(shop, *(record_line(run_record(n, whole)) for n in range(1_000)))
+    taken = []
+    for _ in range(5):
+        start = time.perf_counter()
+        done = gateval(shop, "get", "evals", "-o", "json")
+        taken.append(time.perf_counter() - start)
+        assert json.loads(done.stdout)[0]["phase"] == "Stale", done.stderr
+    started = min(_taken(shop, "--version") for _ in range(3))
+    # A machine that is busy, or that keeps no compiled modules, starts Python slowly.
+    assert min(taken) < 0.5 + 10 * started, taken
+
+
+def _taken(shop: Repo, *words: str) -> float:
+    start = time.perf_counter()
+    gateval(shop, *words)
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("history",), "No run is known here. `gateval run EVAL` makes the first."),
+        (("flaky",), "No fixture wavers in 0 runs that can be looked at."),
+    ],
+)
+def test_without_any_run(shop: Repo, words: tuple[str, ...], said: str) -> None:
+    done = gateval(shop, *words)
+    assert (done.returncode, done.stdout.strip()) == (0, said)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("history", "nope"), 'No run of an Eval "nope" is known'),
+        (("history", "--plot", "x.svg"), "A plot is of one Eval."),
+        (("history", "support-eval", "--plot", "no/x.svg"), "cannot be written"),
+        (("compare", "nope", "HEAD"), "nope is no revision, run or folder of results"),
+        (("compare", "HEAD", "main"), "was never measured, as far as is known here."),
+        (("get", "eval", "support-evil"), 'There is no Eval "support-evil" here.'),
+        (("get", "pods"), "'pods' is not one of"),
+        (("get", "evals", "--fetch"), "This repository has no remote origin"),
+    ],
+)
+def test_wrong_input(shop: Repo, words: tuple[str, ...], said: str) -> None:
+    if words[:2] == ("history", "support-eval"):
+        keep(shop, record_line(run_record(1)))
+    done = gateval(shop, *words)
+    assert done.returncode in {2, 3}
+    assert said in done.stderr
+    assert not done.stdout
+
+
+def test_forged_lines_are_passed_over_and_what_they_say_is_no_command(shop: Repo) -> None:
+    evil = "\x1b[2J::error::gone\n<script>"
+    forged = run_record(5, run_eval(run_fixture("one", "fff", says=evil)), url=evil)
+    keep(shop, b'{"id":"x"}\n', b"\xff\xfe\n", b"[" * 10_000 + b"\n", record_line(forged))
+    done = gateval(shop, "get", "eval", "support-eval")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert "\n::error" not in done.stdout
+    plot = gateval(shop, "history", "support-eval", "--plot", "out.svg")
+    assert plot.returncode == 0, plot.stderr
+    text = (shop.path / "out.svg").read_text()
+    assert "<script" not in text
+    assert ET.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own
+
+
+def test_the_history_of_one_eval(shop: Repo) -> None:
+    worse = run_eval(run_fixture("greets", "pff", regressed=True), verdict="fail")
+    keep(
+        shop,
+        *(record_line(run_record(n)) for n in range(1, 4)),
+        record_line(run_record(4, worse, base=f"{3:040x}")),
+    )
+    text = gateval(shop, "history", "support-eval").stdout
+    assert text.splitlines()[0] == "support-eval ███!"
+    assert "regressed since 0000000: greets" in text
+    points = json.loads(gateval(shop, "history", "support-eval", "--json").stdout)
+    assert [one["regressed"] for one in points["support-eval"]] == [[], [], [], ["greets"]]
+    drawn = gateval(shop, "history", "support-eval", "--plot", "terminal").stdout
+    assert "███!" in drawn
+
+
+def test_two_runs_side_by_side(shop: Repo) -> None:
+    keep(
+        shop,
+        record_line(run_record(1, commit=shop.id("HEAD"))),
+        record_line(run_record(2, run_eval(run_fixture("one", "fff")))),
+    )
+    text = gateval(shop, "compare", "HEAD", "2-1").stdout
+    assert "support-eval: HEAD 1.00 → 2-1 0.00, -100 points" in text
+    assert "one      3/3   0/3  0.050" in text
+    (found,) = json.loads(gateval(shop, "compare", "HEAD", "2-1", "--json").stdout)
+    assert found["delta"] == -1.0
+
+
+def test_what_this_clone_ran_counts_beside_ci(shop: Repo) -> None:
+    keep(shop, record_line(run_record(1)))
+    assert gateval(shop, "run", "support-eval").returncode == 0
+    (folder,) = (shop.path / ".gateval/results").glob("2*")
+    text = gateval(shop, "compare", "1-1", str(folder)).stdout
+    assert "only in the first" in text
+    yaml = gateval(shop, "get", "eval", "support-eval", "-o", "yaml").stdout
+    assert "phase: Passed\n" in yaml
+    assert "event: local\n" in yaml

@@ -1,0 +1,30 @@
+"""Runs are kept at the remote by many at once, and none of them is lost."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from gateval.adapters.git import open_repository
+from gateval.domain.history.run_file import newest_first
+from gateval.publish.history import store_run
+from tests.helpers.remotes import cloned
+from tests.helpers.runs import run_eval, run_fixture, run_record
+
+WRITERS = 20
+
+
+def test_twenty_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    repo, origin = cloned(tmp_path)
+    opened = open_repository(repo.path, repo.env)
+    fixtures = [run_fixture(f"fixture-{number}") for number in range(200)]
+
+    def write(number: int) -> None:
+        with opened.records(repo.env) as records:
+            store_run(records, run_record(number, run_eval(*fixtures)))
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(write, range(WRITERS)))
+    content = origin.git("show", "refs/gateval/runs:runs.jsonl")
+    assert {one.run for one in newest_first(content)} == set(range(WRITERS))
+    assert origin.git("rev-list", "--count", "refs/gateval/runs").strip() == b"1"

@@ -1,0 +1,31 @@
+"""Which part of an answer a promoted fixture asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.promotion.telling import telling_part
+
+
+@pytest.mark.parametrize(
+    ("output", "sources", "part"),
+    [
+        ("Order 10482 cost 17.50 EUR on 2026-01-02.", ['{"amount":17.50}'], "17.50"),
+        ("Order 10482 cost 17.50 EUR.", ["Where is 10482?", "17.50"], "10482"),
+        ("It cost $1,200.00, all told.", [], "$1,200.00"),
+        ("Ticket REF-77 is open.", ["open a ticket"], "REF-77"),
+        ("See https://shop.example/r/77.", [], "https://shop.example/r/77"),
+        ("Write to jane@example.com!", [], "jane@example.com"),
+        ("You have 3 left of the second kind.", ["the second"], "second"),
+        ("answer: 4", ["What is 2 + 2?"], "answer: 4"),
+        ("Schöne Grüße aus Köln!", ["Grüße nach Köln"], "Grüße"),
+        ("  First line.\nAnother.", [], "First line."),
+        ("word " * 40, [], "word " * 11 + "word"),
+        ("x" * 100, [], "x" * 60),
+        ("", [], ""),
+        (" \n ", [], ""),
+    ],
+)
+def test_what_is_asked_for(output: str, sources: list[str], part: str) -> None:
+    assert telling_part(output, sources) == part
+    assert part in output
