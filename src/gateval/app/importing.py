@@ -54,7 +54,7 @@ def import_agentv(file: Path) -> int:
             hint="Name a file with `evalcases` or `tests`, or a JSONL file with its companion.",
         )
     target = f"{without_ending(path)}.gateval.yaml"
-    text = carried(found.agents, found.evals, found.fixtures, snapshot.tree)
+    text = carried(found.agents, found.evals, snapshot.catalogue, snapshot.tree)
     if not write_new(repository.root, target, text):
         raise UsageError(
             f"{show_path(target)} is there already.", hint="Move it away, and import again."
@@ -84,7 +84,7 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
     ours = path.endswith(".jsonl") or (read_by is not None and read_by.name == AGENTV.name)
     files = {path, *lines_beside(path)} if ours else set()
     evals = [one for one in catalogue.evals if one.path in files]
-    others = {one.target_agent for one in catalogue.evals if one not in evals}
+    others = {one.target_agent for one in catalogue.evals if one.path not in files}
     targets = {one.target_agent for one in evals} - others
     fixtures = {one.name: one for each in evals for one in select_fixtures(each, catalogue)}
     agents = tuple(one for one in catalogue.agents if one.name in targets)
@@ -92,7 +92,7 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
 
 
 def _lost(found: _Found, snapshot: Snapshot) -> Iterator[str]:
-    said = [*lost(found.agents, found.evals, found.fixtures, snapshot.tree)]
+    said = [*lost(found.fixtures, snapshot.tree)]
     if said:
         yield "Not as it was:"
         yield from (f"  {one}" for one in said)

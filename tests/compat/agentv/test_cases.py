@@ -44,7 +44,7 @@ def test_the_basic_structure(tmp_path: Path) -> None:
     snapshot = read(agentv(tmp_path / "repo", {"evals/math.yaml": PAGE}))
     assert snapshot.problems == ()
     (fixture,), (evaluation,) = snapshot.catalogue.fixtures, snapshot.catalogue.evals
-    assert (evaluation.name, evaluation.fixtures) == ("evals.math", ("evals.math-addition",))
+    assert (evaluation.name, evaluation.fixtures) == ("evals.math", ("evals.math",))
     assert fixture.name == "evals.math-addition"
     assert fixture.input.prompt == "What is 15 + 27?"
     assert fixture.reference is not None

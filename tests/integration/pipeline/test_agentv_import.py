@@ -52,8 +52,7 @@ def test_every_example_means_the_same_when_it_is_imported(name: str, tmp_path: P
     paths = {one.path for one in before.catalogue.evals}
     for path in paths:
         evals = [one for one in before.catalogue.evals if one.path == path]
-        fixtures = {f.name: f for one in evals for f in select_fixtures(one, before.catalogue)}
-        text = carried(before.catalogue.agents, evals, fixtures.values(), before.tree)
+        text = carried(before.catalogue.agents, evals, before.catalogue, before.tree)
         repo.delete(path)
         for companion in (Path(path).with_suffix(".yaml"), Path(path).with_suffix(".eval.yaml")):
             if path.endswith(".jsonl") and (repo.path / companion).exists():
@@ -96,7 +95,7 @@ def test_what_does_not_carry_over_is_listed(tmp_path: Path) -> None:
     files = {"evals/a.yaml": SUITE, "evals/rules.md": "Rules\n", "evals/note.md": "Note\n"}
     snapshot = read(agentv(tmp_path / "repo", files))
     found = snapshot.catalogue
-    assert [*lost(found.agents, found.evals, found.fixtures, snapshot.tree)] == [
+    assert [*lost(found.fixtures, snapshot.tree)] == [
         "evals/a.yaml:2 seen: its weight of 0 has no native form, so it is left out",
         "evals/a.yaml:2 note.md: told by file name, not by path, and with its own line breaks",
         "evals/a.yaml:2 rules.md: only the user sends files, so its text stands there",

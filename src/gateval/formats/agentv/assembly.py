@@ -47,8 +47,11 @@ class _Assembly:
         self._files: dict[str, TargetsFile] = {}
 
     def add(self, suite: Suite) -> None:
-        """Take a suite: its fixtures, and an Eval for each target that they are for."""
-        broken, before = len(self._found.broken), len(self._found.problems)
+        """Take a suite: its fixtures, and an Eval for each target that they are for.
+
+        The only Eval of a suite has all its cases, whatever they are; others name theirs.
+        """
+        before = len(self._found.problems)
         reader = CaseReader(suite, self._around, self._found)
         sound = reader.shared() and not suite.flawed and bool(suite.cases)
         cases = [case for raw in suite.cases if (case := reader.read(raw)) is not None]
@@ -59,17 +62,16 @@ class _Assembly:
             return
         self.fixtures += [case.fixture for case in cases]
         usual = tuple(targets_of(suite.node, suite.execution, suite.body.target))
-        lost = [one.name for one in self._found.broken[broken:] if one.name]
         wanted: dict[str, tuple[Asked, list[Fixture]]] = {one.key: (one, []) for one in usual}
         for case in cases:
             for asked in asked_by(case, usual):
                 wanted.setdefault(asked.key, (asked, []))[1].append(case.fixture)
+        wanted = {key: one for key, one in wanted.items() if one[1]} or wanted
         for key, (asked, fixtures) in wanted.items():
-            names = [one.name for one in fixtures] + (lost if asked in usual else [])
-            if names:
-                alone = len(usual) == 1 and usual[0].key == key
-                own = suite.name if alone else f"{suite.name}.{key}"
-                self._eval(own, suite, asked, fixtures, names)
+            own = usual[0].key == key and len(usual) == 1
+            name = suite.name if own else f"{suite.name}.{key}"
+            names = [suite.name] if len(wanted) == 1 else [one.name for one in fixtures]
+            self._eval(name, suite, asked, fixtures, names)
 
     def _eval(
         self, name: str, suite: Suite, asked: Asked, fixtures: Sequence[Fixture], names: list[str]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.attached import FilePart, TextPart
+from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.messages import Role, parts_of
@@ -26,21 +27,21 @@ _HEAD = "# Written by `gateval import agentv`. From here on, this is what counts
 _NO_REGISTRIES = Registries({}, {}, frozenset(), frozenset())
 
 
-def carried(
-    agents: Iterable[Agent], evals: Iterable[Eval], fixtures: Iterable[Fixture], tree: Tree
-) -> str:
-    """Return the file of native manifests that says what a suite said."""
+def carried(agents: Iterable[Agent], evals: Iterable[Eval], found: Catalogue, tree: Tree) -> str:
+    """Return the file of native manifests that says what the Evals of a suite say."""
     documents: list[JsonObject] = [agent_document(one) for one in agents]
-    documents += [eval_document(one) for one in evals]
-    documents += [fixture_document(_sound(one), _files(one, tree)) for one in fixtures]
+    fixtures: dict[str, Fixture] = {}
+    for evaluation in evals:
+        selected = {one.name: one for one in select_fixtures(evaluation, found)}
+        listing = evaluation.model_copy(update={"fixtures": tuple(selected)})
+        documents.append(eval_document(listing))
+        fixtures |= selected
+    documents += [fixture_document(_sound(one), _files(one, tree)) for one in fixtures.values()]
     return _HEAD + dump(documents)
 
 
-def lost(
-    agents: Sequence[Agent], evals: Sequence[Eval], fixtures: Sequence[Fixture], tree: Tree
-) -> Iterator[str]:
+def lost(fixtures: Iterable[Fixture], tree: Tree) -> Iterator[str]:
     """Yield what of a suite native manifests say otherwise, or not at all."""
-    del agents, evals
     for fixture in fixtures:
         where = f"{fixture.place.file}:{fixture.place.line}"
         for spec in fixture.assertions:

@@ -69,14 +69,8 @@ class CaseReader:
         case = self._read(raw)
         if len(self._found.problems) == before:
             return case
-        name = raw.node.at("id").value
-        self._found.broken.append(
-            Broken(
-                problem=self._found.problems[before],
-                kind="EvalFixture",
-                name=self._name(name) if isinstance(name, str) else "",
-            )
-        )
+        problem = self._found.problems[before]
+        self._found.broken.append(Broken(problem, kind="EvalFixture", name=self._suite.name))
         return None
 
     def _name(self, case: str) -> str:

@@ -102,7 +102,7 @@ class Evaluators:
             return
         kind = node.at("type").value
         reading = KINDS.get(normal(kind)) if isinstance(kind, str) else None
-        if reading is None:
+        if reading is None or not isinstance(kind, str):
             said = "An evaluator needs `type`."
             if isinstance(kind, str):
                 near = nearest(kind, NAMES) or f" Known: {one_of(KINDS, last='and')}."
