@@ -36,7 +36,8 @@ def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
     ]
     closure = agent.closure if agent else ""
     asked = judge.model_dump(mode="json")
-    about: list[JsonValue] = [closure, models, asked, rules, planned.execution.timeout_seconds, __version__]
+    seconds = planned.execution.timeout_seconds
+    about: list[JsonValue] = [closure, models, asked, rules, seconds, __version__]
     passes = planned.scoring.trials_pass  # what a pass is, where not all assertions have to
     return digest(about if passes is None else [*about, passes])
 

@@ -1,0 +1,140 @@
+"""Writes YAML for people, with ruamel.yaml: new manifests, and examples added to old ones.
+
+What a person wrote stays as it is, to the byte, comments and quotes included. An entry is put
+behind the last one of its list, in that list's own indentation; only a list in brackets, which has
+no lines, is written anew with the document around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from gateval.domain.base import JsonObject
+
+if TYPE_CHECKING:
+    from ruamel.yaml import YAML
+
+_WIDTH = 110
+_WIDE = 4096
+_OLD_WORDS = {"y", "n", "yes", "no", "on", "off"}
+"""Text by YAML 1.2, and no text to readers of 1.1."""
+
+
+def manifest_text(documents: Sequence[JsonObject]) -> str:
+    """Return new manifests as YAML: block style, long texts as blocks of lines."""
+    return "---\n".join(_dumped(_yaml(), document) for document in documents)
+
+
+def with_example(text: str, document: int, example: JsonObject) -> str:
+    """Return a file with `example` as the last of `spec.examples` of its document of that number.
+
+    Counts documents from 0. The rest of the file stays as it is, if `examples` is a list of lines.
+    """
+    from ruamel.yaml.nodes import SequenceNode
+
+    newline = "\r\n" if "\r\n" in text else "\n"
+    examples = _node(text, document, ("spec", "examples"))
+    if not isinstance(examples, SequenceNode) or examples.flow_style or not examples.value:
+        return _rewritten(text, document, example)
+    lines = text.splitlines(keepends=True)
+    last = examples.value[-1].end_mark  # behind it, or where the next thing begins
+    end = last.line
+    if end < len(lines) and lines[end][: last.column].strip():
+        end += 1
+    while end and not _ends_in_block(examples) and _is_beside(lines[end - 1]):
+        end -= 1
+    before = "".join(lines[:end])
+    if before and not before.endswith("\n"):
+        before += newline
+    item = _item(example, examples.start_mark.column)
+    return before + item.replace("\n", newline) + "".join(lines[end:])
+
+
+def _is_beside(line: str) -> bool:
+    """Whether a line is empty, or a comment alone."""
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+def _ends_in_block(node: Any) -> bool:
+    """Whether the last text in a node is a block of lines, in which `#` is no comment."""
+    while isinstance(node.value, list) and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return node.style in {"|", ">"}
+
+
+def _item(example: JsonObject, indent: int) -> str:
+    lines = _dumped(_yaml(), [example]).splitlines(keepends=True)
+    return "".join(" " * indent + line if line.strip() else line for line in lines)
+
+
+def _node(text: str, document: int, path: tuple[str, ...]) -> Any:
+    node = list(_yaml().compose_all(text))[document]
+    for key in path:
+        pairs = node.value if node is not None else ()
+        node = next((value for name, value in pairs if name.value == key), None)
+    return node
+
+
+def _rewritten(text: str, document: int, example: JsonObject) -> str:
+    """The whole file by ruamel's round trip, which keeps comments, quotes and order."""
+    yaml = _yaml(_WIDE)
+    documents = list(yaml.load_all(text))
+    documents[document]["spec"].setdefault("examples", []).append(_quoted(example))
+    yaml.explicit_start = text.lstrip().startswith("---")
+    buffer = StringIO()
+    yaml.dump_all(documents, buffer)
+    return buffer.getvalue()
+
+
+def _yaml(width: int = _WIDTH) -> YAML:
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = width
+    yaml.allow_unicode = True
+    return yaml
+
+
+def _dumped(yaml: YAML, value: Any) -> str:
+    buffer = StringIO()
+    yaml.dump(_with_blocks(value), buffer)
+    return buffer.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    """The same with every text in quotes: in brackets, readers differ on bare ones."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, dict):
+        return {key: _quoted(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_quoted(one) for one in value]
+    return DoubleQuotedScalarString(value) if isinstance(value, str) else value
+
+
+def _with_blocks(value: Any) -> Any:
+    """Texts of several lines as blocks, short objects of plain values on one line."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
+
+    if isinstance(value, dict):
+        return {key: _with_blocks(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_with_blocks(one) for one in value]
+    if isinstance(value, str) and "\n" in value and value == value.rstrip(" ") and _is_clean(value):
+        return LiteralScalarString(value)
+    if isinstance(value, str) and (
+        value.lower() in _OLD_WORDS or not _is_clean(value.replace("\n", ""))
+    ):
+        return DoubleQuotedScalarString(value)
+    return value
+
+
+def _is_clean(value: str) -> bool:
+    """Whether a block can hold this text as it is."""
+    lines = value.split("\n")
+    plain = all(line == line.rstrip() for line in lines) and not lines[0][:1].isspace()
+    return plain and all(char.isprintable() for line in lines for char in line)
