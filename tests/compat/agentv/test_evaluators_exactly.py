@@ -59,7 +59,7 @@ def test_rubrics(
     score, broken = second.rubric(checks, answers)
     assert found.score == pytest.approx(float(score), **EXACT)
     assert found.fatal is broken
-    assert found.status.value == ("failed" if broken or score < 0.8 else "passed")
+    assert found.status.value == ("failed" if broken or float(score) < 0.8 else "passed")
 
 
 def _rubric(checks: list[dict[str, Any]], answers: dict[str, int], *, ranged: bool) -> Assessment:

@@ -123,7 +123,7 @@ def spent_on(trials: Sequence[Trial]) -> RunSpent | None:
     if not trials:
         return None
     asked = [one.asked for trial in trials for one in trial.assessments if one.verdict]
-    usages = [trial.usage for trial in trials]
+    usages = [trial.spent for trial in trials]
     usages += [t.judge_usage for t in trials if any(one.verdict for one in t.assessments)]
     total = add_usage(usages)
     return RunSpent(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -22,6 +23,16 @@ class Written(BaseModel):
     """What stands in a file of AgentV. Keys that it does not know it passes over, and so do we."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+
+_LONGEST_KEY = 40
+
+
+@lru_cache(maxsize=4096)
+def _nearly(key: str, known: tuple[str, ...]) -> str:
+    """Return the hint at the known key that was probably meant. Files have many keys alike."""
+    near = [one for one in known if abs(len(one) - len(key)) <= len(key) // 2]
+    return nearest(key, near, likeness=ALIKE) if len(key) <= _LONGEST_KEY else ""
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -79,11 +90,10 @@ class Node:
         """Return the value as `model`, and everything that is wrong with it."""
         return validate(model, self.value, self.document, self.path)
 
-    def slips(self, known: Iterable[str]) -> Iterator[Problem]:
+    def slips(self, known: tuple[str, ...]) -> Iterator[Problem]:
         """Yield a problem for each key that is nearly one of the known ones, and is none."""
-        names = list(known)
         for key in self.value if isinstance(self.value, dict) else ():
-            hint = "" if key in names else nearest(key, names, likeness=ALIKE)
+            hint = "" if key in known else _nearly(key, known)
             if hint:
                 place = self.document.key_place((*self.path, key))
                 wrong = self.at(key).problem(f"Unknown key {quote(key)}.{hint}")

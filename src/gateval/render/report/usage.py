@@ -150,7 +150,7 @@ def mean_seconds(trials: Iterable[Trial]) -> float | None:
 
 
 def _spent(trials: Sequence[Trial]) -> Spent:
-    return _counted([trial.usage for trial in trials])._replace(seconds=mean_seconds(trials))
+    return _counted([trial.spent for trial in trials])._replace(seconds=mean_seconds(trials))
 
 
 def _counted(usages: Sequence[Usage]) -> Spent:

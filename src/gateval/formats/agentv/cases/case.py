@@ -122,7 +122,11 @@ class CaseReader:
         assertions = self._evaluators.of_case(node, body)
         if asked is None or not assertions:
             return None
-        reference = reference.model_copy(update={"input_files": file_names(asked, turns)})
+        files = {
+            "input_files": file_names(asked, turns),
+            "guideline_files": self._asked.guidelines,
+        }
+        reference = reference.model_copy(update=files)
         name = self._name(body.id)
         fixture = Fixture(
             name=name,

@@ -35,8 +35,8 @@ class Reader:
         self._around = around
         self._found = found
         self._own = own
-        self.found: list[str] = []
-        """The paths of the files that were found so far."""
+        self.found: list[tuple[str, str]] = []
+        """The files that were found so far: what they are called, and their paths."""
 
     def messages(self, node: Node, role: str) -> Iterator[JsonObject]:
         """Yield the messages that a value stands for.
@@ -141,8 +141,8 @@ class Reader:
             self._tell(node.problem(said))
             return
         (self._found.own if self._own else self._found.shown).add(path)
-        self.found.append(path)
         block: JsonObject = {"type": kind, "path": written.lstrip("/"), "file": path}
+        self.found.append((written.lstrip("/"), path))
         yield block if text is None else {**block, "text": text}
 
     def _tell(self, problem: Problem) -> None:

@@ -38,9 +38,10 @@ def outlook_lines(plan: Plan) -> tuple[str, ...]:
     seen = outlook(plan)
     lines = []
     if seen.most > seen.planned:
+        most = "" if plan.policy.budget.is_set else f", {seen.most:,} at most"
         lines.append(
             f"with repetitions where something looks worse: about {seen.expected:,} if nothing "
-            f"changed, {seen.most:,} at most"
+            f"changed{most}"
         )
     if seen.drop is not None:
         lines.append(f"a drop in one fixture {_found(seen.drop)}")
