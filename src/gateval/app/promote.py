@@ -170,6 +170,8 @@ def _target(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> Targ
     """The Agent with its tools; a program's are replayed only if it takes them from the gate."""
     offered = tuple(tool.tool_name for tool in agent.spec.tools if tool.enabled)
     if agent.runtime_type == MODEL_RUNTIME:
+        if agent.spec.runtime is not None and agent.spec.runtime.servers:
+            return Target(agent=agent.name, replayed=None)  # what these offer, they say when asked
         return Target(agent=agent.name, offered=offered, replayed=offered)
     takes = bool(offered) and _takes_tools(repository, snapshot, agent)
     return Target(agent=agent.name, replayed=offered if takes else ())
