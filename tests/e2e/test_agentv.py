@@ -140,6 +140,17 @@ def test_beside_native_manifests(desk: Repo) -> None:
     assert "evals.refunds" in (desk.path / "out" / "comment.md").read_text("utf-8")
 
 
+def test_a_run_is_promoted_to_a_native_fixture(desk: Repo) -> None:
+    done = gateval(desk, "run", "evals.parcels", "--results", "out")
+    assert done.returncode == 0, done.stderr
+    done = gateval(desk, "promote", "out", "--fixture", "evals.parcels-lyon", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "targetAgent: desk.in-desk" in done.stdout
+    assert "tool: find_parcel" in done.stdout
+    found = gateval(desk, "get", "evals").stdout
+    assert "evals.parcels" in found
+
+
 def test_a_foreign_name_is_taken_once(desk: Repo) -> None:
     desk.write(
         "native.yaml",

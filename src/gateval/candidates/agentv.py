@@ -58,9 +58,9 @@ class AgentvRuntime(CommandRuntime):
         answer = (folder, _ANSWER) if "{OUTPUT_FILE}" in self.given.line else None
         return Asking((_SHELL, "-c", line), writes=(folder,), answer=answer)
 
-    def said(self, answered: bytes) -> Said:
+    def said(self, answered: bytes, asked: FixtureInput) -> Said:
         """See `CommandRuntime`."""
-        return contract.read_output(answered)
+        return contract.read_output(answered, asked.prompt)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -100,8 +100,11 @@ def files_of(asked: FixtureInput) -> list[AskedFile]:
     return list(found.values())
 
 
-def read_output(written: bytes) -> Said:
-    """Read the answer of a command line. Raises `ClaimError` for one that is empty or ambiguous."""
+def read_output(written: bytes, prompt: str) -> Said:
+    """Read the answer of a command line to `prompt`, with which its steps begin.
+
+    Raises `ClaimError` for one that is empty or ambiguous.
+    """
     text = written.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     if not text:
         raise ClaimError("it is empty")
@@ -115,7 +118,10 @@ def read_output(written: bytes) -> Said:
         {"input_tokens": tokens.get("input"), "output_tokens": tokens.get("output")}
     )
     if isinstance(messages, list) and messages:
-        steps = read_steps([*_steps(messages)]).steps()
+        told = [*_steps(messages)]
+        if not any(step["type"] == "user" for step in told):
+            told.insert(0, {"type": "user", "text": prompt})
+        steps = read_steps([*told]).steps()
         trace = Trace(steps=steps, source="candidate", usage=claimed) if steps else None
         return Said(
             output=said_output(_final(messages), "its last message"), trace=trace, usage=claimed
