@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.command import Asking, CommandRuntime
 from gateval.candidates.contract import agentv as contract
-from gateval.candidates.contract.options import AgentvOptions
+from gateval.candidates.contract.agentv_options import AgentvOptions
 
 if TYPE_CHECKING:
     from gateval.candidates.beside.commands import Ground

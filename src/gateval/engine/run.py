@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from gateval.assertions.assess import assess, believed
+from gateval.assertions.assess import assess
+from gateval.assertions.world import believed
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
 from gateval.candidates.team import Candidates

@@ -21,11 +21,12 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import asks_real_models, refuse_missing_keys
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.checks import Checks
+from gateval.candidates.checks import Checks, check_environment
 from gateval.candidates.doors.models import ModelDoor
 from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
@@ -242,7 +243,10 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             kept=kept,
         )
         candidates = await stack.enter_async_context(Candidates(context))
-        checks = Checks(run.folder.run, plan, exports, environ, context.clock, scratch, starter)
+        layers = CheckLayers(context, exports, check_environment(environ))
+        checks = Checks(
+            run.folder.run, plan, exports, environ, context.clock, scratch, starter, layers
+        )
         judge = Judge(gateway)
         yield RunContext(
             candidates=candidates,

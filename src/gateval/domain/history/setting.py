@@ -37,12 +37,11 @@ def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
     closure = agent.closure if agent else ""
     asked = judge.model_dump(mode="json")
     seconds = planned.execution.timeout_seconds
-    parts: list[JsonValue] = [closure, models, asked, rules, seconds, __version__]
-    return digest(
-        [*parts, planned.calibration.digest]
-        if planned.wants_calibration and planned.calibration
-        else parts
-    )
+    about: list[JsonValue] = [closure, models, asked, rules, seconds, __version__]
+    if planned.wants_calibration and planned.calibration:
+        about.append(planned.calibration.digest)
+    passes = planned.scoring.trials_pass  # what a pass is, where not all assertions have to
+    return digest(about if passes is None else [*about, passes])
 
 
 def fixture_digest(fixture: Fixture) -> str:

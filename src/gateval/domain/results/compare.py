@@ -14,7 +14,13 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.grouping import Grouped, grades, outcomes, too_many_lost, with_stored
+from gateval.domain.results.grouping import (
+    Grouped,
+    grades,
+    outcomes,
+    too_many_lost,
+    with_stored,
+)
 from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
