@@ -25,8 +25,8 @@ VERDICT = json.dumps(
 CHECKED = json.dumps(
     {"checks": [{"id": "rubric-1", "satisfied": True}], "overall_reasoning": "So."}
 )
-PART = {"type": "contains", "value": "Hello"}
-JUDGED = [
+PART: dict[str, Any] = {"type": "contains", "value": "Hello"}
+JUDGED: list[tuple[dict[str, Any], str]] = [
     ({"type": "llmJudge"}, VERDICT),
     ({"type": "rubric", "items": ["Is kind"]}, CHECKED),
     ({"type": "judgeFromScript", "command": ["echo", "How good?"]}, VERDICT),
@@ -72,7 +72,7 @@ def test_without_a_judge_they_are_errors(written: dict[str, Any], reply: str) ->
 
 @pytest.mark.parametrize("kind", ["codeJudge", "judgeFromScript", "compositeScript"])
 def test_without_anything_that_runs_programs_they_are_errors(kind: str) -> None:
-    parts = {"assertions": [PART]} if kind == "compositeScript" else {}
+    parts: dict[str, Any] = {"assertions": [PART]} if kind == "compositeScript" else {}
     asked = fixture({"type": kind, "command": ["true"], **parts})
     judge = Judge(ScriptedCalls([says(VERDICT)]))
     (one,), _ = asyncio.run(assess(asked, said("Hello"), judge, JUDGE))
