@@ -17,6 +17,7 @@ from benchmarks import (
     many_cases,
     plan_unchanged,
     run_http,
+    second_set_up,
     validate_all,
 )
 from benchmarks.figures import table
@@ -30,6 +31,7 @@ BENCHMARKS = {
     validate_all.NAME: validate_all.measure,
     many_cases.NAME: many_cases.measure,
     closure_export.NAME: closure_export.measure,
+    second_set_up.NAME: second_set_up.measure,
     action_entry.NAME: action_entry.measure,
     run_http.NAME: run_http.measure,
     agentv_run.NAME: agentv_run.measure,

@@ -1,4 +1,7 @@
-"""`gateval validate` of a fixture with very many cases, beside one with a single case."""
+"""`gateval validate` of a fixture with very many cases, beside one with a single case.
+
+And `gateval plan` where a change edits all of them.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ import json
 from benchmarks.figures import Figure, median
 from benchmarks.manifests import agent_manifest, agent_name
 from benchmarks.processes import GATEVAL, IMPORT_PYDANTIC, interleaved, sample
-from benchmarks.repository import repository
+from benchmarks.repository import BASE, repository
 from benchmarks.scale import Scale
 
 NAME = "many_cases"
 SECONDS_BAR = 1.0
+EDITED_BAR = 2.0
 
 EVAL = f"""\
 apiVersion: gateval/v1
@@ -46,20 +50,32 @@ def files(cases: int) -> dict[str, str]:
     }
 
 
+def edited(cases: int) -> str:
+    """The cases after a change that expects another answer in each."""
+    return files(cases)["cases.jsonl"].replace('"day ', '"on day ')
+
+
 def measure(scale: Scale) -> list[Figure]:
     """Measure and return the figures. An invalid case would end the benchmark."""
-    one, many = (repository(scale.cache, files(count), {}) for count in (1, scale.cases))
-    alone, all_cases, imported = interleaved(
+    one, many = (
+        repository(scale.cache, files(count), {"cases.jsonl": edited(count)})
+        for count in (1, scale.cases)
+    )
+    alone, all_cases, imported, edit, edits = interleaved(
         scale.rounds,
         lambda: sample((*GATEVAL, "validate"), one),
         lambda: sample((*GATEVAL, "validate"), many),
         lambda: sample(IMPORT_PYDANTIC, one),
+        lambda: sample((*GATEVAL, "plan", "--base", BASE), one),
+        lambda: sample((*GATEVAL, "plan", "--base", BASE), many),
     )
     least, ours = (median(each.wall for each in taken) for taken in (alone, all_cases))
+    few, all_edited = (median(each.wall for each in taken) for taken in (edit, edits))
     theirs = median(each.wall for each in imported)
     return [
         Figure(NAME, "further cases", ours - least, "s", SECONDS_BAR),
         Figure(NAME, "validate / pydantic", ours / theirs, "×"),
+        Figure(NAME, "further cases edited, plan", all_edited - few, "s", EDITED_BAR),
         Figure(NAME, "validate", ours, "s"),
         Figure(NAME, "memory", max(each.memory for each in all_cases) / 1e6, "MB"),
     ]

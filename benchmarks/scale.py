@@ -8,7 +8,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Scale:
-    """The sizes. `runs` holds pairs of fixtures and `parallel`; `latency` is in seconds.
+    """The sizes. `packages` of `modules` each are installed, and `checked` fixtures then run.
+
+    `runs` holds pairs of fixtures and `parallel`; `latency` is in seconds.
 
     `rounds` samples are taken of short processes, `entry_rounds` of jobs of the action,
     `run_rounds` of whole runs. `cache` is where generated repositories are kept.
@@ -19,6 +21,9 @@ class Scale:
     agents: int = 200
     fixtures: int = 2_000
     cases: int = 10_000
+    packages: int = 60
+    modules: int = 40
+    checked: int = 10
     rounds: int = 9
     entry_rounds: int = 5
     runs: tuple[tuple[int, int], ...] = ((200, 20), (1_000, 100))
@@ -38,6 +43,9 @@ def tiny(cache: Path) -> Scale:
         agents=4,
         fixtures=8,
         cases=20,
+        packages=2,
+        modules=2,
+        checked=2,
         rounds=1,
         entry_rounds=1,
         runs=((4, 2),),

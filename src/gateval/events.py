@@ -37,12 +37,14 @@ class CandidateWarned(Value):
     """A candidate did what a person should know of, though it changes no outcome.
 
     `message` is a sentence; what the candidate itself said may stand in it, so it is not clean.
+    `lasting` says that it belongs to the results: it may have changed what later trials met.
     """
 
     event: Literal["candidate-warned"] = "candidate-warned"
     agent: str
     side: str
     message: str
+    lasting: bool = False
 
 
 class TrialsAdded(Value):

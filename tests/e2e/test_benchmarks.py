@@ -26,6 +26,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("validate_all", "validate / pydantic"),
         ("many_cases", "validate / pydantic"),
         ("closure_export", "40 files of 100"),
+        ("second_set_up", "second check / check without set-up"),
         ("alternating", "4 at 2: alternating / together"),
         ("action_entry", "nothing to evaluate / (git diff + pydantic)"),
         ("run_http", "4 at 2: wall / ideal"),

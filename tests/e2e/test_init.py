@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -223,3 +224,37 @@ def test_with_a_model_the_small_agent_is_written(tmp_path: Path) -> None:
     repo.write("desk.py", PROGRAM)
     assert gateval(repo, "init", "--model", "ollama/llama3").returncode == 0
     assert "ollama/llama3" in files(repo)["agents/assistant/agent.yaml"].decode()
+
+
+GO = """\
+package main
+
+import (
+	"fmt"
+	"os"
+
+	openai "github.com/openai/openai-go"
+)
+
+func main() { fmt.Println(openai.Hello() + os.Args[1]) }
+"""
+
+
+def test_a_go_program_is_found_built_and_asked(tmp_path: Path) -> None:
+    if shutil.which("go") is None:
+        pytest.skip("there is no Go")
+    repo = Repo(tmp_path / "desk")
+    module = "github.com/openai/openai-go"
+    replaced = f"require {module} v0.0.0\n\nreplace {module} => ./third/openai\n"
+    repo.write("go.mod", f"module example.com/desk\n\ngo 1.18\n\n{replaced}")
+    repo.write("third/openai/go.mod", f"module {module}\n\ngo 1.18\n")
+    repo.write(
+        "third/openai/openai.go", 'package openai\n\nfunc Hello() string { return "So: " }\n'
+    )
+    repo.write("cmd/desk/main.go", GO)
+    repo.commit("Begin")
+    said = gateval(repo, "init", "--yes")
+    assert "cmd/desk/main.go uses OpenAI SDK, so it is the first Agent." in said.stdout
+    repo.commit("Take it")
+    ran = gateval(repo, "run", "assistant-eval")
+    assert ran.returncode == 0, ran.stdout + ran.stderr

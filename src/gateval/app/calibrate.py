@@ -12,6 +12,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import open_repository
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import screen_of
+from gateval.app.names import CALIBRATIONS_FILE
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
@@ -31,7 +32,6 @@ from gateval.pipeline.revisions import find_head
 from gateval.pipeline.rules import read_rules
 from gateval.settings import Settings, read_settings
 
-REPORT_FILE = "calibrations.v1.json"
 PLOT_FILE = "calibrations.svg"
 
 
@@ -80,7 +80,7 @@ def calibrate_judges(
     rows.sort(key=lambda one: (one.calibration, -one.kappa))
     found = CalibrationReport(revision=revision, judges=tuple(rows))
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    folder.write(REPORT_FILE, dump(found).encode())
+    folder.write(CALIBRATIONS_FILE, dump(found).encode())
     folder.write(PLOT_FILE, render_calibration_plot(found).encode())
     if plot is not None:
         _write_plot(plot, render_calibration_plot(found))

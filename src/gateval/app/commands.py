@@ -81,7 +81,13 @@ def run_evals(
         announce_worktree(revision)
         shared = rules_here(environ)
         plan = plan_named_evals(
-            repository, registries(), revision, shared, evals=evals, fixtures=fixtures
+            repository,
+            registries(),
+            revision,
+            shared,
+            evals=evals,
+            fixtures=fixtures,
+            today=SystemClock().utc_now()[:10],
         )
     return carry_out(plan, repository, settings, results, minutes)
 

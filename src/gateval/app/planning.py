@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.guard import LINE_LIMIT
@@ -58,7 +59,8 @@ def make_plan(
         revisions = finding.result()
     announce_worktree(revisions.head)
     rules = rules_here(environ)
-    return plan_a_change(repository, registries(), revisions, rules, pick=pick or ALL)
+    today = SystemClock().utc_now()[:10]
+    return plan_a_change(repository, registries(), revisions, rules, pick=pick or ALL, today=today)
 
 
 def show_plan(

@@ -70,8 +70,7 @@ def promote_traces(
     taken = {one.name for one in snapshot.catalogue.fixtures}
     target = _target(repository, snapshot, chosen)
     documents, more = _documents(runs, target, taken, origin)
-    for line in (*refused, *more):
-        print(plain_line(f"Not promoted: {line}", LINE_LIMIT), file=sys.stderr)
+    _tell_refused([*refused, *more])
     if not documents:
         raise UsageError("Nothing was promoted.")
     if dry_run:
@@ -81,6 +80,13 @@ def promote_traces(
         path = _write(repository.root, folder, documents)
         _tell(path, documents, snapshot.catalogue, chosen)
     return EXIT_FAILED if refused or more else EXIT_PASS
+
+
+def _tell_refused(lines: Sequence[str]) -> None:
+    for line in lines[:_SHOWN]:
+        print(plain_line(f"Not promoted: {line}", LINE_LIMIT), file=sys.stderr)
+    if len(lines) > _SHOWN:
+        print(f"Not promoted: {len(lines) - _SHOWN:,} more", file=sys.stderr)
 
 
 def _tell(path: str, documents: Sequence[JsonObject], catalogue: Catalogue, agent: Agent) -> None:
@@ -164,6 +170,8 @@ def _target(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> Targ
     """The Agent with its tools; a program's are replayed only if it takes them from the gate."""
     offered = tuple(tool.tool_name for tool in agent.spec.tools if tool.enabled)
     if agent.runtime_type == MODEL_RUNTIME:
+        if agent.spec.runtime is not None and agent.spec.runtime.servers:
+            return Target(agent=agent.name, replayed=None)  # what these offer, they say when asked
         return Target(agent=agent.name, offered=offered, replayed=offered)
     takes = bool(offered) and _takes_tools(repository, snapshot, agent)
     return Target(agent=agent.name, replayed=offered if takes else ())

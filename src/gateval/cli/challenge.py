@@ -7,7 +7,8 @@ import os
 import click
 
 from gateval.cli import options
-from gateval.domain.promotion.challenge import Objection
+
+REASONS = ("rubricWrong", "judgeWrong", "traceWrong")
 
 
 @click.command(short_help="Add a labelled example where you disagree with a judge.")
@@ -21,7 +22,7 @@ from gateval.domain.promotion.challenge import Objection
 )
 @click.option(
     "--reason",
-    type=click.Choice([one.value for one in Objection]),
+    type=click.Choice(REASONS),
     required=True,
     help="What was wrong.",
 )
@@ -56,6 +57,7 @@ def challenge(
     names; all else in that file stays as it is. An Eval without one gets a new file beside it.
     """
     from gateval.app.challenge import Challenge, challenge_verdict
+    from gateval.domain.promotion.challenge import Objection
 
     asked = Challenge(fixture, score, Objection(reason), note, run, repetition or 1, calibration)
     return challenge_verdict(dict(os.environ), asked, redact=redact)

@@ -12,6 +12,7 @@ from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
 from gateval.domain.planning.picking import ALL, Pick, picked
 from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules
+from gateval.domain.planning.quarantine import with_quarantine
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
 from gateval.errors import InvalidManifests, UsageError
@@ -33,10 +34,12 @@ def plan_a_change(
     narrowing: Narrowing = EVERYTHING,
     bar: BarPolicy | None = None,
     pick: Pick = ALL,
+    today: str = "",
 ) -> Plan:
     """Read both sides of a change and plan what it calls for, as far as it is looked at.
 
-    `bar` takes the place of the policy's; `pick` says which part of it a person wants. Where
+    `bar` takes the place of the policy's; `pick` says which part of it a person wants; `today`
+    (`2026-12-01`) decides about quarantine: without it there is none. Where
     `shared` cannot read what the rules extend, nothing is planned, and the plan says so. Raises
     `InvalidManifests`, and `UsageError` when there is no such gate config, Agent, Eval or fixture.
     """
@@ -58,6 +61,7 @@ def plan_a_change(
         rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
     whole = plan_change(change.head, change.base, rules, change.tip)
     plan = picked(narrow(whole, narrowing), pick, change.head.catalogue)
+    plan = with_quarantine(plan, today) if today else plan
     _refuse_pointers(repository, plan, change.head)
     return _with_disk(repository, plan)
 
@@ -70,6 +74,7 @@ def plan_named_evals(
     *,
     evals: Sequence[str],
     fixtures: Sequence[str],
+    today: str = "",
 ) -> Plan:
     """Plan the named Evals on one revision, under the rules of that revision.
 
@@ -86,6 +91,7 @@ def plan_named_evals(
     _refuse_unknown("Eval", evals, known_evals)
     _refuse_unknown("fixture", fixtures, known_fixtures)
     plan = plan_revision(snapshot, evals, fixtures, rules)
+    plan = with_quarantine(plan, today) if today else plan
     if plan.nothing:
         raise UsageError(plan.nothing, hint="Run `gateval plan` to see which Eval runs what.")
     _refuse_pointers(repository, plan, snapshot)
@@ -100,6 +106,7 @@ def plan_everything(
     config_path: str = GATE_CONFIG_PATH,
     narrowing: Narrowing = EVERYTHING,
     due: Callable[[Iterable[Eval]], frozenset[str]] | None = None,
+    today: str = "",
 ) -> Plan:
     """Plan all Evals on one revision, under its own rules, as far as they are looked at.
 
@@ -117,6 +124,7 @@ def plan_everything(
     if names and not asked:
         return plan_revision(snapshot, (), (), rules, "schedule")
     plan = narrow(plan_revision(snapshot, tuple(asked), (), rules, "schedule"), narrowing)
+    plan = with_quarantine(plan, today) if today else plan
     if plan.nothing:
         raise UsageError(f"There is no Eval to run on {revision.short}.", hint=_FIRST)
     _refuse_pointers(repository, plan, snapshot)

@@ -1,39 +1,59 @@
-"""Refuses Agents that would start on Git LFS pointers: their candidates would get no content."""
+"""Refuses Agents and own checks that would start on Git LFS pointers: they would get no content."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.planning.closure import closure_of, closure_paths
+from gateval.domain.planning.files.check_files import check_closure
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.place import Problem
+from gateval.domain.repository.place import Place, Problem
 from gateval.ports.repository import Repository
+
+_AGENTS = (
+    "Agents start from git objects and would find the pointer, not the file: store it in git, or "
+    "leave it out with watch."
+)
+_CHECKS = (
+    "Checks run on git objects and would find the pointer, not the file: store it in git, or "
+    "outside the check's folder."
+)
 
 
 def pointer_problems(
     repository: Repository, agents: Iterable[Agent], snapshot: Snapshot
 ) -> tuple[Problem, ...]:
-    """Return a problem for each Git LFS pointer in the closure of each Agent that starts a process.
+    """Return a problem for each Git LFS pointer among the files of each Agent that starts a
+    process, and of each own check of the snapshot.
 
-    Git is asked once, whatever the number of Agents.
+    Git is asked once, whatever their number.
     """
     depends = [
-        (agent, sorted(closure_paths(closure_of(agent, snapshot), snapshot)))
+        (agent.place, sorted(closure_paths(closure_of(agent, snapshot), snapshot)), _AGENTS)
         for agent in agents
         if agent.starts_process
     ]
-    asked = dict.fromkeys(path for _, paths in depends for path in paths)
+    depends += [(place, paths, _CHECKS) for place, paths in _checks(snapshot)]
+    asked = dict.fromkeys(path for _, paths, _ in depends for path in paths)
     pointers = frozenset(repository.lfs_pointers(snapshot.revision, asked) if asked else ())
-    return tuple(
-        Problem(
-            place=agent.place,
-            message=f"{show_path(path)} is a Git LFS pointer. Agents start from git objects "
-            "and would find the pointer, not the file: store it in git, or leave it out with "
-            "watch.",
-        )
-        for agent, paths in depends
+    found = (
+        Problem(place=place, message=f"{show_path(path)} is a Git LFS pointer. {why}")
+        for place, paths, why in depends
         for path in paths
         if path in pointers
     )
+    return tuple(dict.fromkeys(found))
+
+
+def _checks(snapshot: Snapshot) -> Iterator[tuple[Place, list[str]]]:
+    """Yield the files of own checks, those of many cases with the same check once."""
+    seen: set[str] = set()
+    for fixture in snapshot.catalogue.fixtures:
+        for spec in own_checks(fixture):
+            if spec.own is not None and spec.own.digest not in seen:
+                seen.add(spec.own.digest)
+                closure = check_closure(spec, fixture.folder, snapshot)
+                yield spec.place, sorted(closure_paths(closure, snapshot))

@@ -59,6 +59,10 @@ REPOSITORIES = [
         "OpenAI SDK", (".venv/bin/python", "-m", "uvicorn", "desk.server:app", "--port", "{port}"), "services/desk", id="monorepo",
     ),
     pytest.param(
+        {"desk/cmd/bot/main.go": 'package main\nimport (\n\t"os"\n\toai "github.com/openai/openai-go/v2"\n)\nfunc main() { ask(os.Args[1], "gpt-4o") }\n', "desk/ask.go": "package desk\n", "desk/go.mod": "", "desk/go.sum": ""},
+        "OpenAI SDK", (".build/agent", "{{ prompt }}"), "desk", id="go",
+    ),
+    pytest.param(
         {"server.js": "const Anthropic = require('@anthropic-ai/sdk');\napp.post('/ask', (req, res) => res.json({ answer: req.body.question }));\napp.listen(process.env.PORT);", "package.json": "{}", "pnpm-lock.yaml": ""},
         "Anthropic SDK", ("node", "server.js"), "", id="node server",
     ),

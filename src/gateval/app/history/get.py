@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue
 
 from gateval.adapters.screen import Screen, screen_of
+from gateval.app.history.agreements import binding, known_agreements
 from gateval.app.history.present import Here, look_here, statuses
-from gateval.domain.history.listing import agent_rows, calibration_rows, fixture_rows
+from gateval.domain.history.calibrations import calibration_rows
+from gateval.domain.history.listing import agent_rows, fixture_rows
 from gateval.domain.history.rows import shown
 from gateval.domain.repository.place import nearest
 from gateval.errors import EXIT_PASS, UsageError
@@ -46,7 +48,8 @@ def _fixtures(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
 
 
 def _calibrations(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
-    return calibration_rows(here.snapshot.catalogue)
+    measured = known_agreements(here.runs, here.snapshot)
+    return calibration_rows(here.snapshot.catalogue, measured, binding(here.snapshot))
 
 
 _KINDS: Mapping[str, Callable[[Here, str | None], list[dict[str, JsonValue]]]] = {

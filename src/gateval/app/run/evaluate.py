@@ -21,11 +21,12 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import asks_real_models, refuse_missing_keys
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.checks import Checks
+from gateval.candidates.checks import Checks, check_environment
 from gateval.candidates.doors.models import ModelDoor
 from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
@@ -35,15 +36,21 @@ from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext, run_trials
-from gateval.events import Listener, RunWarned
+from gateval.events import CandidateWarned, Event, Listener, RunWarned
 from gateval.gateway.door import Gateway
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.measuring import embed
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
+from gateval.judging.neutral import shorten
 from gateval.pipeline.exports import ClosureExports
 from gateval.safe.redaction import Redactor
 from gateval.settings import Settings
+
+WARNINGS_LIMIT = 20
+"""Warnings kept of a run, and characters of each."""
+
+WARNING_LIMIT = 1_000
 
 
 @dataclass(frozen=True)
@@ -79,11 +86,21 @@ def evaluate(
     if walls and (shown := settings.shown_secrets(plan.policy.candidate_env)):
         listen(RunWarned(message=shown))
     interrupted = False
+    warnings: dict[str, None] = {}
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as log:
         replays: list[Replay] = []
         run = _Run(
-            plan, repository, settings, folder, log, listen, walls, at_once, minutes, replays
+            plan,
+            repository,
+            settings,
+            folder,
+            log,
+            _noting(warnings, listen),
+            walls,
+            at_once,
+            minutes,
+            replays,
         )
         try:
             trials = asyncio.run(_until_signalled(run))
@@ -97,9 +114,22 @@ def evaluate(
         gateval=__version__,
         isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
+        warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
     done = read_trials(folder.path / TRIALS_FILE) if trials is None else trials
-    return Evaluation(results_of(plan, done, info, replays), interrupted)
+    return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
+
+
+def _noting(warnings: dict[str, None], listen: Listener) -> Listener:
+    """Return a listener that notes what belongs to the results, each once."""
+
+    def noted(event: Event) -> None:
+        if isinstance(event, CandidateWarned) and event.lasting:
+            said = shorten(event.message, WARNING_LIMIT)
+            warnings[f"{event.agent} ({event.side}): {said}"] = None
+        listen(event)
+
+    return noted
 
 
 @dataclass(frozen=True)
@@ -213,7 +243,10 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             kept=kept,
         )
         candidates = await stack.enter_async_context(Candidates(context))
-        checks = Checks(run.folder.run, plan, exports, environ, context.clock, scratch, starter)
+        layers = CheckLayers(context, exports, check_environment(environ))
+        checks = Checks(
+            run.folder.run, plan, exports, environ, context.clock, scratch, starter, layers
+        )
         judge = Judge(gateway)
         yield RunContext(
             candidates=candidates,

@@ -49,7 +49,9 @@ class Beside:
     def warn(self, message: str) -> None:
         """Tell what a person should know of this side's candidates."""
         agent = self._agent
-        self._around.on_event(CandidateWarned(agent=agent.name, side=agent.side, message=message))
+        self._around.on_event(
+            CandidateWarned(agent=agent.name, side=agent.side, message=message, lasting=True)
+        )
 
     async def close(self) -> None:
         """End the services."""

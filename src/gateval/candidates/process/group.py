@@ -119,7 +119,14 @@ def not_started(program: Program, error: OSError) -> NotStarted:
     if error.errno in _SHORTAGES:
         said = os.strerror(error.errno or 0)
         return NotStarted(f"The gate could not start another process ({said}).", Cause.GATE)
-    return NotStarted(_at_fault(program, error), Cause.CANDIDATE)
+    reason = _at_fault(program, error)
+    missing = program.argv[0] if reason.endswith(_ELSEWHERE) else ""
+    return NotStarted(reason, Cause.CANDIDATE, missing=missing)
+
+
+_ELSEWHERE = (
+    "add it to an image made FROM the gate's, or run `gateval check` on a machine that has it."
+)
 
 
 def _at_fault(program: Program, error: OSError) -> str:
@@ -137,10 +144,7 @@ def _at_fault(program: Program, error: OSError) -> str:
                 "not there. Install it, or name the interpreter in runtime.command."
             )
     elif isinstance(error, FileNotFoundError | PermissionError):  # PATH may hold closed folders
-        return (
-            f"`{command}` was not found. Let runtime.setup install it, add it to an image made "
-            "FROM the gate's, or run `gateval check` on a machine that has it."
-        )
+        return f"`{command}` was not found. Let runtime.setup install it, {_ELSEWHERE}"
     return f"`{command}` was not started: {error.strerror or error}."
 
 

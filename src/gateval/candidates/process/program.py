@@ -77,9 +77,13 @@ class Ran:
 
 
 class NotStarted(Exception):
-    """A program could not be started: a sentence, and whose fault it is."""
+    """A program could not be started: a sentence, and whose fault it is.
 
-    def __init__(self, reason: str, cause: Cause) -> None:
+    `missing` is its name where no such program is there.
+    """
+
+    def __init__(self, reason: str, cause: Cause, *, missing: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.cause = cause
+        self.missing = missing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any, NamedTuple
 
 from gateval.candidates.base import TrialRequest
@@ -17,6 +18,7 @@ from gateval.candidates.serving.options import HttpOptions
 from gateval.domain.text.quoting import quote
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.formats.templates.parts import TemplateError
+from gateval.judging.neutral import shorten
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 ANSWER_LIMIT = 1024 * 1024
@@ -24,6 +26,12 @@ ANSWER_LIMIT = 1024 * 1024
 
 DYING_SECONDS = 0.25
 """How long an answer may still come in, and how long an end may still show, after the other."""
+
+RAISED_LINES = 100
+"""Lines of what was printed in a trial that are searched for an exception."""
+
+_RAISED = re.compile(r"(?:Uncaught )?[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b(?!\()|panic: ")
+"""How Python, Node, Java and Go begin the line that names what was raised."""
 
 READ_ASIDE = 64 * 1024
 """Bytes from which on an answer is read in a thread, so that other trials go on meanwhile."""
@@ -41,12 +49,15 @@ class ServerAnswer(NamedTuple):
 
 
 class _Failed(Exception):
-    """A sentence on why there is no answer."""
+    """A sentence on why there is no answer. `broken`: the server says that it failed itself."""
 
-    def __init__(self, reason: str, *, whole: bool, late: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, whole: bool, late: bool = False, broken: bool = False
+    ) -> None:
         super().__init__(reason)
         self.whole = whole
         self.late = late
+        self.broken = broken
 
 
 async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -> ServerAnswer:
@@ -74,9 +85,10 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
         given = untouched_tools(given, request, session)
         return ServerAnswer(given, whole=True, dead=instance.dead)
     assert failed is not None  # noqa: S101 - one of the two there is
+    raised = await _raised(instance, before) if failed.broken else ""
     silence = NoAnswer(
         cause=Cause.CANDIDATE,
-        reason=str(failed),
+        reason=f"{failed} {raised}".strip(),
         detail=_detail(instance, before),
         timed_out=failed.late,
         trace=recorded,
@@ -101,7 +113,8 @@ async def _said(instance: Instance, options: HttpOptions, request: TrialRequest)
     if not 200 <= reply.status < 300:
         text = " ".join(reply.body[:2000].decode("utf-8", "replace").split())
         shown = f": {quote(text)}" if text else ""
-        raise _Failed(f"The server answered {what} with status {reply.status}{shown}.", whole=True)
+        reason = f"The server answered {what} with status {reply.status}{shown}."
+        raise _Failed(reason, whole=True, broken=reply.status >= 500)
     try:
         if len(reply.body) < READ_ASIDE:
             return read_reply(options.response, reply)
@@ -132,6 +145,22 @@ async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> L
     finally:
         call.cancel()
         await asyncio.wait({call})
+
+
+async def _raised(instance: Instance, before: tuple[int, int]) -> str:
+    """Return the exception that the server printed with a status of 500, as a sentence, if any.
+
+    Some log it only after they have answered.
+    """
+    for wait in (0.0, DYING_SECONDS):
+        await asyncio.sleep(wait)
+        printed, complained = instance.running.printed(before)
+        for stream in (complained, printed):
+            lines = last_lines(stream, RAISED_LINES)
+            found = next((line for line in reversed(lines) if _RAISED.match(line)), "")
+            if found:
+                return f"It printed: {shorten(found, 400).rstrip('.')}."
+    return ""
 
 
 def _detail(instance: Instance, before: tuple[int, int]) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def all_reasons(
     trials = group_trials(results.trials)
     for compared in comparison.evals:
         planned = results.plan.eval(compared.eval)
-        found = list(_reasons_of(planned, compared, trials, policy))
+        found = [_released(planned, one) for one in _reasons_of(planned, compared, trials, policy)]
         found += evidence_reasons(results, planned, trials)
         found += _unknown_score(compared, found, planned.bar is not None)
         yield from (
@@ -58,6 +58,15 @@ def all_reasons(
             code=ReasonCode.RULES_UNREADABLE,
             text=results.plan.rules_unread,
         )
+
+
+def _released(planned: PlannedEval, reason: DecisionReason) -> DecisionReason:
+    """A reason about a fixture in quarantine informs and does not block."""
+    apart = planned.in_quarantine(reason.fixture)
+    if apart is None or reason.verdict is GateVerdict.PASS:
+        return reason
+    text = f"{reason.text}; in quarantine until {apart.until} ({apart.owner})"
+    return reason.model_copy(update={"verdict": GateVerdict.PASS, "text": text})
 
 
 def _reasons_of(

@@ -1,4 +1,4 @@
-"""Agents, fixtures and calibrations as rows, with what the newest runs say of them."""
+"""Agents and fixtures as rows, with what the newest runs say of them."""
 
 from __future__ import annotations
 
@@ -72,17 +72,3 @@ def _results(
             row |= {"message": result.message} if result.message else {}
         found.append(row)
     return found
-
-
-def calibration_rows(catalogue: Catalogue) -> list[Row]:
-    """Return each calibration as its manifest has it, and the Evals whose judge it measures."""
-    return [
-        {
-            "name": one.name,
-            "judgeModels": list(one.judge_models),
-            "examples": len(one.examples),
-            "evals": [e.name for e in catalogue.evals if e.judge.calibration == one.name],
-            "place": f"{one.place.file}:{one.place.line}",
-        }
-        for one in sorted(catalogue.calibrations, key=lambda one: one.name)
-    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.decision.report import Report
+from gateval.domain.history.agreements import believed_setting, stored_agreements
 from gateval.domain.history.run_record import (
     EVALS_LISTED,
     FIXTURES_LISTED,
@@ -50,6 +51,7 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
         seconds=round(info.seconds, 1),
         verdict=report.decision.evals,
         evals=tuple(evals[:EVALS_LISTED]),
+        agreements=stored_agreements(report.results)[:EVALS_LISTED],
     )
 
 
@@ -71,7 +73,7 @@ def _run_eval(
         eval=compared.eval,
         agent=planned.agent,
         closure=agent.closure if agent else "0" * 64,
-        setting=setting_digest(plan, planned, Side.HEAD),
+        setting=believed_setting(report.results, planned, setting_digest(plan, planned, Side.HEAD)),
         verdict=min(verdicts, key=PRECEDENCE.index, default=GateVerdict.PASS),
         low=round(head.low, 6),
         high=round(head.high, 6),
@@ -121,7 +123,7 @@ def spent_on(trials: Sequence[Trial]) -> RunSpent | None:
     if not trials:
         return None
     asked = [one.asked for trial in trials for one in trial.assessments if one.verdict]
-    usages = [trial.usage for trial in trials]
+    usages = [trial.spent for trial in trials]
     usages += [t.judge_usage for t in trials if any(one.verdict for one in t.assessments)]
     total = add_usage(usages)
     return RunSpent(

@@ -20,6 +20,7 @@ from gateval.domain.base import (
     ascii_json,
     digest,
 )
+from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
@@ -135,7 +136,8 @@ class RunFacts(Value):
 class RunRecord(RunFacts):
     """What a run measured on `commit` (empty for a working tree), compared with `base` if any.
 
-    `at` is when it was recorded, UTC to the second.
+    `at` is when it was recorded, UTC to the second. `agreements` are of the judges that it replayed
+    calibrations with.
     """
 
     version: Literal["run.v1"] = "run.v1"
@@ -145,6 +147,7 @@ class RunRecord(RunFacts):
     seconds: float = Field(default=0, ge=0)
     verdict: EvalsVerdict
     evals: Annotated[tuple[RunEval, ...], first_of(EVALS_LISTED)] = ()
+    agreements: Annotated[tuple[StoredAgreement, ...], first_of(EVALS_LISTED)] = ()
 
     def eval(self, name: str) -> RunEval | None:
         """Return what it says of an Eval, None if nothing."""

@@ -38,6 +38,8 @@ def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
     asked = judge.model_dump(mode="json")
     seconds = planned.execution.timeout_seconds
     about: list[JsonValue] = [closure, models, asked, rules, seconds, __version__]
+    if planned.wants_calibration and planned.calibration:
+        about.append(planned.calibration.digest)
     passes = planned.scoring.trials_pass  # what a pass is, where not all assertions have to
     return digest(about if passes is None else [*about, passes])
 

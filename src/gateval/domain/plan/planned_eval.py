@@ -114,6 +114,14 @@ class KnownRegression(Value):
     found_at: str = ""
 
 
+class Quarantined(Value):
+    """A fixture that informs and does not block up to a day (`2026-12-01`), and who mends it."""
+
+    fixture: Name
+    owner: str
+    until: str
+
+
 class LeftFixture(Value):
     """A fixture that the change calls for and this run does not look at."""
 
@@ -133,8 +141,8 @@ class PlannedEval(Value):
     are known to do the same each time, `strict` that the policy asks for a threshold of 1 where
     none is written. `standing` is what an earlier run found regressed, `stored` what the default
     branch measured before in place of base; `base_seen` says that the gate saw model calls there
-    itself. `left_out` are fixtures of it that nobody asked for. `repetitions_asked` is what the
-    Eval says, where the budget leaves it fewer.
+    itself. `quarantined` inform and do not block. `left_out` are fixtures of it that nobody asked
+    for. `repetitions_asked` is what the Eval says, where the budget leaves it fewer.
     """
 
     name: Name
@@ -158,6 +166,7 @@ class PlannedEval(Value):
     strict: bool = False
     standing: tuple[KnownRegression, ...] = ()
     left_out: tuple[LeftFixture, ...] = ()
+    quarantined: tuple[Quarantined, ...] = ()
     stored: tuple[StoredTrials, ...] = ()
     base_seen: bool = False
     repetitions_asked: int = Field(default=0, ge=0)
@@ -214,7 +223,9 @@ class PlannedEval(Value):
         """The tests of several compared fixtures together; none where that says nothing."""
         if not self.broad_share or self.deterministic:
             return ()
-        tests = joint_tests(self.fixtures, self.compared, self.execution.reps_per_fixture)
+        apart = {one.fixture for one in self.quarantined}
+        compared = [name for name in self.compared if name not in apart]
+        tests = joint_tests(self.fixtures, compared, self.execution.reps_per_fixture)
         return tuple(
             one._replace(share=self.family_share if one.family else self.broad_share)
             for one in tests
@@ -240,6 +251,15 @@ class PlannedEval(Value):
             return most
         look = _largest((most, *self.looks_with(stored)))
         return Look(base=max(look.base, stored + most.base), head=look.head)
+
+    def in_quarantine(self, fixture: str) -> Quarantined | None:
+        """Return on what terms a fixture does not block, None if it does."""
+        return next((one for one in self.quarantined if one.fixture == fixture), None)
+
+    def weight(self, fixture: Fixture) -> float:
+        """The weight of a fixture in the score; none in quarantine."""
+        apart = self.quarantined and self.in_quarantine(fixture.name)
+        return 0.0 if apart else self.scoring.weight(fixture.severity)
 
     @property
     def sides(self) -> tuple[Side, ...]:

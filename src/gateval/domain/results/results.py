@@ -20,6 +20,7 @@ class RunInfo(Value):
     """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
 
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
+    `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
     run: str = ""
@@ -28,6 +29,7 @@ class RunInfo(Value):
     gateval: str = ""
     isolation: str = ""
     ended: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Results(Value):

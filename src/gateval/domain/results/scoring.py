@@ -132,9 +132,10 @@ class EvalScore(Value):
         """
         if self.threshold is None:
             return Meets.YES
-        if self._reaches(self.low, [fixture.passes[0] for fixture in self._all]):
+        counted = [fixture for fixture in self._all if fixture.weight]
+        if self._reaches(self.low, [fixture.passes[0] for fixture in counted]):
             return Meets.YES
-        high = self._reaches(self.high, [fixture.passes[1] for fixture in self._all])
+        high = self._reaches(self.high, [fixture.passes[1] for fixture in counted])
         return Meets.UNKNOWN if high else Meets.NO
 
     @property
@@ -144,6 +145,8 @@ class EvalScore(Value):
         Wilson's limits at the effective number of trials, (Σ w)² / Σ (w² / repetitions) (Kish).
         """
         total = sum(fixture.weight for fixture in self.fixtures)
+        if not total:
+            return (0.0, 1.0)
         spread = sum(fixture.weight**2 / fixture.planned for fixture in self.fixtures)
         return wilson_rate(self.low, total**2 / spread)
 
@@ -202,7 +205,7 @@ def score_fixture(
         return FixtureScore(
             fixture=fixture.name,
             severity=fixture.severity,
-            weight=planned.scoring.weight(fixture.severity),
+            weight=planned.weight(fixture),
             planned=repetitions,
             passed=passed,
             failed=repetitions - passed,
@@ -216,7 +219,7 @@ def score_fixture(
     return FixtureScore(
         fixture=fixture.name,
         severity=fixture.severity,
-        weight=planned.scoring.weight(fixture.severity),
+        weight=planned.weight(fixture),
         planned=repetitions,
         passed=len(counted) - len(lost) - len(failed),
         failed=len(failed),
@@ -281,6 +284,8 @@ def score_eval(
 def _share(fixtures: Sequence[FixtureScore], *, high: bool) -> float:
     """The weighted mean rate."""
     total = sum(fixture.weight for fixture in fixtures)
+    if not total:  # all of them are in quarantine: nothing speaks against a pass
+        return 1.0
     rates = [fixture.high if high else fixture.low for fixture in fixtures]
     weighted = sum(fixture.weight * rate for fixture, rate in zip(fixtures, rates, strict=True))
     return min(1.0, weighted / total)

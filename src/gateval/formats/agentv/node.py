@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,9 @@ class Written(BaseModel):
 
 
 _LONGEST_KEY = 40
+_DIGIT = re.compile(r"\d")
+_MOST = 10
+"""Unknown keys of a mapping that are compared with the known ones, of which none has a digit."""
 
 
 @lru_cache(maxsize=4096)
@@ -92,8 +96,10 @@ class Node:
 
     def slips(self, known: tuple[str, ...]) -> Iterator[Problem]:
         """Yield a problem for each key that is nearly one of the known ones, and is none."""
-        for key in self.value if isinstance(self.value, dict) else ():
-            hint = "" if key in known else _nearly(key, known)
+        written = self.value if isinstance(self.value, dict) else {}
+        unknown = [key for key in written if key not in known and not _DIGIT.search(key)]
+        for key in unknown[:_MOST]:
+            hint = _nearly(key, known)
             if hint:
                 place = self.document.key_place((*self.path, key))
                 wrong = self.at(key).problem(f"Unknown key {quote(key)}.{hint}")

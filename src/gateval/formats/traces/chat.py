@@ -17,6 +17,10 @@ _ROLES = {
     "tool": Role.TOOL, "function": Role.TOOL,
 }  # fmt: skip
 
+_TEXTS = {"text", "output_text", "input_text"}
+_SAYING = _TEXTS | {"tool_use", "tool_result", "thinking", "redacted_thinking", "reasoning"}
+"""Types of parts that are text, or belong to a call of a tool."""
+
 
 def is_chat(value: JsonValue) -> bool:
     """Whether this is a list of messages, or an object with one in `messages`."""
@@ -61,49 +65,43 @@ def _replies(value: JsonValue) -> Iterator[JsonObject]:
 
 
 def read_message(message: JsonObject) -> Iterator[Said]:
-    """Yield what a message says; one of Anthropic's user with results of tools is several."""
+    """Yield what a message says; one of Anthropic's user with results of tools is several.
+
+    Raises `NoRun` for a file or an image, which a fixture would need beside it.
+    """
     role = _ROLES.get(str(message.get("role")).lower())
     if role is None:
         raise NoRun(f"a message has the role {str(message.get('role'))[:40]!r}")
     content = message.get("content")
     blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-    if role is Role.TOOL:
-        name = message.get("tool_call_id") or message.get("name") or ""
-        text = content if isinstance(content, str) else _text(blocks)
-        yield Said(
-            role=role,
-            text=text,
-            call_id=str(name),
-            result=as_result(content if content is not None else ""),
-        )
-        return
-    for block in blocks:
-        if block.get("type") == "tool_result":
-            inner = block.get("content")
-            told = (
-                _text([b for b in inner if isinstance(b, dict)])
-                if isinstance(inner, list)
-                else inner
-            )
-            yield Said(
-                role=Role.TOOL,
-                text=str(told or ""),
-                call_id=str(block.get("tool_use_id", "")),
-                result=as_result(told),
-                is_error=block.get("is_error") is True,
-            )
+    if kind := next((k for one in blocks if (k := str(one.get("type"))) not in _SAYING), ""):
+        raise NoRun(f"a message holds a part of the type {kind[:40]!r}, not only text")
     text = content if isinstance(content, str) else _text(blocks)
+    if role is Role.TOOL:
+        call_id = str(message.get("tool_call_id") or message.get("name") or "")
+        yield Said(role=role, text=text, call_id=call_id, result=as_result(text))
+        return
+    yield from (_result(block) for block in blocks if block.get("type") == "tool_result")
     calls = (*_openai_calls(message), *_anthropic_calls(blocks))
     if text or calls or not blocks:
         yield Said(role=role, text=text, calls=calls)
 
 
+def _result(block: JsonObject) -> Said:
+    """A block of Anthropic's with what a tool answered."""
+    inner = block.get("content")
+    told = _text([b for b in inner if isinstance(b, dict)]) if isinstance(inner, list) else inner
+    return Said(
+        role=Role.TOOL,
+        text=str(told or ""),
+        call_id=str(block.get("tool_use_id", "")),
+        result=as_result(told),
+        is_error=block.get("is_error") is True,
+    )
+
+
 def _text(blocks: list[JsonObject]) -> str:
-    said = [
-        one.get("text")
-        for one in blocks
-        if one.get("type") in {"text", "output_text", "input_text"}
-    ]
+    said = [one.get("text") for one in blocks if one.get("type") in _TEXTS]
     return "\n".join(text for text in said if isinstance(text, str))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue, ValidationError
 
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.messages import Role
+from gateval.domain.manifests.messages import Role, files_in, text_of
 from gateval.domain.promotion.recorded import (
     NoRun,
     Recorded,
@@ -51,6 +51,7 @@ def _of_results(results: Results) -> Iterator[Recorded | NoRun]:
             continue
         fixture = results.plan.eval(trial.key.eval).fixture(trial.key.fixture)
         try:
+            _refuse_files(fixture)
             found = _of_trial(trial, run)
         except NoRun as error:
             yield error
@@ -58,8 +59,15 @@ def _of_results(results: Results) -> Iterator[Recorded | NoRun]:
         if fixture.turns:
             steps = [step for step in trial.trace.steps if not step.refused] if trial.trace else []
             calls = tuple(answered_calls([*_said(steps)]))
-            found = found.model_copy(update={"turns": fixture.turns, "calls": calls})
+            turns = tuple(map(text_of, fixture.turns))
+            found = found.model_copy(update={"turns": turns, "calls": calls})
         yield found.model_copy(update={"input": fixture.input} if _is_told(fixture) else {})
+
+
+def _refuse_files(fixture: Fixture) -> None:
+    contents = (*(message.content for message in fixture.input.messages), *fixture.turns)
+    if any(any(files_in(content)) for content in contents):
+        raise NoRun(f"of {fixture.name}, what came in has files, which its record does not hold")
 
 
 def _is_told(fixture: Fixture) -> bool:

@@ -143,7 +143,7 @@ def _missing(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
     return [
         Part("gap", "### Not measured\n\n", find_gaps(facts), sections.gap, joint="\n", weight=4),
         _list("removed entry", "No longer evaluated", removed),
-        _list("warning", "Warnings", plan.warnings),
+        _list("warning", "Warnings", [*plan.warnings, *report.results.info.warnings]),
     ]
 
 

@@ -121,6 +121,8 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
     ),
     "calibrations": (
         ("NAME", _key("name")),
+        ("PHASE", _key("phase")),
+        ("AGREEMENT", _key("agreement")),
         ("EXAMPLES", _key("examples")),
         ("EVALS", _key("evals")),
         ("MODELS", _key("judgeModels")),
@@ -137,5 +139,5 @@ _WIDE: Mapping[str, Sequence[Column]] = {
     ),
     "agents": (("MODELS", _key("models")), ("CLOSURE", _key("revision")), ("PLACE", _key("place"))),
     "fixtures": (("PLACE", _key("place")),),
-    "calibrations": (("PLACE", _key("place")),),
+    "calibrations": (("LAST REPLAY", _key("lastReplayAt")), ("PLACE", _key("place"))),
 }

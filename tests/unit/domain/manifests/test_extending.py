@@ -52,6 +52,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.bypass.requireReason": [True, False],
     "policy.bypass.allowAuthor": [True, False],
     "policy.audit.sinks": [["git"], ["git", "stdout"], ["git", "stdout", "summary"]],
+    "policy.quarantine": [[], [{"fixture": "a", "owner": "ada", "until": "2026-12-01"}]],
     "policy.baseline.trials": [0, 10],
     "policy.baseline.maxAgeDays": [7, 14],
     "policy.baseline.workflows": [[], [".github/workflows/base.yml"]],

@@ -62,6 +62,18 @@ def fewer() -> Direction:
     return Direction("fewer entries", laxer, strictest)
 
 
+def fewer_records() -> Direction:
+    """A list of records, each with keys of its own, that is stricter with fewer of them."""
+
+    def laxer(before: JsonValue, after: JsonValue) -> bool:
+        return any(one not in _list(before) for one in _list(after))
+
+    def strictest(asked: JsonValue, own: JsonValue) -> JsonValue:
+        return [one for one in _list(own) if one in _list(asked)]
+
+    return Direction("fewer entries", laxer, strictest)
+
+
 def more() -> Direction:
     """A list that is stricter with more entries."""
 
@@ -135,6 +147,16 @@ def _united(asked: JsonValue, own: JsonValue) -> JsonValue:
 def _entries(value: JsonValue) -> Sequence[str]:
     """The entries of a list as text; a word stands for none."""
     return list(map(str, value)) if isinstance(value, list) else ()
+
+
+def _list(value: JsonValue) -> Sequence[JsonValue]:
+    """The records of a list, each without the keys that are not set."""
+    return [
+        {key: part for key, part in one.items() if part is not None}
+        if isinstance(one, dict)
+        else one
+        for one in (value if isinstance(value, list) else ())
+    ]
 
 
 def _number(value: JsonValue) -> float:

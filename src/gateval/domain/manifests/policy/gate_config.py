@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from gateval.domain.base import Spec, digest
+from gateval.domain.manifests.policy.quarantine import QuarantinedFixture
 from gateval.domain.manifests.policy.rules_source import RulesSource
 from gateval.domain.manifests.policy.spending import BudgetPolicy, RisePolicy
 from gateval.domain.manifests.policy.words import (
@@ -213,6 +214,10 @@ class Policy(Spec):
     latency: RisePolicy = RisePolicy()
     budget: BudgetPolicy = BudgetPolicy()
     baseline: BaselinePolicy = BaselinePolicy()
+    quarantine: tuple[QuarantinedFixture, ...] = Field(
+        default=(),
+        description="Fixtures that inform and do not block, each with its owner and last day.",
+    )
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
 

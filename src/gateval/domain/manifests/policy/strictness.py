@@ -14,6 +14,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.policy.directions import (
     Direction,
     fewer,
+    fewer_records,
     fixed,
     free,
     more,
@@ -71,6 +72,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.baseline.maxAgeDays": number(lower=True),
     "policy.baseline.workflows": fewer(),
     "policy.baseline.repetitions": free(),
+    "policy.quarantine": fewer_records(),
     "policy.bypass.roles": fewer(),
     "policy.bypass.requireReason": order(*_YES_FIRST),
     "policy.bypass.allowAuthor": order(*_NO_FIRST),

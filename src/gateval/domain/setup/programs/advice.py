@@ -35,6 +35,25 @@ def set_up_advice(lines: Iterable[str], cwd: str, tracked: Container[str]) -> st
     return ""
 
 
+_READ_ONLY = re.compile(
+    r"readonly database|unable to open database file|Read-only file system|EROFS|EACCES"
+    r"|PermissionError: \[Errno 13\]|Permission denied",
+    re.IGNORECASE,
+)
+"""How SQLite, the system, Node and Python say that a program may not write somewhere."""
+
+
+def read_only_advice(lines: Iterable[str]) -> str:
+    """Return where a program may write; empty if no line tells that it tried elsewhere."""
+    if not any(_READ_ONLY.search(line) for line in lines):
+        return ""
+    return (
+        "If it meant to write there: what an agent works in is read-only, and its own folders are "
+        "TMPDIR and HOME, empty at first. Have it write there; what it changes (a database) is "
+        "copied there first, or for each trial by `runtime.before`, into `{home}`."
+    )
+
+
 def _package(name: str) -> str:
     parts = name.split("/")
     return "/".join(parts[:2]) if name.startswith("@") else parts[0]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gateval.domain.setup.programs.found import Invocation
+from gateval.domain.setup.programs.golang import go_invocation, is_go_entry
 
 PROMPT = "{{ prompt }}"
 
@@ -41,6 +42,8 @@ _ENTRY = re.compile(r"^if __name__ == [\"']__main__[\"']", re.M)
 
 def is_entry(path: str, text: str) -> bool:
     """Whether a file is started, and not imported: it says so, serves, or reads its arguments."""
+    if path.endswith(".go"):
+        return is_go_entry(text)
     if path.endswith(".py"):
         return bool(_ENTRY.search(text) or server_of(path, text))
     return bool(_POSITIONAL.search(text) or _READS.search(text) or server_of(path, text))
@@ -61,6 +64,8 @@ def is_flask(text: str) -> bool:
 
 def invocation_of(path: str, text: str) -> Invocation:
     """Return how the program is asked, as far as its text tells."""
+    if path.endswith(".go"):
+        return go_invocation(text, PROMPT)
     if server_of(path, text):
         return _server(path, text)
     option = _OPTION.search(text)

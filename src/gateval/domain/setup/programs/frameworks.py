@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gateval.domain.setup.programs.golang import library_of
+
 PYTHON = {
     "agents": "OpenAI Agents",
     "pydantic_ai": "Pydantic AI",
@@ -55,6 +57,8 @@ def node_packages(text: str) -> set[str]:
 
 def framework_of(path: str, text: str) -> str:
     """Return what people call the most telling library that a file imports, "" for none."""
+    if path.endswith(".go"):
+        return library_of(text)
     if path.endswith(".py"):
         modules = python_modules(text)
         names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 from posixpath import dirname, join
 
 from gateval.domain.setup.programs.found import SetUp
+from gateval.domain.setup.programs.golang import go_set_up
 
 _VENV = (".venv",)
 _PIP = "python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.txt"
@@ -39,7 +40,7 @@ NODE = {
     ),
 }
 
-_PROJECTS = ("pyproject.toml", "package.json", "setup.py")
+_PROJECTS = ("pyproject.toml", "package.json", "setup.py", "go.mod")
 
 PROJECT_FILES = frozenset({*_PROJECTS, *PYTHON, *NODE})
 """Files that say what a project is made of and what it depends on."""
@@ -51,6 +52,9 @@ def project_of(path: str, files: Container[str]) -> tuple[str, SetUp | None]:
     That is the nearest folder above it with a lock file, else with a project file, else its own.
     `files` are all tracked paths.
     """
+    if path.endswith(".go"):
+        root = next((one for one in _above(path) if join(one, "go.mod") in files), None)
+        return dirname(path) if root is None else root, go_set_up(path, root or "", files)
     known = PYTHON if path.endswith(".py") else NODE
     for folder in _above(path):
         for lock, setup in known.items():

@@ -19,7 +19,7 @@ from gateval.domain.setup.programs.needing import (
 )
 from gateval.domain.setup.programs.starting import start_of
 
-ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx")
+ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
 
 _ELSEWHERE = re.compile(
     r"(?:^|/)(?:tests?|__tests__|testing|docs?|examples?|notebooks?|scripts?|migrations|evals?"

@@ -8,6 +8,7 @@ from posixpath import basename, dirname, join, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.programs.asking import is_flask, server_of
+from gateval.domain.setup.programs.golang import BUILT
 
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
 
@@ -33,6 +34,8 @@ def start_of(
     `imported` are the modules, `a.b` and the like, that it and the files below its folder import,
     `files` all tracked paths. `set_up` says that a set-up installs what it needs.
     """
+    if path.endswith(".go"):
+        return Start((BUILT,))
     file = relpath(path, root or ".")
     if path.endswith(".py"):
         return _python(file, text, _base(file, text, root, imported, files), set_up=set_up)

@@ -54,8 +54,8 @@ class AskedReader:
         shared = not (body.execution and body.execution.skip_defaults)
         values = body.vars or {}
         if shared and (written := suite.first(INPUT)) is not None:
-            yield from self._asked.messages(with_vars(written, values), "user")
-        files = [*with_vars(suite.at("input_files"), values).items()] if shared else []
+            yield from self._asked.messages(with_vars(written, values, self._found), "user")
+        files = [*with_vars(suite.at("input_files"), values, self._found).items()] if shared else []
         files += [*node.at("input_files").items()]
         own = node.first(INPUT)
         if own is None:

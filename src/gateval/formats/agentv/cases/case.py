@@ -77,7 +77,7 @@ class CaseReader:
         return f"{self._suite.name}-{slug(case.strip())}"
 
     def _read(self, raw: RawCase) -> Case | None:
-        node = with_variables(raw.node, self._around.variables, self._found.problems)
+        node = with_variables(raw.node, self._around.variables, self._found)
         if isinstance(node.value, dict) and node.value.get("id") is None and raw.default_id:
             node = node.having({**node.value, "id": raw.default_id})
         if not isinstance(node.value, dict):
@@ -107,7 +107,9 @@ class CaseReader:
         if not body.vars or not isinstance(node.value, dict):
             return node
         filled: JsonObject = {
-            key: with_vars(node.at(key), body.vars).value if key in _TEMPLATED else value
+            key: with_vars(node.at(key), body.vars, self._found).value
+            if key in _TEMPLATED
+            else value
             for key, value in node.value.items()
         }
         return node.having(filled)

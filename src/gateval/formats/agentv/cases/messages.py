@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.text.quoting import quote
+from gateval.formats.agentv.filling import counted
 from gateval.formats.agentv.node import Node, Written
 from gateval.formats.agentv.references import NoFile, find, text_at
 from gateval.formats.agentv.surroundings import Findings
@@ -141,6 +142,8 @@ class Reader:
             self._tell(node.problem(said))
             return
         (self._found.own if self._own else self._found.shown).add(path)
+        if not counted(node, len(text or ""), self._found):
+            return
         block: JsonObject = {"type": kind, "path": written.lstrip("/"), "file": path}
         self.found.append((written.lstrip("/"), path))
         yield block if text is None else {**block, "text": text}
