@@ -10,7 +10,7 @@ from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.results.looks.course import graded_rule_of
+from gateval.domain.results.looks.score_rule import graded_rule_of
 from gateval.domain.statistics.design import Design, design, first_looks
 from gateval.domain.statistics.graded.rule import on_passes
 from gateval.domain.statistics.power import expected, smallest_drop
