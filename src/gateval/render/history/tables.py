@@ -60,6 +60,8 @@ def _style(text: str) -> str:
 
 
 def _text(value: JsonValue) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {one}" for key, one in value.items())
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):
@@ -123,7 +125,9 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
         ("NAME", _key("name")),
         ("EXAMPLES", _key("examples")),
         ("EVALS", _key("evals")),
-        ("MODELS", _key("judgeModels")),
+        ("AGREEMENT", _key("agreement")),
+        ("LAST RUN", _when),
+        ("PHASE", _key("phase")),
     ),
 }
 _WIDE: Mapping[str, Sequence[Column]] = {
@@ -137,5 +141,5 @@ _WIDE: Mapping[str, Sequence[Column]] = {
     ),
     "agents": (("MODELS", _key("models")), ("CLOSURE", _key("revision")), ("PLACE", _key("place"))),
     "fixtures": (("PLACE", _key("place")),),
-    "calibrations": (("PLACE", _key("place")),),
+    "calibrations": (("MODELS", _key("judgeModels")), ("PLACE", _key("place"))),
 }
