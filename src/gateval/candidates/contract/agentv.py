@@ -12,6 +12,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -175,9 +176,23 @@ def _steps(messages: list[JsonValue]) -> Iterator[JsonObject]:
             common: JsonObject = {"tool": call.get("tool"), "call_id": call.get("id")}
             given = call.get("input", {})
             arguments: JsonObject = given if isinstance(given, dict) else {"input": given}
-            yield {"type": "tool_call", **common, "arguments": arguments}
+            yield {"type": "tool_call", **common, "arguments": arguments, "seconds": _took(call)}
             if call.get("output") is not None:
                 yield {"type": "tool_result", **common, "text": call["output"]}
+
+
+def _took(call: JsonObject) -> JsonValue:
+    """Return the seconds that a call took, as far as it says: by itself, or by its two times."""
+    milliseconds = call.get("duration_ms")
+    if isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool):
+        return milliseconds / 1000
+    start, end = call.get("start_time", call.get("timestamp")), call.get("end_time")
+    if not isinstance(start, str) or not isinstance(end, str):
+        return None
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return None
 
 
 def _segments(message: InputMessage) -> Iterator[str]:
