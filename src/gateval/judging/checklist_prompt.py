@@ -12,7 +12,7 @@ from gateval.judging.checklist import POINTS, Check, asked_checks
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.prompt import question_request
 
-_ANSWER = """\
+ANSWER = """\
 The rubric is a list of checks, each with an `id`. Answer every one of them by itself. A check \
 with `points` gets a whole number from 0 to {points}, and its `bands` say what the numbers mean; \
 every other check is satisfied or not. A check that is `satisfied_unless_contradicted` is \
@@ -34,6 +34,7 @@ the tool's name or a piece of its arguments. If something is missing in the run,
 where it should have happened. Quotes are checked by a program; what is taken off without a \
 quote that stands in its step does not count.\
 """
+"""What a judge is told of lists of checks, besides `PROMPT`."""
 
 
 def checklist_request(
@@ -47,7 +48,7 @@ def checklist_request(
     limits: JudgeLimits,
 ) -> ModelRequest:
     """Return the question; `about` says what else is to be known. See `judge_request`."""
-    answer = _ANSWER.format(points=POINTS, quote_characters=limits.quote_characters)
+    answer = ANSWER.format(points=POINTS, quote_characters=limits.quote_characters)
     return question_request(
         answer=answer,
         asked={"checks": asked_checks(checks), "context": about},

@@ -63,8 +63,9 @@ rules have not changed: exactly these fields, and every quote copied letter by l
 step it names. Blame nothing that you cannot prove, and give the score that the run deserves.\
 """
 
-PROMPT = (_INSTRUCTIONS, _REPAIR)
-"""All that Gateval itself says to judges. A measured agreement holds for these words only."""
+PROMPT = (_INSTRUCTIONS, _ANSWER, _REPAIR)
+"""All that Gateval itself says to judges, but for what it says of lists of checks. A measured
+agreement holds for these words only."""
 
 _REPLY_SHOWN = 8 * 1024
 

@@ -20,6 +20,7 @@ from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.transcript import numbered_steps
 from gateval.domain.trials.trial import Answer, Cause
+from gateval.judging.checklist_prompt import ANSWER
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 from gateval.judging.prompt import PROMPT
@@ -63,7 +64,7 @@ async def replay(
 
 def prompt_digest() -> str:
     """Return the SHA-256 of what Gateval itself says to judges."""
-    return digest([*PROMPT])
+    return digest([*PROMPT, ANSWER])
 
 
 def example_input(written: JsonValue) -> FixtureInput:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gateval.candidates.contract.agentv_answer import read_output
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, AssessmentStatus
@@ -115,6 +116,26 @@ def test_durations(tmp_path: Path) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [("search", {}), ("read", {})]
     assert score(tmp_path / "a", body, made(*calls, took=0.4)) == 1.0
     assert score(tmp_path / "b", body, made(*calls, took=0.6)) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        ({"duration_ms": 250}, 0.25),
+        ({"start_time": "2026-11-20T09:00:00Z", "end_time": "2026-11-20T09:00:01.5Z"}, 1.5),
+        ({"timestamp": "2026-11-20T09:00:00Z", "end_time": "2026-11-20T09:00:02Z"}, 2),
+        ({"duration_ms": "long"}, None),
+        ({"start_time": "2026-11-20T09:00:00", "end_time": "2026-11-20T09:00:01Z"}, None),
+        ({}, None),
+    ],
+)
+@states("A call's duration is its `duration_ms`, or the time from `start_time` to `end_time`")
+def test_where_durations_are_from(told: dict[str, Any], seconds: float | None) -> None:
+    call = {"tool": "search", "input": {}, **told}
+    messages = [{"role": "assistant", "content": "Done.", "tool_calls": [call]}]
+    said_ = read_output(json.dumps({"output_messages": messages}).encode(), "")
+    assert said_.trace is not None
+    assert said_.trace.tool_calls()[0].took == seconds
 
 
 @states(

@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.trace import StepKind, TraceBuilder
 from gateval.domain.trials.trace import Trace as Transcript
 from gateval.judging.checklist import Band, Check, parse_checklist
-from gateval.judging.checklist_prompt import checklist_request
+from gateval.judging.checklist_prompt import ANSWER, checklist_request
 from gateval.judging.limits import JudgeLimits
+from gateval.judging.prompt import PROMPT as JUDGE_WORDS
+from gateval.judging.prompt import judge_request
+from gateval.judging.replay import prompt_digest
 from gateval.judging.verdict import DefectiveVerdict
 from tests.helpers.trials import PROMPT
 
@@ -93,6 +97,25 @@ def test_what_is_no_answer(text: str, wrong: str) -> None:
 def test_points_are_whole_numbers_from_0_to_10(points: float) -> None:
     with pytest.raises(DefectiveVerdict):
         parse_checklist(answer({"id": "a", "score": points}), POINTED, LIMITS)
+
+
+def test_a_measured_agreement_holds_for_all_words_that_a_judge_is_told() -> None:
+    """What stands in the system messages is what the digest of a calibration covers."""
+    transcript = Transcript()
+    common: dict[str, Any] = {
+        "spec": JudgeSpec(model="x/y"), "fixture_input": PROMPT, "transcript": transcript,
+        "nonce": "NONCE", "limits": LIMITS,
+    }  # fmt: skip
+    names = {
+        "nonce": "NONCE", "violations": LIMITS.violations, "points": 10,
+        "quote_characters": LIMITS.quote_characters, "reasoning_bytes": LIMITS.reasoning_bytes,
+    }  # fmt: skip
+    told = [part.format(**{**names, "defects": ""}) for part in (*JUDGE_WORDS, ANSWER)]
+    rubric = judge_request(rubric="x", **common).messages[0].text
+    checks = checklist_request(checks=CHECKS, about="", **common).messages[0].text
+    assert rubric == told[0] + told[1]
+    assert checks == told[0] + told[3]
+    assert prompt_digest() == digest([*JUDGE_WORDS, ANSWER])
 
 
 def test_an_answer_that_imitates_the_checks_stays_data() -> None:

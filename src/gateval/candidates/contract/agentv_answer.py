@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -98,6 +99,20 @@ def _steps(messages: list[JsonValue]) -> Iterator[JsonObject]:
             common: JsonObject = {"tool": call.get("tool"), "call_id": call.get("id")}
             given = call.get("input", {})
             arguments: JsonObject = given if isinstance(given, dict) else {"input": given}
-            yield {"type": "tool_call", **common, "arguments": arguments}
+            yield {"type": "tool_call", **common, "arguments": arguments, "seconds": _took(call)}
             if call.get("output") is not None:
                 yield {"type": "tool_result", **common, "text": call["output"]}
+
+
+def _took(call: JsonObject) -> JsonValue:
+    """Return the seconds that a call took, as far as it says: by itself, or by its two times."""
+    milliseconds = call.get("duration_ms")
+    if isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool):
+        return milliseconds / 1000
+    start, end = call.get("start_time", call.get("timestamp")), call.get("end_time")
+    if not isinstance(start, str) or not isinstance(end, str):
+        return None
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return None
