@@ -309,3 +309,48 @@ def test_fixtures_may_be_judged_without_a_calibration(tmp_path: Path) -> None:
     assert (code, codes(decision)) == (0, []), said
     assert FIXTURES.count("judge") == 2
     assert not os.environ.get("GATEVAL_TRACEBACK")
+
+
+def test_get_shows_how_calibrations_stand(tmp_path: Path) -> None:
+    shop = judged_shop(tmp_path / "shop", wrong=2)
+    assert rows(shop)["phase"] == "Pending"
+    gateval(shop, "calibrate")
+    measured_now = rows(shop)
+    assert (measured_now["phase"], measured_now["agreement"]) == ("Calibrated", "0.80")
+    assert measured_now["agreementByModel"] == {"scripted/judge": "0.80"}
+    assert measured_now["judgesEvaluated"] == ["scripted/judge"]
+    shown = json.loads(gateval(shop, "get", "eval", "support-eval", "-o", "json").stdout)
+    assert shown["judgeAgreement"] == "0.80"
+    body = json.loads(calibration(20, rubric="Is it polite?"))
+    shop.write("evals/tone.yaml", json.dumps(body))
+    assert rows(shop)["phase"] == "Stale"
+    table = gateval(shop, "get", "calibrations").stdout
+    assert "Stale" in table
+    assert "0.80" in table
+
+
+def test_a_plan_says_what_the_judge_is_asked_besides(tmp_path: Path) -> None:
+    shop = judged_shop(tmp_path / "shop", wrong=2)
+    change_agent(shop)
+    said = " ".join(gateval(shop, "plan").stdout.split())
+    assert "scripted/judge judges 20 examples of tone before its word counts" in said
+    measured(shop, tmp_path / "out")
+    results = json.loads((tmp_path / "out" / "results.v1.json").read_text())
+    trials = sum(one["judge_usage"]["input_tokens"] for one in results["trials"])
+    spent = trials + results["calibrations"][0]["usage"]["input_tokens"]
+    summary = " ".join((tmp_path / "out" / "summary.txt").read_text().split())
+    assert f"judge {spent:,} in" in summary
+
+
+def test_get_shows_what_a_run_measured(tmp_path: Path) -> None:
+    shop = judged_shop(tmp_path / "shop", wrong=8)
+    gateval(shop, "run", "support-eval")
+    assert (rows(shop)["phase"], rows(shop)["agreement"]) == ("Stale", "0.20")
+
+
+def rows(shop: Repo) -> dict[str, object]:
+    done = gateval(shop, "get", "calibrations", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    found: dict[str, object] = row
+    return found

@@ -84,8 +84,8 @@ def test_a_dearer_agent_is_told_and_blocked_where_the_policy_asks(tmp_path: Path
     assert "clerk-eval: an answer costs 10 times what it did on base (10 to 10)" in comment
     assert "over the 1.5 of policy.cost.maxRatio" in comment
     # 10,000 and 1,000 tokens at 2.50 and 10 dollars a million, of four fixtures
-    assert "| clerk | head | 40,000 in, 4,000 out | <span>$</span>0.1400 |" in comment
-    assert "| clerk | base | 4,000 in, 400 out | <span>$</span>0.0140 |" in comment
+    assert "| clerk | head | 40,000 in, 4,000 out | <span>$</span>0.14 |" in comment
+    assert "| clerk | base | 4,000 in, 400 out | <span>$</span>0.014 |" in comment
     trials = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
     assert {trial["usage"]["usd"] for trial in trials} == {0.035, 0.0035}
 
@@ -160,3 +160,39 @@ def test_a_wrong_policy_is_refused(tmp_path: Path, policy: str, told: str) -> No
     done = gateval(repo, "plan", "--base", "main")
     assert done.returncode == 2
     assert told in done.stderr
+
+
+JUDGED = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: polite, labels: {agent: clerk}}
+spec:
+  input: {type: prompt, payload: {prompt: "Please"}}
+  assertions: [{type: judge, rubric: The clerk is polite.}]
+"""
+CONTENT = (
+    '{"score": 1, "confidence": 1, "summary": "Yes.", "violations": [], '
+    '"what_would_raise_score": ""}'
+)
+
+
+def test_attempts_that_were_lost_are_paid_for(tmp_path: Path) -> None:
+    """The judge answers nonsense, is asked again, and then the trial runs anew."""
+    repo = Repo(tmp_path / "shop")
+    repo.write("agents/clerk.yaml", AGENT.replace("MODEL", "openai/gpt-4o"))
+    judged = EVAL + "  judge: {model: openai/gpt-4o}\n"
+    repo.write("evals/eval.yaml", f"{judged}---\n{JUDGED}")
+    repo.commit("Begin")
+    verdicts = iter(["nonsense", "nonsense", CONTENT])
+
+    def respond(call: Call) -> Answer:
+        judging = b"strict and fair judge" in call.raw
+        return reply(call, next(verdicts) if judging else "With pleasure.", usage=(1_000, 100))
+
+    with provider(respond) as (_, environ):
+        done = gateval(repo, "run", "clerk-eval", "--results", str(tmp_path / "out"), **environ)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (trial,) = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
+    spent = [trial[key]["usd"] for key in ("usage", "judge_usage", "lost_usage")]
+    assert spent == pytest.approx([0.0035, 0.0035, 3 * 0.0035])
+    assert "head 4,000 in, 400 out, $0.014" in " ".join(done.stdout.split())

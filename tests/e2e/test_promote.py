@@ -291,3 +291,40 @@ def test_the_agent_has_to_be_known(tmp_path: Path) -> None:
     assert 'There is no Agent "dask" here. Did you mean "desk"?' in unknown.stderr
     absent = gateval(repo, "promote", "none.json", "--agent", "desk")
     assert "none.json could not be read: No such file or directory." in absent.stderr
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_tools_of_a_program_are_replayed_if_it_takes_them_from_the_gate(
+    tmp_path: Path, *, takes: bool
+) -> None:
+    repo = shop(tmp_path / "shop")
+    tools = "spec:\n  tools: [{name: count}]\n"
+    repo.write("counter/agent.yaml", COUNTER.replace("spec:\n", tools, 1))
+    repo.write("counter/count.py", PROGRAM + ("# asks GATEVAL_MCP_URL\n" if takes else ""))
+    said = [
+        {"role": "user", "content": "Count this"},
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "count"}}]},
+        {"role": "assistant", "tool_calls": [{"id": "2", "function": {"name": "own"}}]},
+        {"role": "tool", "tool_call_id": "1", "content": "2"},
+        {"role": "tool", "tool_call_id": "2", "content": "3"},
+        {"role": "assistant", "content": "2 words, ending in this"},
+    ]
+    done = gateval(repo, "promote", "-", "--agent", "counter", stdin=json.dumps(said))
+    assert done.returncode == 0, done.stderr
+    text = (repo.path / "counter/fixtures/counter-count-this.yaml").read_text()
+    assert ("toolReplay" in text) is takes
+    assert text.count("tool: own") == 1
+    assert "3 fixtures, 0 calibrations: valid." in gateval(repo, "validate").stdout
+
+
+def test_what_was_recorded_gives_a_runner_no_commands(tmp_path: Path) -> None:
+    repo = shop(tmp_path / "shop")
+    said = [
+        {"role": "user", "content": "Hello\n::error::x\n" + "word " * 60 + "::stop-commands::y"},
+        {"role": "assistant", "content": "\u202e##[group]z"},
+    ]
+    done = gateval(repo, "promote", "-", "--agent", "desk", "--dry-run", stdin=json.dumps(said))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert not any(line.lstrip().startswith(("::", "##[")) for line in lines)
+    assert "\u202e" not in done.stdout

@@ -179,14 +179,14 @@ def test_a_server_that_dies_is_no_answer(tmp_path: Path) -> None:
     script = SCRIPT.replace("name: look_up, arguments: {order: 4711}", "name: refund")
     repo = shop(tmp_path, **{".gateval/scripted/support.yaml": script})
     trial = run(repo, tmp_path, status=1)
-    assert trial["reason"].startswith("The MCP server `crm` ended in the middle of the trial.")
+    assert trial["reason"].startswith("The MCP server `crm` ended while it was asked.")
     assert [one["kind"] for one in trial["trace"]["steps"]] == ["user", "tool_call"]
 
 
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        ("raise SystemExit('no database')", "The MCP server `crm` ended in the middle of the"),
+        ("raise SystemExit('no database')", "The MCP server `crm` ended while it was"),
         ("import requests_of_crm", "No module named 'requests_of_crm'"),
         (STREAMS.replace('params["protocolVersion"]', '"1999-01-01"'), "it speaks the version"),
     ],

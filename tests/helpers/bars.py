@@ -128,6 +128,14 @@ LOWERED = {
     "threshold": (EVAL, "0.85", "0.50", "evals/support.yaml:10 passThreshold 0.85 → 0.50"),
     "weights": (EVAL, "critical: 8", "critical: 1", "severityWeights critical 8 → critical 1"),
     "no weights": (EVAL, "    severityWeights: {critical: 8}\n", "", "critical 8 → defaults"),
+    "scoring": (
+        EVAL, "passThreshold: 0.85", "passThreshold: 0.85\n    model: weighted",
+        "scoring fixtures → weighted, passing from 0.8",
+    ),
+    "reference": (
+        FIXTURES, "  toolReplay: [", "  reference: {answer: Sure}\n  toolReplay: [",
+        'reference of fixture refund',
+    ),
     "repetitions": (EVAL, "repsPerFixture: 3", "repsPerFixture: 1", "repsPerFixture 3 → 1"),
     "other judge": (
         EVAL, "model: openai/gpt-5", "model: openai/gpt-5-nano",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
@@ -27,7 +27,9 @@ class OneFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    async def check_folder(self, files: CheckFiles, revision: Revision) -> Path:
+    async def check_folder(
+        self, files: CheckFiles, revision: Revision, links: Mapping[str, Path]
+    ) -> Path:
         return self.folder
 
 

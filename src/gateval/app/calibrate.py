@@ -8,19 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gateval import __version__
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import open_repository
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import screen_of
-from gateval.app.names import RUN_FILE
+from gateval.app.names import CALIBRATIONS_FILE
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
 from gateval.domain.calibration.belief import LEAST_AGREEMENT
 from gateval.domain.calibration.replay import Phase, Replay
-from gateval.domain.history.recorded import calibration_of
-from gateval.domain.history.run_record import RunRecord, record_line
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
@@ -29,14 +26,12 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
 from gateval.domain.trials.trial import Side
-from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, MissingKey, UsageError
 from gateval.pipeline.read import read_revision
 from gateval.pipeline.revisions import find_head
 from gateval.pipeline.rules import read_rules
 from gateval.settings import Settings, read_settings
 
-REPORT_FILE = "calibrations.v1.json"
 PLOT_FILE = "calibrations.svg"
 
 
@@ -85,8 +80,7 @@ def calibrate_judges(
     rows.sort(key=lambda one: (one.calibration, -one.kappa))
     found = CalibrationReport(revision=revision, judges=tuple(rows))
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    folder.write(REPORT_FILE, dump(found).encode())
-    folder.write(RUN_FILE, record_line(_record(found, folder.run)))
+    folder.write(CALIBRATIONS_FILE, dump(found).encode())
     folder.write(PLOT_FILE, render_calibration_plot(found).encode())
     if plot is not None:
         _write_plot(plot, render_calibration_plot(found))
@@ -95,18 +89,6 @@ def calibrate_judges(
     sys.stdout.write(dump(found) if as_json else shown)
     print(f"Results: {folder.path}", file=sys.stderr)
     return _exit_code(found)
-
-
-def _record(found: CalibrationReport, run: str) -> RunRecord:
-    """What `get` shows of it."""
-    return RunRecord(
-        id=run,
-        at=SystemClock().utc_now(),
-        commit=found.revision.commit or "",
-        gateval=__version__,
-        verdict=GateVerdict.PASS,
-        calibrations=tuple(calibration_of(one.replay) for one in found.judges),
-    )
 
 
 def _exit_code(found: CalibrationReport) -> int:

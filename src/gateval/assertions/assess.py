@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue, ValidationError
 
@@ -14,14 +14,14 @@ from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.graded.composites.base import Weighing
 from gateval.assertions.own.base import OwnCheck
 from gateval.assertions.registry import ASSERTIONS
-from gateval.assertions.world import Asker, Assessed, Bench, Doubt, World
+from gateval.assertions.world import Asker, Assessed, Bench, Doubt, World, believed, error_of
 from gateval.candidates.checks import OwnChecks
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Answer, Assessment, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 from gateval.ports.model_calls import Embed
@@ -29,11 +29,6 @@ from gateval.ports.model_calls import Embed
 _LONG = 2_000
 """Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
 a long text, without Python's lock, so that other trials go on meanwhile."""
-
-
-async def believed() -> str:
-    """Say that nothing speaks against the judge."""
-    return ""
 
 
 async def assess(
@@ -79,29 +74,27 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> 
             evidence = evidence.of_turn(spec.turn)
         if isinstance(assertion, Combinator):
             return await _combined(assertion, spec, evidence, world)
-        found, usage = await _assessed(assertion, spec, evidence, world)
+        found, usage = await _found(assertion, spec, evidence, world)
         claimed = evidence.is_claimed(assertion.basis)
         return found.model_copy(update={"claimed": claimed}) if claimed else found, usage
     except NotMeasured as error:
-        return _error(spec, error.cause, error.message), None
+        return error_of(spec.type, error.cause, error.message), None
     except JudgeError as error:
-        return _error(spec, error.cause, error.message), error.usage
+        return error_of(spec.type, error.cause, error.message), error.usage
     except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
-        what = f"{type(error).__name__}: {error}"
-        return _error(spec, Cause.GATE, f"`{spec.type}` broke with {what}; please report it"), None
+        what = f"`{spec.type}` broke with {type(error).__name__}: {error}; please report it"
+        return error_of(spec.type, Cause.GATE, what), None
 
 
-async def _assessed(
+async def _found(
     assertion: Assertion, spec: AssertionSpec, evidence: Evidence, world: World
 ) -> Assessed:
-    """Assess by itself, or by asking those whom it asks."""
+    """Assess in the way of the assertion's kind."""
     if isinstance(assertion, Asker):
-        asking = assertion.assess_in(evidence, spec, world)
-        return await (_doubted(asking, spec, world.doubt) if spec.needs_judge else asking)
+        return await assertion.assess_in(evidence, spec, world)
     if isinstance(assertion, JudgedAssertion) and world.judge is not None:
-        whole = evidence.for_a_judge
-        asked = assertion.assess_with(whole, world.judge, world.judge_spec)
-        return await _doubted(asked, spec, world.doubt)
+        asked = assertion.assess_with(evidence.for_a_judge, world.judge, world.judge_spec)
+        return await world.heard(asked, spec.type)
     if isinstance(assertion, OwnCheck):
         return await assertion.assess_by(evidence, spec.own, world.bench), None
     if assertion.asks:
@@ -109,22 +102,6 @@ async def _assessed(
     if len(evidence.answer.output) > _LONG:
         return await asyncio.to_thread(assertion.assess, evidence), None
     return assertion.assess(evidence), None
-
-
-async def _doubted(
-    asked: Awaitable[tuple[Assessment, Usage | None]], spec: AssertionSpec, doubt: Doubt
-) -> Assessed:
-    """Return what the judge says, as an error where its word does not count."""
-    usage: Usage | None = None
-    try:
-        found, usage = await asked
-    except JudgeError as error:
-        found, usage = _error(spec, error.cause, error.message), error.usage
-    if not await doubt():
-        return found, usage
-    said = f"The judge is not calibrated as its Eval asks, so this does not count: {found.reason}"
-    unbelieved = _error(spec, Cause.UNCALIBRATED, said)
-    return unbelieved.model_copy(update={"verdict": found.verdict, "asked": found.asked}), usage
 
 
 async def _combined(
@@ -141,10 +118,10 @@ async def _combined(
             return whole, add_usage([*spent, more]) if more else usage
         return assertion.combine(parts, evidence), usage
     except NotMeasured as error:
-        return _error(spec, error.cause, error.message), usage
+        return error_of(spec.type, error.cause, error.message), usage
     except JudgeError as error:
         spent += [error.usage] if error.usage else []
-        return _error(spec, error.cause, error.message), add_usage(spent) if spent else None
+        return error_of(spec.type, error.cause, error.message), add_usage(spent) if spent else None
 
 
 def _placed(one: Assessment, where: tuple[int, ...]) -> Assessment:
@@ -183,17 +160,3 @@ def _written(spec: AssertionSpec) -> JsonObject:
         return spec.options
     parts: JsonValue = [{"type": part.type, **_written(part)} for part in spec.parts]
     return {**spec.options, "assertions": parts}
-
-
-def _error(spec: AssertionSpec, cause: Cause, message: str) -> Assessment:
-    return Assessment(
-        type=spec.type,
-        status=AssessmentStatus.ERROR,
-        reason=_sentence(message),
-        cause=cause,
-    )
-
-
-def _sentence(message: str) -> str:
-    line = shorten(message, 1000).rstrip(".")
-    return f"{line[:1].upper()}{line[1:]}."

@@ -10,7 +10,8 @@ from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trial import Assessment, Cause
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
     from gateval.candidates.checks import OwnChecks
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
     from gateval.judging.judge import Judge
     from gateval.ports.model_calls import Embed
 
+Assessed = tuple[Assessment, Usage | None]
+"""An assessment, and the tokens that a model took for it; None if none was asked."""
+
 Doubt = Callable[[], Awaitable[str]]
 """Says why the judge's word does not count; empty if it does."""
 
-Assessed = tuple[Assessment, Usage | None]
-"""An assessment, and the tokens that a judge took for it; None if none was asked."""
+
+async def believed() -> str:
+    """Say that nothing speaks against the judge."""
+    return ""
 
 
 class Bench(NamedTuple):
@@ -48,6 +54,21 @@ class World(NamedTuple):
             raise NotMeasured(Cause.GATE, f"`{kind}` needs a judge and none was set up")
         return self.judge
 
+    async def heard(self, asked: Awaitable[tuple[Assessment, Usage]], kind: str) -> Assessed:
+        """Return what the judge says, as an error where its word does not count."""
+        from gateval.judging.judge import JudgeError
+
+        usage: Usage | None = None
+        try:
+            found, usage = await asked
+        except JudgeError as error:
+            found, usage = error_of(kind, error.cause, error.message), error.usage
+        if not await self.doubt():
+            return found.model_copy(update={"type": kind}), usage
+        said = "The judge is not calibrated as its Eval asks, so this does not count"
+        unbelieved = error_of(kind, Cause.UNCALIBRATED, f"{said}: {found.reason}")
+        return unbelieved.model_copy(update={"verdict": found.verdict, "asked": found.asked}), usage
+
 
 class Asker(Assertion, ABC):
     """An assertion that needs more of the world than the evidence."""
@@ -55,3 +76,14 @@ class Asker(Assertion, ABC):
     @abstractmethod
     async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
         """Return the assessment. Raises `NotMeasured` or the judge's `JudgeError`."""
+
+
+def error_of(kind: str, cause: Cause, message: str) -> Assessment:
+    """Return the assessment of an assertion that could not be evaluated."""
+    line = shorten(message, 1000).rstrip(".")
+    return Assessment(
+        type=kind,
+        status=AssessmentStatus.ERROR,
+        reason=f"{line[:1].upper()}{line[1:]}.",
+        cause=cause,
+    )

@@ -13,8 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-import gateval.checks
 from gateval.candidates.environment.allowlist import candidate_environment, instance_environment
+from gateval.candidates.preparing.check_layers import CheckLayers
+from gateval.candidates.preparing.check_library import LIBRARY, write_library
+from gateval.candidates.preparing.layers import Layer
 from gateval.candidates.preparing.workplace import working_directory
 from gateval.candidates.process.failures import failure, from_the_export
 from gateval.candidates.process.once import Once
@@ -22,6 +24,7 @@ from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program, Ran
 from gateval.candidates.process.started import Starter
+from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -36,29 +39,27 @@ AT_ONCE = 4
 STDOUT_BYTES = 256 * KIB
 """What a check may print; its answer is one small JSON object."""
 
-LIBRARY = "{library}"
-"""Stands in a word of a check's command for the folder that holds `gateval.checks`."""
-
-RUNNER = "run_check.py"
-"""The file in there that runs a function: it is told the file and the name."""
-
-_RUNNER = "import sys\nfrom gateval.checks import main\nmain(*sys.argv[1:])\n"
-
 _GRACE_SECONDS = 1.0
 
 
 class CheckExports(Protocol):
     """Where the files of own checks lie."""
 
-    async def check_folder(self, files: CheckFiles, revision: Revision) -> Path:
-        """The folder with these files at this revision. Raises `RepositoryError`."""
+    async def check_folder(
+        self, files: CheckFiles, revision: Revision, links: Mapping[str, Path]
+    ) -> Path:
+        """The folder with these files at this revision. Raises `RepositoryError`.
+
+        `links` are symbolic links to what a set-up made: path in the folder → target.
+        """
 
 
 @dataclass(frozen=True)
 class CheckOrder:
     """One run of an own check: its command, its files, what it reads, how many seconds it has.
 
-    `python` says that it gets to import `gateval.checks`, wherever that is (`LIBRARY`).
+    `python` says that it gets to import `gateval.checks`, wherever that is (`LIBRARY`). `setup`
+    installs what it needs.
     """
 
     argv: tuple[str, ...]
@@ -66,6 +67,7 @@ class CheckOrder:
     stdin: bytes
     seconds: float
     python: bool = False
+    setup: LayerSpec | None = None
 
 
 class OwnChecks(Protocol):
@@ -96,12 +98,14 @@ class Checks:
         clock: Clock,
         scratch: Path,
         starter: Starter,
+        layers: CheckLayers | None = None,
     ) -> None:
-        """`environ` is what candidates see; of it, only what is harmless reaches a check."""
+        """`layers` makes what checks install; without it, such checks do not run."""
         self._name = f"check-{run}"
         self._plan = plan
         self._exports = exports
         self._environ = candidate_environment(environ)
+        self._layers = layers
         self._scratch = scratch
         self._programs = Programs(clock, starter)
         self._places = asyncio.Semaphore(AT_ONCE)
@@ -141,13 +145,12 @@ class Checks:
         failed = failure("It", ran, order.argv, limits)
         if failed is None:
             return ran.stdout
-        told = from_the_export(failed, self._scratch)
-        last = f" It said last: {told.detail[-1]}" if len(told.detail) > 1 else ""
-        gate = failed.cause is Cause.GATE
-        raise CheckFailed(Cause.GATE if gate else Cause.CHECK, f"{told.reason}{last}")
+        raise self._failed(failed)
 
     async def _run(self, order: CheckOrder, revision: Revision, limits: Limits) -> Ran:
-        export = await self._exports.check_folder(order.files, revision)
+        layer = await self._layer(order, revision) if order.setup else None
+        links = layer.links if layer else {}
+        export = await self._exports.check_folder(order.files, revision, links)
         folder = working_directory(export, path_of_text(order.files.rules.folder))
         if isinstance(folder, NoAnswer):
             raise RepositoryError("the fixture's folder is none of them.")
@@ -162,12 +165,29 @@ class Checks:
                 name=self._name,
             )
             argv = tuple(word.replace(LIBRARY, str(library or "")) for word in order.argv)
-            reads = (library,) if library else ()
+            reads = tuple(one for one in (library, layer and layer.root) if one)
             program = Program(argv, folder, env, order.stdin, reads=reads, offline=True)
             return await self._programs.run(program, limits)
 
+    async def _layer(self, order: CheckOrder, revision: Revision) -> Layer | None:
+        """Return what the check's set-up made. Raises `CheckFailed`."""
+        if order.setup is None or self._layers is None:
+            raise CheckFailed(Cause.GATE, "Nothing makes its set-up here.")
+        made = await self._layers.layer(
+            order.setup, order.files, revision, self._programs, self._name
+        )
+        if not isinstance(made, NoAnswer):
+            return made
+        raise self._failed(made)
+
+    def _failed(self, silence: NoAnswer) -> CheckFailed:
+        told = from_the_export(silence, self._scratch)
+        last = f" It said last: {told.detail[-1]}" if len(told.detail) > 1 else ""
+        gate = silence.cause is Cause.GATE
+        return CheckFailed(Cause.GATE if gate else Cause.CHECK, f"{told.reason}{last}")
+
     async def _written(self) -> Path:
-        return await asyncio.to_thread(_write_library, self._scratch / "check-library")
+        return await asyncio.to_thread(write_library, self._scratch / "check-library")
 
 
 @dataclass(frozen=True)
@@ -190,19 +210,3 @@ def _not_there(error: NotStarted) -> str:
         "set-up of an Agent: install it here, add it to an image made FROM the gate's, or name a "
         "program of the repository in `command`."
     )
-
-
-def _write_library(folder: Path) -> Path:
-    """Write the folder from which a check imports `gateval.checks` and nothing else of us."""
-    files = {
-        RUNNER: _RUNNER,
-        "gateval/__init__.py": "",
-        "gateval/checks.py": Path(gateval.checks.__file__).read_text(encoding="utf-8"),
-    }
-    for one in (folder, folder / "gateval"):
-        one.mkdir(mode=0o755)
-        one.chmod(0o755)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-        (folder / name).chmod(0o644)
-    return folder

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from gateval.domain.calibration.binding import binding_of
 from gateval.domain.calibration.replay import Replay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.selection import script_name
-from gateval.domain.results.judge_doubts import judge_doubt
-from gateval.domain.trials.trial import Side
+from gateval.domain.results.judge_doubts import binding_now, judge_doubt
 from gateval.judging.judge import Judge
 from gateval.judging.replay import prompt_digest, replay
 
@@ -19,7 +16,7 @@ from gateval.judging.replay import prompt_digest, replay
 class Agreements:
     """The replays of one run. Each is made once, and begins when the first trial needs it.
 
-    `known` are replays that need not be made; `keep` gets those that are.
+    Those that the plan knows need not be made; `keep` gets those that are.
     """
 
     def __init__(
@@ -27,13 +24,12 @@ class Agreements:
         plan: Plan,
         judge: Judge,
         *,
-        known: Iterable[Replay] = (),
         keep: Callable[[Replay], None] = lambda _: None,
     ) -> None:
         self._plan = plan
         self._judge = judge
         self._keep = keep
-        self._known = {one.binding.digest: one for one in known}
+        self._known = {one.binding.digest: one for one in plan.agreements}
         self._made: dict[str, asyncio.Task[Replay]] = {}
 
     async def doubt(self, planned: PlannedEval) -> str:
@@ -50,16 +46,14 @@ class Agreements:
         await asyncio.gather(*self._made.values(), return_exceptions=True)
 
     async def _replay(self, planned: PlannedEval) -> tuple[Replay, ...]:
-        if planned.calibration is None or planned.judge.model is None:
+        bound = binding_now(self._plan, planned, prompt_digest())
+        if bound is None:
             return ()
-        script = self._script(planned)
-        prompt = prompt_digest()
-        bound = binding_of(planned.calibration, planned.judge, prompt=prompt, script=script)
         if bound.digest in self._known:
             return (self._known[bound.digest],)
         task = self._made.get(bound.digest)
         if task is None:
-            task = asyncio.create_task(self._make(planned, script))
+            task = asyncio.create_task(self._make(planned, bound.script))
             self._made[bound.digest] = task
         return (await asyncio.shield(task),)
 
@@ -68,9 +62,3 @@ class Agreements:
         made = await replay(planned.calibration, planned.judge, self._judge, script=script)
         self._keep(made)
         return made
-
-    def _script(self, planned: PlannedEval) -> str:
-        """The digest of a scripted judge's rules; empty for a real one."""
-        name = script_name(planned.judge.model)
-        head = (one.models for one in self._plan.scripts if one.side is Side.HEAD)
-        return next((m.digest for models in head for m in models if m.name == name), "")

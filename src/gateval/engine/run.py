@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from gateval.assertions.assess import assess, believed
+from gateval.assertions.assess import assess
+from gateval.assertions.world import believed
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
 from gateval.candidates.team import Candidates
@@ -23,6 +24,8 @@ from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Cause, NoAnswer, Side, Trial, TrialKey
 from gateval.engine.agreements import Agreements
 from gateval.engine.judge_again import judge_again
@@ -159,12 +162,18 @@ async def _work(
 
 
 async def _measured(task: Task, context: RunContext) -> Trial:
-    """Run one trial; one that was lost, through no fault of the candidate's, again."""
-    for _ in range(TRIES):
+    """Run one trial; one that was lost, through no fault of the candidate's, again.
+
+    What lost attempts took is paid for like the rest, so the trial keeps it.
+    """
+    lost: list[Usage] = []
+    for left in reversed(range(TRIES)):
         trial = await run_trial(task, context)
-        if trial.passed is not None or trial.cause not in {Cause.PROVIDER, Cause.JUDGE}:
+        is_lost = trial.passed is None and trial.cause in {Cause.PROVIDER, Cause.JUDGE}
+        if not (is_lost and left):
             break
-    return trial
+        lost += (one for one in (trial.usage, trial.judge_usage) if one.total is not None)
+    return trial.model_copy(update={"lost_usage": add_usage(lost)}) if lost else trial
 
 
 async def run_trial(task: Task, context: RunContext) -> Trial:

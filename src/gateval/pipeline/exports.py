@@ -21,7 +21,7 @@ from gateval.domain.plan.layer import LayerInputs, layer_inputs
 from gateval.domain.plan.plan import AgentDefinition, Plan, Revision
 from gateval.domain.repository.file_rules import Contents, FileRules
 from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.tree import folders_of
+from gateval.domain.repository.tree import Tree, folders_of
 from gateval.domain.trials.trial import Side
 from gateval.errors import RepositoryError
 from gateval.ports.repository import Repository
@@ -50,14 +50,31 @@ class ClosureExports:
         key = (_key(agent, contents), tuple(sorted(links.items())))
         return await self._export(key, _revision(self._plan, agent.side), contents, links)
 
-    async def check_folder(self, files: CheckFiles, revision: Revision) -> Path:
-        """Return the export of an own check. Raises `RepositoryError`."""
+    def tree_at(self, revision: Revision) -> Tree:
+        """Return the tree of a revision. Raises `RepositoryError`."""
+        return self._repository.tree(revision)
+
+    async def write_at(self, inputs: LayerInputs, folder: Path, revision: Revision) -> None:
+        """Write inputs of a layer into an empty folder. Raises `RepositoryError`."""
+        folders = (inputs.cwd,) if inputs.inside else ()
+        await asyncio.to_thread(
+            self._repository.export, revision, folder, inputs.entries, folders, inputs.root
+        )
+
+    async def check_folder(
+        self, files: CheckFiles, revision: Revision, links: Mapping[str, Path]
+    ) -> Path:
+        """Return the export of an own check, with these links to what its set-up made.
+
+        Raises `RepositoryError`.
+        """
         wanted = (revision.tree, files.rules, files.hidden)
         if wanted not in self._checks:
             tree = self._repository.tree(revision)
             self._checks[wanted] = files.rules.contents(tree, frozenset(files.hidden))
         contents = self._checks[wanted]
-        return await self._export(("check", revision.tree, contents), revision, contents, {})
+        key = ("check", revision.tree, contents, tuple(sorted(links.items())))
+        return await self._export(key, revision, contents, links)
 
     async def _export(
         self, key: Hashable, revision: Revision, contents: Contents, links: Mapping[str, Path]
@@ -81,11 +98,7 @@ class ClosureExports:
 
     async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
         """Write them into an empty folder, with the working directory. Raises `RepositoryError`."""
-        revision = _revision(self._plan, agent.side)
-        folders = (inputs.cwd,) if inputs.inside else ()
-        await asyncio.to_thread(
-            self._repository.export, revision, folder, inputs.entries, folders, inputs.root
-        )
+        await self.write_at(inputs, folder, _revision(self._plan, agent.side))
 
     async def contents(self, oids: Iterable[str]) -> Mapping[str, bytes]:
         """Return the files of messages by their git objects. Raises `RepositoryError`."""

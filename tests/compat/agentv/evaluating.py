@@ -52,7 +52,7 @@ def fixture_of(path: Path, case: str, files: Mapping[str, str] | None = None) ->
         f"evalcases:\n  - id: one\n    expected_outcome: Says 42\n    input: What is 6 x 7?\n{case}"
     )
     snapshot = read(agentv(path / "repo", {SUITE: suite, **(files or {})}))
-    assert snapshot.problems == ()
+    assert snapshot.problems == (), snapshot.problems
     (fixture,) = snapshot.catalogue.fixtures
     return fixture
 

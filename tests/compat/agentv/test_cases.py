@@ -242,6 +242,25 @@ def test_files_of_other_repositories(url: str, refusal: str, tmp_path: Path) -> 
     assert refusal in said
 
 
+@states(
+    "Files that match `guideline_patterns` of `.agentv/config.yaml` go before the question",
+    differs="they stay where the case has them; programs that judge are told which they are",
+)
+def test_guidelines(tmp_path: Path) -> None:
+    fixture = case(
+        tmp_path,
+        "    input: [{role: user, content: [{type: file, value: a.rules.md}, {type: file, value: b.md}]}]\n",
+        **{
+            ".agentv/config.yaml": "guideline_patterns: ['**/*.rules.md']\n",
+            "evals/a.rules.md": "Be kind.\n",
+            "evals/b.md": "Text.\n",
+        },
+    )
+    assert fixture.reference is not None
+    assert fixture.reference.input_files == ("a.rules.md", "b.md")
+    assert fixture.reference.guideline_files == ("a.rules.md",)
+
+
 @states("`sidecar` passes additional metadata to evaluators")
 def test_sidecar(tmp_path: Path) -> None:
     fixture = case(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ def test_rubrics(
     score, broken = second.rubric(checks, answers)
     assert found.score == pytest.approx(float(score), **EXACT)
     assert found.fatal is broken
-    assert found.status.value == ("failed" if broken or score < 0.8 else "passed")
+    assert found.status.value == ("passed" if not broken and score >= Fraction(8, 10) else "failed")
 
 
 def _rubric(checks: list[dict[str, Any]], answers: dict[str, int], *, ranged: bool) -> Assessment:

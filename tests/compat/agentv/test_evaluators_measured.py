@@ -214,6 +214,26 @@ def test_latency(limit: int, expected: float, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("type: cost, budget: 0.02", 1.0),
+        ("type: cost, budget: 0.019", 0.0),
+        ("type: execution_metrics, max_cost_usd: 0.02, max_tool_calls: 0", 1.0),
+        ("type: execution_metrics, max_cost_usd: 0.01, max_tool_calls: 0", 0.5),
+    ],
+)
+@states("`cost`: at most `budget` US dollars; `execution_metrics` with `max_cost_usd`")
+def test_money(body: str, expected: float, tmp_path: Path) -> None:
+    answer = made()
+    assert answer.trace is not None
+    usage = answer.trace.usage.model_copy(update={"usd": 0.02})
+    paid = answer.model_copy(update={"trace": answer.trace.model_copy(update={"usage": usage})})
+    assert score(tmp_path / "a", body, paid) == expected
+    unknown = looked(tmp_path / "b", evaluator(body), made()).only
+    assert unknown.status is AssessmentStatus.ERROR
+
+
+@pytest.mark.parametrize(
     ("limits", "expected"),
     [
         ("max_total: 1000", 1.0),

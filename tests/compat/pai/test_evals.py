@@ -145,6 +145,11 @@ def test_sealed_is_refused_until_it_means_something(refusal: str) -> None:
     "An Eval is triggered by `Run now` or a POST to `/evals/NAME/run`",
     differs="`gateval run NAME`, a pull request, a push or a schedule; there is no server",
 )
+@states(
+    "The web UI offers the same operations, a form for new Evals, and a drop-down of judge models",
+    differs="manifests are files in git, which `gateval init` begins and `validate` reads; there is "
+    "no web UI",
+)
 @states("`axis` groups assertions in the report")
 def test_running_by_hand(tmp_path: Path) -> None:
     repo = build_shop(tmp_path / "shop")
@@ -155,4 +160,5 @@ def test_running_by_hand(tmp_path: Path) -> None:
     repo.commit("Name an axis")
     done = gateval(repo, "run", "support-eval")
     assert done.returncode == 0, done.stderr
+    assert "valid." in gateval(repo, "validate").stdout
     assert "tone: 1 of 1 assertions passed on head" in done.stdout

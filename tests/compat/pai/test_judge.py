@@ -89,6 +89,18 @@ def test_unsupported_violations() -> None:
     assert assessment.status is AssessmentStatus.ERROR, "it blames nobody"
 
 
+@states(
+    "Evidence steps lead back to the event in the trace",
+    differs="the comment quotes the step, and "
+    "`gateval show` marks it in the trace; there is no web page",
+)
+def test_a_violation_leads_to_its_step() -> None:
+    low = {**VERDICT, "score": 0.0, "violations": [{**VIOLATION, "quote": "refund"}]}
+    judge = Judge(ScriptedCalls([says(json.dumps(low))], forever=True))
+    assessment = assessed({"type": "judge", "rubric": "Ask."}, called("refund"), judge)
+    assert (assessment.status, assessment.steps) == (AssessmentStatus.FAILED, (2,))
+
+
 @states("A judge assertion has `kind: rubric`, `rubric` and `minScore`")
 @states("Default `minScore`", differs="0.5; the document names none")
 def test_the_least_score() -> None:

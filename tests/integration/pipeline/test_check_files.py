@@ -114,7 +114,7 @@ def test_a_check_is_exported_with_its_files_and_no_manifest(repo: Repo, tmp_path
     exports = ClosureExports(open_repository(repo.path, repo.env), plan, scratch)
     (spec,) = own_checks(plan.evals[0].fixtures[0])
     assert spec.own is not None
-    folder = asyncio.run(exports.check_folder(spec.own, plan.head))
+    folder = asyncio.run(exports.check_folder(spec.own, plan.head, {}))
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
     assert files == {
         "evals/rules/run.sh", "evals/rules/deep/list.txt", "evals/rules/link.txt",

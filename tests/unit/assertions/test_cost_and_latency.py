@@ -51,7 +51,7 @@ def paid(usd: float | None, source: Source = "gateway", *unpriced: str) -> Answe
 @pytest.mark.parametrize(
     ("asked", "answer", "status", "reason"),
     [
-        ({"maxUSD": 0.01}, paid(0.01), "passed", "Expected at most $0.01, saw $0.0100."),
+        ({"maxUSD": 0.01}, paid(0.01), "passed", "Expected at most $0.01, saw $0.01."),
         ({"maxUSD": 0.01}, paid(0.0100001), "failed", "at most $0.01, saw $0.0100001."),
         ({"maxUSD": 0}, paid(0.0), "passed", "Expected at most $0, saw $0."),
         ({"maxUSD": 0}, paid(1e-7), "failed", "Expected at most $0, saw $0.0000001."),
@@ -59,7 +59,7 @@ def paid(usd: float | None, source: Source = "gateway", *unpriced: str) -> Answe
             {"maxTokens": 110, "maxUSD": 0.01},
             paid(0.005),
             "passed",
-            "Expected at most 110 tokens and at most $0.01, saw 110 and $0.0050.",
+            "Expected at most 110 tokens and at most $0.01, saw 110 and $0.005.",
         ),
         ({"maxTokens": 110, "maxUSD": 0.001}, paid(0.005), "failed", "at most $0.001, saw"),
         ({"maxTokens": 109, "maxUSD": 1}, paid(None), "failed", "at most 109 tokens, saw 110."),

@@ -31,6 +31,29 @@ def test_a_lowered_bar_is_found_and_said(case: str) -> None:
     assert len(said(found)) == 1
 
 
+WEIGHTED = "passThreshold: 0.85\n    model: weighted\n    passScore: "
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "words"),
+    [("0.9", "0.6", "weighted, passing from 0.9 → weighted, passing from 0.6"), ("0.6", "0.9", "")],
+)
+def test_a_lower_score_to_pass_is_a_lower_bar(was: str, now: str, words: str) -> None:
+    before, after = (
+        snapshot(edited(EVAL, "passThreshold: 0.85", WEIGHTED + one)) for one in (was, now)
+    )
+    assert any(words in line for line in said(bar(after, before))) is bool(words)
+
+
+def test_trials_that_pass_by_another_score_are_not_used_again() -> None:
+    before, after = (
+        snapshot(edited(EVAL, "passThreshold: 0.85", WEIGHTED + one)) for one in ("0.9", "0.6")
+    )
+    (planned,) = bar(after, before).evals
+    assert planned.bar is not None
+    assert planned.bar.reused == ()
+
+
 def test_a_calibration_that_changes_is_said() -> None:
     head = snapshot(edited("evals/tone.yaml", "humanScore: 1", "humanScore: 0"))
     assert said(bar(head, snapshot(FILES))) == ["evals/tone.yaml:3 calibration tone changed"]

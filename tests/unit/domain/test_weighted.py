@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gateval.domain.decision.report import make_report
+from gateval.domain.history.baseline import wanted
+from gateval.domain.history.setting import setting_digest
 from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.stored import StoredTrials
 from gateval.domain.results.claims import without_mere_claims
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange
@@ -275,3 +279,64 @@ def test_part_of_a_score_that_is_merely_claimed_does_not_count_either() -> None:
     told = head.model_copy(update={"assessments": (claimed,)})
     found = without_mere_claims(results.model_copy(update={"trials": (seen, told)}))
     assert (found.trials[1].outcome, found.trials[1].score) == (Outcome.ERROR, None)
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "change", "wanted"),
+    [
+        ([0.99], [0.9], "inconclusive", 2),
+        ([0.99] * 2, [0.9] * 2, "regressed", 0),
+        ([0.82], [0.79], "inconclusive", 2),
+        ([0.9], [0.87], "unchanged", 0),
+        ([0.5], [0.9], "improved", 0),
+        ([0.5], [0.4], "inconclusive", 2),
+    ],
+)
+def test_an_agent_that_does_the_same_each_time_is_worse_by_one_score(
+    base: list[float | None], head: list[float | None], change: str, wanted: int
+) -> None:
+    results = weighted(ROW, {"f base": base, "f head": head}, deterministic=True)
+    (fixture,) = compare(results).evals[0].fixtures
+    assert fixture.change.value == change
+    assert len(next_trials(results.plan, results.trials)) == wanted
+
+
+UNBELIEVED = Assessment(
+    index=1, type="rubric", status=AssessmentStatus.ERROR, reason="No.", cause=Cause.UNCALIBRATED
+)
+
+
+@pytest.mark.parametrize(
+    ("fixture", "first", "outcome", "score"),
+    [
+        (specs(1, 9), 0.9, "pass", 0.9),
+        (specs(1, 9), 0.5, "fail", 0.5),
+        (specs(1, 9, required=(1,)), 0.9, "pass", 0.9),
+        (specs(0, 9), 0.9, "error", None),
+    ],
+)
+def test_what_a_judge_says_that_is_not_calibrated_has_no_weight(
+    fixture: Fixture, first: float, outcome: str, score: float | None
+) -> None:
+    verdict = trial_verdict(WEIGHTED, fixture, [*found(first), UNBELIEVED])
+    assert (verdict.outcome.value, verdict.score) == (outcome, score)
+
+
+def test_nothing_but_such_a_judge_is_an_error() -> None:
+    alone = UNBELIEVED.model_copy(update={"index": 0})
+    assert trial_verdict(WEIGHTED, specs(1), [alone]).outcome is Outcome.ERROR
+
+
+def test_stored_trials_hold_no_scores() -> None:
+    (planned,) = weighted(ROW, {}).plan.evals
+    stored = (StoredTrials(fixture="f", marks="ppp"),)
+    with pytest.raises(ValidationError, match="no scores"):
+        PlannedEval.model_validate({**planned.model_dump(), "stored": stored})
+    plan = weighted(ROW, {}).plan
+    assert wanted(plan) == {}
+    assert wanted(make_results(ROW, threshold=None, deterministic=False).plan).keys() == {"a-eval"}
+
+
+def test_passes_by_scores_and_passes_by_all_are_stored_apart() -> None:
+    plans = [make_results(ROW).plan, weighted(ROW, {}).plan]
+    assert len({setting_digest(plan, plan.evals[0], Side.BASE) for plan in plans}) == 2

@@ -99,6 +99,31 @@ def test_what_is_wrong_inside_is_told_at_its_place(
     assert any((at, where) == (line, column) and message in text for at, where, text in said), said
 
 
+WEIGHED = (
+    "- type: composite",
+    "  name: both",
+    "  required: true",
+    "  assertions:",
+    "    - { type: isJson, weight: 2, name: form }",
+    "    - { type: composite, threshold: 0.5, assertions: [{ type: isJson, weight: 0.5 }] }",
+)
+
+
+def test_parts_that_are_weighed_have_a_name_and_a_weight() -> None:
+    found = read(*WEIGHED)
+    assert (found.name, found.required, found.weight) == ("both", True, 1)
+    assert [(one.name, one.weight) for one in found.parts] == [("form", 2), ("", 1)]
+    assert found.parts[1].parts[0].weight == 0.5
+    lighter = (*WEIGHED[:4], WEIGHED[4].replace("2", "1"), WEIGHED[5])
+    assert read(*WEIGHED).meaning != read(*lighter).meaning
+
+
+def test_they_have_nothing_else_of_their_own() -> None:
+    lines = ("- type: composite", "  assertions: [{ type: isJson, severity: low }]")
+    (problem,) = read_manifests("f.yaml", written(*lines).encode(), registries()).problems
+    assert 'Unknown key "severity"' in problem.message
+
+
 def test_editors_are_told_the_same() -> None:
     schema = jsonschema_rs.Draft202012Validator(manifest_schema("EvalFixture", registries()))
 
@@ -111,3 +136,5 @@ def test_editors_are_told_the_same() -> None:
     assert not fits("- { type: any, assertions: [{ type: contains, vale: a }] }")
     assert not fits("- { type: any, assertions: [{ type: isJson, weight: 2 }] }")
     assert not fits("- { type: any, assertions: [] }")
+    assert fits(*WEIGHED)
+    assert not fits("- { type: composite, assertions: [{ type: isJson, severity: low }] }")

@@ -91,9 +91,11 @@ def test_a_list_in_brackets_is_written_anew_and_comments_stay(text: str) -> None
 
 @pytest.mark.parametrize(
     "said",
-    ["yes", "012", "a: b", "# x", "\u200b", "a\tb", "{{ x }}", "- x", "  lead", "trail ", "x\n", "\n", "!tag", "&a *b", "\U0001f600", "a\u2028b", "\x07"],
+    ["yes", "012", "a: b", "# x", "\u200b", "a\tb", "{{ x }}", "- x", "  lead", "trail ", "x\n", "\n", "!tag", "&a *b", "\U0001f600", "a\u2028b", "\x07", "a\u202eb", "x\n::error::y\n", "word " * 40 + "\n::set-output", "long " * 30 + "::error::z", "##[group]x"],
 )  # fmt: skip
 def test_whatever_was_said_is_read_back(said: str) -> None:
     document: JsonObject = {"kind": "EvalFixture", "spec": {"input": {"payload": {"prompt": said}}}}
     text = manifest_text([document, document])
     assert list(yaml.safe_load_all(text)) == [document, document]
+    assert not any(line.lstrip().startswith(("::", "##[")) for line in text.splitlines())
+    assert all(char.isprintable() or char == "\n" for char in text)

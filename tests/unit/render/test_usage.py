@@ -52,10 +52,10 @@ def test_only_trials_that_a_judge_saw_count_for_the_judge() -> None:
         ([Usage()], "unknown"),
         ([Usage(usd=0.0)], "$0"),
         ([Usage(usd=0.00012), Usage(usd=1.5)], "$1.50"),
-        ([Usage(usd=0.25), Usage()], "$0.2500, unknown for 1 trial"),
+        ([Usage(usd=0.25), Usage()], "$0.25, unknown for 1 trial"),
         (
             [Usage(usd=0.25), Usage(unpriced=("openai/x",)), Usage(unpriced=("openai/x",))],
-            "$0.2500, unknown for 2 trials (no price of openai/x)",
+            "$0.25, unknown for 2 trials (no price of openai/x)",
         ),
         ([Usage(unpriced=("vllm/a", "vllm/b"))], "unknown (no price of vllm/a, vllm/b)"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gateval.app.action.agreements import with_stored_agreements
 from gateval.app.action.baseline import with_baseline
 from gateval.app.action.claims import confirmed_trigger
 from gateval.app.action.clock_run import DueNow, nothing_due
@@ -88,6 +89,7 @@ def _measure_decide_publish(
 
     plan, without_memory = with_earlier_findings(event, plan)
     plan, baseline = with_baseline(event, plan)
+    plan, agreements = with_stored_agreements(event, plan)
     measured = measure_plan(event, plan, progress)
     if measured.interrupted:
         write_views(make_report(measured.results), measured.folder)
@@ -100,7 +102,7 @@ def _measure_decide_publish(
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
     kept = keep_run(event, decided.report, measured.folder)
-    note += without_memory + baseline + kept.note
+    note += without_memory + baseline + agreements + kept.note
     result = since_when(publish_report(event, decided, note + views["summary"]), kept)
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})

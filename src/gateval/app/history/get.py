@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue
 
 from gateval.adapters.screen import Screen, screen_of
+from gateval.app.history.agreements import binding, known_agreements
 from gateval.app.history.present import Here, look_here, statuses
-from gateval.domain.calibration.binding import binding_of
-from gateval.domain.history.listing import agent_rows, calibration_rows, fixture_rows
+from gateval.domain.history.calibrations import calibration_rows
+from gateval.domain.history.listing import agent_rows, fixture_rows
 from gateval.domain.history.rows import shown
-from gateval.domain.history.setting import asked_digest
-from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.repository.place import nearest
 from gateval.errors import EXIT_PASS, UsageError
 
@@ -49,13 +48,8 @@ def _fixtures(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
 
 
 def _calibrations(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
-    found = here.snapshot.catalogue
-    names = [one.name for one in found.calibrations]
-    asked = {
-        one.name: asked_digest(binding_of(one, JudgeSpec(), prompt=""))
-        for one in found.calibrations
-    }
-    return calibration_rows(found, here.runs.newest(names), asked)
+    measured = known_agreements(here.runs, here.snapshot)
+    return calibration_rows(here.snapshot.catalogue, measured, binding(here.snapshot))
 
 
 _KINDS: Mapping[str, Callable[[Here, str | None], list[dict[str, JsonValue]]]] = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.history.sources import Runs, known_runs
+from gateval.domain.history.calibrations import Measured, judge_agreement
 from gateval.domain.history.status import EvalStatus, Present, newest_runs, status_of
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
@@ -47,7 +48,15 @@ def statuses(here: Here, names: frozenset[str] | None = None) -> tuple[EvalStatu
     """Return how the Evals stand, all or those of these names, in the order of their names."""
     catalogue = here.snapshot.catalogue
     evals = [one for one in catalogue.evals if names is None or one.name in names]
-    present = [present_of(one, here.snapshot) for one in sorted(evals, key=lambda one: one.name)]
+    measured: list[Measured] = []
+    if any(one.judge.calibration for one in evals):
+        from gateval.app.history.agreements import known_agreements
+
+        measured = known_agreements(here.runs, here.snapshot)
+    present = [
+        present_of(one, here.snapshot, judge_agreement(one, measured))
+        for one in sorted(evals, key=lambda one: one.name)
+    ]
     newest = newest_runs(here.runs.newest([one.name for one in present]), present)
     running = here.runs.running()
     return tuple(
@@ -55,8 +64,8 @@ def statuses(here: Here, names: frozenset[str] | None = None) -> tuple[EvalStatu
     )
 
 
-def present_of(evaluation: Eval, snapshot: Snapshot) -> Present:
-    """Return an Eval as it is now, with its Agent's closure."""
+def present_of(evaluation: Eval, snapshot: Snapshot, agreement: str = "") -> Present:
+    """Return an Eval as it is now, with its Agent's closure and what is known of its judge."""
     agent = snapshot.catalogue.agent(evaluation.target_agent)
     return Present(
         name=evaluation.name,
@@ -65,4 +74,5 @@ def present_of(evaluation: Eval, snapshot: Snapshot) -> Present:
         fixtures=len(select_fixtures(evaluation, snapshot.catalogue)),
         schedule=evaluation.schedule or "",
         time_zone=evaluation.time_zone,
+        agreement=agreement,
     )

@@ -26,6 +26,7 @@ from gateval.candidates.doors.models import ModelDoor
 from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
@@ -116,7 +117,7 @@ def evaluate(
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
     done = read_trials(folder.path / TRIALS_FILE) if trials is None else trials
-    return Evaluation(results_of(plan, done, info, replays), interrupted)
+    return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
 
 
 def _noting(warnings: dict[str, None], listen: Listener) -> Listener:
@@ -242,7 +243,10 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             kept=kept,
         )
         candidates = await stack.enter_async_context(Candidates(context))
-        checks = Checks(run.folder.run, plan, exports, environ, context.clock, scratch, starter)
+        layers = CheckLayers(context, exports, candidate_environment(environ))
+        checks = Checks(
+            run.folder.run, plan, exports, environ, context.clock, scratch, starter, layers
+        )
         judge = Judge(gateway)
         yield RunContext(
             candidates=candidates,

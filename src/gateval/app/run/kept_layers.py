@@ -14,6 +14,7 @@ from gateval.adapters.folders import made_folder, real_path, replace_file
 from gateval.adapters.git import GitRepository
 from gateval.adapters.layers.store import LayerStore
 from gateval.candidates.isolation.walls import Walls
+from gateval.domain.manifests.own_checks import own_checks, set_up_inputs
 from gateval.domain.plan.plan import Plan
 from gateval.domain.text.secret_names import secret_values
 from gateval.settings import LAYERS, Settings
@@ -30,7 +31,7 @@ def kept_layers(
 ) -> Iterator[LayerStore | None]:
     """Give the layers that are kept for later runs; None where nobody asked, or it is not safe."""
     wanted = settings.layers
-    asked = wanted.folder and any(agent.runtime.layer for agent in plan.agents)
+    asked = wanted.folder and _has_layers(plan)
     why_not = _refusal(plan, settings, walls) if asked else ""
     if not asked or why_not:
         if why_not:
@@ -53,6 +54,14 @@ def kept_layers(
         return
     with store:
         yield store
+
+
+def _has_layers(plan: Plan) -> bool:
+    """Whether an Agent of the plan, or a check, has a set-up that can be kept."""
+    fixtures = (fixture for planned in plan.evals for fixture in planned.fixtures)
+    return any(agent.runtime.layer for agent in plan.agents) or any(
+        set_up_inputs(spec) for fixture in fixtures for spec in own_checks(fixture)
+    )
 
 
 def layers_folder(repository: GitRepository, settings: Settings) -> Path | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.domain.base import JsonObject
+from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.trials.trial import Assessment, Cause
 
 if TYPE_CHECKING:
@@ -30,6 +32,19 @@ class OwnProgram(Assertion, ABC):
     timeout_seconds: float = Field(
         default=30.0, gt=0, le=600, description="How long the check may take."
     )
+    setup: LayerSpec | None = Field(
+        default=None,
+        description="Installs what the check needs, as `runtime.setup` of an Agent does; paths are "
+        "relative to the manifest's folder. The inputs are files of the check.",
+    )
+
+    @field_validator("setup")
+    @classmethod
+    def _makes_what_is_below(cls, setup: LayerSpec | None) -> LayerSpec | None:
+        for made in setup.creates if setup else ():
+            if made.startswith("/") or ".." in made.split("/") or not made.strip("./"):
+                raise ValueError("What a set-up creates has to be a name below the folder")
+        return setup
 
     def assess(self, evidence: Evidence) -> Assessment:
         """Raise `NotMeasured`: without anything to run it, there is nothing to say."""
@@ -59,6 +74,7 @@ class OwnProgram(Assertion, ABC):
         if files is None:
             raise NotMeasured(Cause.GATE, f"the plan does not name the files of `{self.type}`")
         try:
-            return await bench.checks.run(self.order(files, json.dumps(told).encode()))
+            order = self.order(files, json.dumps(told).encode())
+            return await bench.checks.run(replace(order, setup=self.setup))
         except CheckFailed as error:
             raise NotMeasured(error.cause, f"the check {self.named} gave no answer: {error.reason}")

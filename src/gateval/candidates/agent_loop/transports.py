@@ -57,7 +57,7 @@ class Streams(Transport):
             if self._running.stdout.total - self._read > MESSAGE_LIMIT:
                 raise TransportError(f"sent more than {MESSAGE_LIMIT // MIB} MiB at once")
             if not line.endswith(b"\n"):
-                raise TransportError("ended in the middle of the trial")
+                raise TransportError("ended while it was asked")
             self._read += len(line)
             try:
                 heard = mcp.heard(line)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gateval.domain.base import Name, Value
 from gateval.domain.calibration.binding import Binding
@@ -117,18 +117,39 @@ class Agreement(Value):
         return self.missing > MISSING_SHARE * (self.scored + self.missing)
 
 
+class StoredAgreement(Value):
+    """What a run keeps of a replay."""
+
+    calibration: Name
+    binding: Binding
+    counts: Agreement
+
+
 class Replay(Value):
-    """A JudgeCalibration replayed by one judge."""
+    """A JudgeCalibration replayed by one judge.
+
+    One that an earlier run made has no `examples` but its `counts`; `run` names that run.
+    """
 
     version: Literal["calibration.v1"] = "calibration.v1"
     calibration: Name
     binding: Binding
-    examples: tuple[JudgedExample, ...] = Field(min_length=1)
+    examples: tuple[JudgedExample, ...] = ()
     usage: Usage = Usage()
+    counts: Agreement | None = None
+    run: str = ""
+
+    @model_validator(mode="after")
+    def _examples_or_counts(self) -> Self:
+        if bool(self.examples) is (self.counts is not None):
+            raise ValueError("a replay has examples, or counts that an earlier run made")
+        return self
 
     @cached_property
     def agreement(self) -> Agreement:
         """How far the judge agrees."""
+        if self.counts is not None:
+            return self.counts
         scored = [one for one in self.examples if one.score is not None]
         cells = [(one.score is not None and one.score >= CUT, one.human >= CUT) for one in scored]
         return Agreement(

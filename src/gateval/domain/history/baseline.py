@@ -43,8 +43,8 @@ class Wanted(NamedTuple):
 def wanted(plan: Plan) -> dict[str, Wanted]:
     """Return what a plan could use, by Eval; nothing where base need not be measured.
 
-    An agent that does the same each time is compared by its steps, and the weighted model compares
-    scores: neither is stored.
+    An agent that does the same each time is compared by its steps, which are not stored; so are the
+    scores of the weighted model not, of which a record knows only what passed.
     """
     return {
         planned.name: Wanted(

@@ -1,15 +1,12 @@
-"""Agents, fixtures and calibrations as rows, with what the newest runs say of them."""
+"""Agents and fixtures as rows, with what the newest runs say of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from gateval.domain.calibration.belief import LEAST_AGREEMENT
-from gateval.domain.calibration.replay import Phase as CalibrationPhase
 from gateval.domain.history.rows import Row
-from gateval.domain.history.run_record import RunCalibration, RunRecord
 from gateval.domain.history.status import EvalStatus, FixtureResult, Phase
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
@@ -75,55 +72,3 @@ def _results(
             row |= {"message": result.message} if result.message else {}
         found.append(row)
     return found
-
-
-def calibration_rows(
-    catalogue: Catalogue, records: Iterable[RunRecord], asked: Mapping[str, str]
-) -> list[Row]:
-    """Return each calibration, the Evals whose judge it measures, and its newest agreements.
-
-    `records` come newest first; `asked` is the digest of what each calibration asks now.
-    """
-    found = _newest_agreements(records, {one.name for one in catalogue.calibrations})
-    rows: list[Row] = []
-    for one in sorted(catalogue.calibrations, key=lambda one: one.name):
-        judges = found.get(one.name, {})
-        best = max((judge.kappa for judge, _ in judges.values() if judge.scored), default=None)
-        now = all(judge.asks == asked.get(one.name) for judge, _ in judges.values())
-        row: Row = {
-            "name": one.name,
-            "phase": _calibration_phase(best, measured=bool(judges), now=now),
-            "agreement": None if best is None else f"{best:.2f}",
-            "agreementByModel": {
-                model: f"{judge.kappa:.2f}" for model, (judge, _) in sorted(judges.items())
-            },
-            "judgesEvaluated": [*sorted(judges)],
-            "lastRunAt": max((at for _, at in judges.values()), default=""),
-            "judgeModels": list(one.judge_models),
-            "examples": len(one.examples),
-            "evals": [e.name for e in catalogue.evals if e.judge.calibration == one.name],
-            "place": f"{one.place.file}:{one.place.line}",
-        }
-        rows.append({key: value for key, value in row.items() if value not in ("", None, {}, [])})
-    return rows
-
-
-def _newest_agreements(
-    records: Iterable[RunRecord], names: set[str]
-) -> dict[str, dict[str, tuple[RunCalibration, str]]]:
-    """The newest agreement by calibration and model, with when it was measured."""
-    found: dict[str, dict[str, tuple[RunCalibration, str]]] = {}
-    for record in records if names else ():
-        for one in record.calibrations:
-            if one.calibration in names:
-                found.setdefault(one.calibration, {}).setdefault(one.model, (one, record.at))
-    return found
-
-
-def _calibration_phase(best: float | None, *, measured: bool, now: bool) -> str:
-    if not measured:
-        return "Pending"
-    if best is None:
-        return CalibrationPhase.FAILED.value
-    enough = now and best >= LEAST_AGREEMENT
-    return (CalibrationPhase.CALIBRATED if enough else CalibrationPhase.STALE).value

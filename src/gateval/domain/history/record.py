@@ -160,7 +160,13 @@ def plan_digest(plan: Plan) -> str:
     """
     names = {"name"}
     rules = {"policy": True, "policy_digest": True, "policy_source": True, "bar_accepted": True}
-    left_out = {**rules, "base_tip": True, "warnings": True, "baseline": True}
+    left_out = {
+        **rules,
+        "base_tip": True,
+        "warnings": True,
+        "baseline": True,
+        "agreements": True,
+    }
     bare = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
     return digest(bare.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.calibration.replay import Replay
 from gateval.domain.decision.report import Report
+from gateval.domain.history.agreements import believed_setting, stored_agreements
 from gateval.domain.history.run_record import (
     EVALS_LISTED,
     FIXTURES_LISTED,
     Mark,
-    RunCalibration,
     RunEval,
     RunFacts,
     RunFixture,
     RunRecord,
     RunSpent,
 )
-from gateval.domain.history.setting import asked_digest, fixture_digest, setting_digest
+from gateval.domain.history.setting import fixture_digest, setting_digest
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.claims import was_seen
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import Grouped, group_trials
-from gateval.domain.results.results import Results
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
@@ -53,29 +51,8 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
         seconds=round(info.seconds, 1),
         verdict=report.decision.evals,
         evals=tuple(evals[:EVALS_LISTED]),
-        calibrations=tuple(calibration_of(one) for one in report.results.calibrations),
+        agreements=stored_agreements(report.results)[:EVALS_LISTED],
     )
-
-
-def calibration_of(replay: Replay) -> RunCalibration:
-    """Return a replayed calibration as a record keeps it."""
-    bound, found = replay.binding, replay.agreement
-    return RunCalibration(
-        calibration=replay.calibration,
-        model=bound.model,
-        kappa=round(found.kappa, 6),
-        scored=found.scored,
-        asks=asked_digest(bound),
-    )
-
-
-def _agreement(results: Results, planned: PlannedEval) -> float | None:
-    """The agreement of an Eval's judge, None where its calibration was not replayed."""
-    for replay in results.calibrations:
-        same = replay.binding.model == planned.judge.model
-        if same and replay.calibration == planned.judge.calibration and replay.agreement.scored:
-            return round(replay.agreement.kappa, 6)
-    return None
 
 
 def _run_eval(
@@ -96,7 +73,7 @@ def _run_eval(
         eval=compared.eval,
         agent=planned.agent,
         closure=agent.closure if agent else "0" * 64,
-        setting=setting_digest(plan, planned, Side.HEAD),
+        setting=believed_setting(report.results, planned, setting_digest(plan, planned, Side.HEAD)),
         verdict=min(verdicts, key=PRECEDENCE.index, default=GateVerdict.PASS),
         low=round(head.low, 6),
         high=round(head.high, 6),
@@ -115,7 +92,6 @@ def _run_eval(
             ]
         ),
         seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
-        agreement=_agreement(report.results, planned),
         stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
         fixtures=tuple(
             _run_fixture(planned, one, _head(one)) for one in compared.fixtures[:FIXTURES_LISTED]
@@ -147,7 +123,7 @@ def spent_on(trials: Sequence[Trial]) -> RunSpent | None:
     if not trials:
         return None
     asked = [one.asked for trial in trials for one in trial.assessments if one.verdict]
-    usages = [trial.usage for trial in trials]
+    usages = [trial.spent for trial in trials]
     usages += [t.judge_usage for t in trials if any(one.verdict for one in t.assessments)]
     total = add_usage(usages)
     return RunSpent(

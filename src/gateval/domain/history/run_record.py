@@ -20,6 +20,7 @@ from gateval.domain.base import (
     ascii_json,
     digest,
 )
+from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
@@ -93,7 +94,7 @@ class RunEval(Value):
     `closure` is that of the Agent, `setting` the digest of all else that trials depend on
     (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
     saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
-    the Agent's own, `agreement` is Cohen's kappa of the judge where its calibration was replayed.
+    the Agent's own.
     """
 
     eval: ShortText
@@ -112,22 +113,7 @@ class RunEval(Value):
     spent: RunSpent | None = None
     seen: bool = False
     stood_in: bool = False
-    agreement: float | None = Field(default=None, ge=-1, le=1)
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
-
-
-class RunCalibration(Value):
-    """A judge's agreement with people, as a run replayed it.
-
-    `kappa` is Cohen's, in [-1, 1], over `scored` examples; `asks` is the digest of rubric and
-    examples.
-    """
-
-    calibration: ShortText
-    model: ShortText
-    kappa: float = Field(ge=-1, le=1)
-    scored: int = Field(ge=0)
-    asks: str = Field(pattern=DIGEST_PATTERN)
 
 
 class RunFacts(Value):
@@ -150,7 +136,8 @@ class RunFacts(Value):
 class RunRecord(RunFacts):
     """What a run measured on `commit` (empty for a working tree), compared with `base` if any.
 
-    `at` is when it was recorded, UTC to the second.
+    `at` is when it was recorded, UTC to the second. `agreements` are of the judges that it replayed
+    calibrations with.
     """
 
     version: Literal["run.v1"] = "run.v1"
@@ -160,7 +147,7 @@ class RunRecord(RunFacts):
     seconds: float = Field(default=0, ge=0)
     verdict: EvalsVerdict
     evals: Annotated[tuple[RunEval, ...], first_of(EVALS_LISTED)] = ()
-    calibrations: Annotated[tuple[RunCalibration, ...], first_of(EVALS_LISTED)] = ()
+    agreements: Annotated[tuple[StoredAgreement, ...], first_of(EVALS_LISTED)] = ()
 
     def eval(self, name: str) -> RunEval | None:
         """Return what it says of an Eval, None if nothing."""

@@ -6,7 +6,6 @@ from pydantic import JsonValue
 
 from gateval import __version__
 from gateval.domain.base import digest
-from gateval.domain.calibration.binding import Binding
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import Plan
@@ -37,12 +36,12 @@ def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
     ]
     closure = agent.closure if agent else ""
     asked = judge.model_dump(mode="json")
-    return digest([closure, models, asked, rules, planned.execution.timeout_seconds, __version__])
-
-
-def asked_digest(bound: Binding) -> str:
-    """Return the digest of what a calibration asks of any judge: rubric and examples."""
-    return digest([bound.rubric, bound.examples])
+    seconds = planned.execution.timeout_seconds
+    about: list[JsonValue] = [closure, models, asked, rules, seconds, __version__]
+    if planned.wants_calibration and planned.calibration:
+        about.append(planned.calibration.digest)
+    passes = planned.scoring.trials_pass  # what a pass is, where not all assertions have to
+    return digest(about if passes is None else [*about, passes])
 
 
 def fixture_digest(fixture: Fixture) -> str:

@@ -87,6 +87,7 @@ class Present(Value):
     fixtures: int
     schedule: str = ""
     time_zone: str = "UTC"
+    agreement: str = ""
 
 
 def newest_runs(
@@ -121,6 +122,7 @@ def status_of(
         target_agent=present.agent,
         phase=Phase.RUNNING if running else Phase.PENDING,
         total_fixtures=present.fixtures,
+        judge_agreement=present.agreement,
         agent_now=present.closure[:12],
         schedule=present.schedule,
         time_zone=present.time_zone if present.schedule else "",
@@ -143,7 +145,6 @@ def status_of(
             "failing_fixtures": run.failing,
             "total_fixtures": run.total,
             "agent_revision": run.closure[:12],
-            "judge_agreement": "" if run.agreement is None else f"{run.agreement:.2f}",
             "fixture_results": tuple(fixture_results(run)),
         }
     )

@@ -117,13 +117,13 @@ class CheckFiles(Value):
 class AssertionSpec(Value):
     """One assertion as written: the fields all have, and its own ones in `options`.
 
-    `options` (camelCase keys as in YAML) was checked by the assertion's own model when the fixture
-    was read. `turn` is the turn whose answer it looks at, None for the whole run. `severity` weighs
-    the assertion inside its fixture; None is the fixture's. `parts` are the assertions that a
-    combinator is made of; they have no weight of their own. `own` are the files of an own check and
-    `script` the digest of the scripted model that measures, known once the whole revision was read.
-    `name` is what it is called, where its type does not tell. `required` fails the case in the
-    weighted model, whatever the others score.
+    `options` (camelCase keys as in YAML) was checked by the assertion's own model when the
+    fixture was read. `turn` is the turn whose answer it looks at, None for the whole run.
+    `severity` weighs the assertion inside its fixture; None is the fixture's.
+    `parts` are the assertions that a combinator is made of; they have no weight of their own.
+    `own` are the files of an own check and `script` the digest of the scripted model that measures,
+    known once the whole revision was read. `name` is what it is called, where its type does not
+    tell. `required` fails the case in the weighted model, whatever the others score.
     """
 
     type: str

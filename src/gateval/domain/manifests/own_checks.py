@@ -24,7 +24,7 @@ OWN_CHECKS: Mapping[str, str] = {
 }
 """The assertions that run a program of the repository: type → the option that names it."""
 
-INCLUDE = "include"
+INCLUDE, SETUP = "include", "setup"
 
 CWD = "cwd"
 """The option with the folder in which the program runs, of those that have one."""
@@ -78,6 +78,12 @@ def all_own_roots(fixtures: Iterable[Fixture], tree: Tree) -> frozenset[str]:
         for spec in own_checks(fixture)
         for root in own_roots(spec, fixture.folder, tree)
     )
+
+
+def set_up_inputs(spec: AssertionSpec) -> list[str]:
+    """Return the patterns of the files that the set-up of a check sees."""
+    setup = spec.options.get(SETUP)
+    return _texts(setup.get("inputs")) if isinstance(setup, dict) else []
 
 
 def included(spec: AssertionSpec) -> list[str]:

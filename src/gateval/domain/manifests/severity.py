@@ -39,5 +39,6 @@ def _none_or_enough(weight: float) -> float:
 
 AssertionWeight = Annotated[float, Field(ge=0, le=1000), AfterValidator(_none_or_enough)]
 """How much an assertion counts in its fixture's score; 0 is not at all."""
+
 AnyWeight = Annotated[float, Field(ge=0, le=1_000_000)]
-"""The same where files of others may say that something does not count at all."""
+"""The same of an assertion that a file of another tool may have weighed."""

@@ -9,6 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from gateval.domain.base import SHA_PATTERN, Name, Value
+from gateval.domain.calibration.replay import Replay
 from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
@@ -112,7 +113,8 @@ class Plan(Value):
     not be read whole; empty if they were. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
     others say themselves which fixtures they lack. `baseline` names the stored base trials that the
-    Evals carry, None where there are none.
+    Evals carry, None where there are none. `agreements` are calibrations that earlier runs replayed
+    with the same judges, and that need not be replayed again.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -137,6 +139,7 @@ class Plan(Value):
     hidden: tuple[HiddenFiles, ...] = ()
     disk: int = Field(default=0, ge=0)
     baseline: UsedBaseline | None = None
+    agreements: tuple[Replay, ...] = ()
     warnings: tuple[str, ...] = ()
     nothing: str = ""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gateval.domain.base import Name, Value
 from gateval.domain.manifests.calibration import Calibration
@@ -181,6 +181,12 @@ class PlannedEval(Value):
         """Whether the word of its judge counts only if that was measured against people."""
         asked = self.judge.calibration is not None or self.judge.min_agreement is not None
         return asked and self.is_judged
+
+    @model_validator(mode="after")
+    def _scores_are_not_stored(self) -> Self:
+        if self.stored and self.scoring.weighted:
+            raise ValueError("stored trials know what passed, and no scores to compare")
+        return self
 
     @property
     def threshold(self) -> float | None:

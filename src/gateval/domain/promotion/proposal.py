@@ -22,12 +22,12 @@ _NAME = 60
 class Target(Value):
     """The Agent that a fixture is for. `offered` are its tools, None where nobody knows them.
 
-    `replayed` are those that the gate answers for.
+    `replayed` are those that the gate answers for, None for all.
     """
 
     agent: str
     offered: tuple[str, ...] | None = None
-    replayed: tuple[str, ...] = ()
+    replayed: tuple[str, ...] | None = ()
 
 
 class Origin(Value):
@@ -58,7 +58,8 @@ def propose(run: Recorded, target: Target, origin: Origin, taken: Collection[str
     if run.turns:
         spec["turns"] = [{"user": said} for said in run.turns]
     spec["assertions"] = assertions
-    if replay := [*_replay([one for one in calls if one.tool in target.replayed])]:
+    replayed = [c for c in calls if target.replayed is None or c.tool in target.replayed]
+    if replay := [*_replay(replayed)]:
         spec["toolReplay"] = replay
     return {
         "apiVersion": "gateval/v1",

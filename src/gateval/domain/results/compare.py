@@ -14,7 +14,13 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.grouping import Grouped, grades, outcomes, too_many_lost, with_stored
+from gateval.domain.results.grouping import (
+    Grouped,
+    grades,
+    outcomes,
+    too_many_lost,
+    with_stored,
+)
 from gateval.domain.results.looks.course import Course
 from gateval.domain.results.progress import Progress, Together, progress
 from gateval.domain.results.results import Results
@@ -23,6 +29,7 @@ from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.graded.grid import sample
+from gateval.domain.statistics.graded.rule import LEAST_DROP
 from gateval.domain.statistics.graded.status import graded_status
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.status import deterministic, status
@@ -193,6 +200,8 @@ def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -
         or not walk.ended
     ):
         return FixtureChange.INCONCLUSIVE
+    if course.exact and course.rule is not None:
+        return _exactly(head, base)
     if course.exact:
         exact = deterministic(base_passed=walk.base.passes > 0, head_passed=walk.head.passes > 0)
         return FixtureChange(exact.value)
@@ -200,6 +209,12 @@ def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -
         scores = grades(found.base), grades(found.head)
         return FixtureChange(graded_status(course.rule, course.graded, *scores).value)
     return FixtureChange(status(course.design, walk).value)
+
+
+def _exactly(head: Repeated, base: Repeated) -> FixtureChange:
+    """How a score moved that is the same each time, and no worse."""
+    risen = (head.mean or 0.0) - (base.mean or 0.0) >= LEAST_DROP
+    return FixtureChange.IMPROVED if risen else FixtureChange.UNCHANGED
 
 
 def _missing(trials: Sequence[Trial], wanted: int) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gateval.domain.calibration.belief import LEAST_AGREEMENT, why_not
-from gateval.domain.calibration.binding import binding_of
+from gateval.domain.calibration.binding import Binding, binding_of
 from gateval.domain.calibration.replay import Replay
 from gateval.domain.manifests.policy.gate_config import JudgePolicy
+from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.trials.trial import Side
 
 
 def judge_doubt(planned: PlannedEval, replays: Iterable[Replay], policy: JudgePolicy) -> str:
@@ -40,6 +42,19 @@ def replay_of(planned: PlannedEval, replays: Iterable[Replay]) -> Replay | None:
         if said == asked:
             return one
     return None
+
+
+def binding_now(plan: Plan, planned: PlannedEval, prompt: str) -> Binding | None:
+    """Return what a replay of this Eval's calibration by its judge is bound to, None without one.
+
+    `prompt` is the digest of Gateval's words to judges.
+    """
+    if planned.calibration is None or planned.judge.model is None:
+        return None
+    name = planned.judge.model.partition("/")[2] if planned.judge.is_scripted else ""
+    head = (one.models for one in plan.scripts if one.side is Side.HEAD)
+    script = next((m.digest for models in head for m in models if name and m.name == name), "")
+    return binding_of(planned.calibration, planned.judge, prompt=prompt, script=script)
 
 
 def least_agreement(planned: PlannedEval) -> float:

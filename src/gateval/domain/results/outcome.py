@@ -31,7 +31,7 @@ def conclude_answer(
     judge_usage: Usage,
     scoring: ScoringSpec,
 ) -> Trial:
-    """Return the trial of a candidate that answered, by the scoring model of its Eval."""
+    """Return the trial of a candidate that answered; `scoring` is that of its Eval."""
     outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
     return Trial(
         key=key,

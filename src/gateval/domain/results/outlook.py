@@ -10,7 +10,7 @@ from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.results.looks.course import graded_rule_of
+from gateval.domain.results.looks.score_rule import graded_rule_of
 from gateval.domain.statistics.design import Design, design, first_looks
 from gateval.domain.statistics.graded.rule import on_passes
 from gateval.domain.statistics.power import expected, smallest_drop
@@ -83,13 +83,6 @@ def found_drop(planned: PlannedEval, spare: float = inf) -> float:
     return smallest_drop(first_looks(rule, reached), STEADY_RATE) or 1.0
 
 
-def _rule(planned: PlannedEval, stored: int) -> Design:
-    """The design of a fixture tested alone; of scores, that of the hardest to tell apart."""
-    if planned.scoring.weighted:
-        return on_passes(graded_rule_of(planned))
-    return design(planned.looks_with(stored), planned.fixture_share)
-
-
 def expected_trials(planned: PlannedEval) -> float:
     """Return how many trials of both sides an Eval takes if nothing changed."""
     reps = planned.execution.reps_per_fixture
@@ -104,8 +97,16 @@ def expected_trials(planned: PlannedEval) -> float:
     return alone + sum(times * (_trials(planned, many) - many) for many, times in counts.items())
 
 
+def _rule(planned: PlannedEval, stored: int) -> Design:
+    """The design of a fixture tested alone; of scores, that of the hardest to tell apart."""
+    if planned.scoring.weighted:
+        return on_passes(graded_rule_of(planned))
+    return design(planned.looks_with(stored), planned.fixture_share)
+
+
 def _trials(planned: PlannedEval, stored: int) -> float:
-    return expected(_rule(planned, stored), STEADY_RATE, STEADY_RATE).trials
+    rule = _rule(planned, stored)
+    return expected(rule, STEADY_RATE, STEADY_RATE).trials
 
 
 def _stored(plan: Plan) -> int:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 from pydantic import model_validator
 
 from gateval.domain.base import Value
 from gateval.domain.calibration.replay import Replay
-from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.trial_verdict import trial_verdict
-from gateval.domain.trials.trial import Outcome, Side, Trial
+from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial
 
 
 class RunInfo(Value):
@@ -64,36 +63,38 @@ class Results(Value):
     @model_validator(mode="after")
     def _outcomes_follow_from_assessments(self) -> Self:
         """A pass rests on every assertion of its fixture. Anything else that says so is forged."""
-        asked = {
+        assertions = {
             (planned.name, fixture.name): (planned, fixture)
             for planned in self.plan.evals
             for fixture in planned.fixtures
         }
         for trial in self.trials:
-            planned, fixture = asked[trial.key.eval, trial.key.fixture]
-            scoring = planned.scoring
-            if scoring.weighted and not _follows(trial, scoring, fixture):
+            planned, fixture = assertions[trial.key.eval, trial.key.fixture]
+            if planned.scoring.weighted and not _scores_as_it_says(planned, fixture, trial):
                 raise ValueError(f"the score of the run {trial.key} is not that of its assertions")
             if trial.outcome is not Outcome.PASS:
                 continue
-            if not _passes(trial, planned, fixture):
+            if not _passes(planned, fixture, trial.assessments):
                 raise ValueError(f"the run {trial.key} says pass, but its assertions do not")
         return self
 
 
-def _passes(trial: Trial, planned: PlannedEval, fixture: Fixture) -> bool:
-    """Whether its assertions make a trial pass; only a judge's may not count, and never all."""
-    for asked, one in zip(fixture.assertions, trial.assessments, strict=False):
-        if not one.counts and not (asked.needs_judge and planned.wants_calibration):
-            return False
-    return trial_verdict(planned.scoring, fixture, trial.assessments).outcome is Outcome.PASS
+def _passes(planned: PlannedEval, fixture: Fixture, found: Sequence[Assessment]) -> bool:
+    """Whether a trial passes by its assertions; only a judge's may not count, and never all."""
+    if len(found) != len(fixture.assertions) or not any(one.counts for one in found):
+        return False
+    judged = all(
+        one.counts or (asked.needs_judge and planned.wants_calibration)
+        for asked, one in zip(fixture.assertions, found, strict=True)
+    )
+    return judged and trial_verdict(planned.scoring, fixture, found).outcome is Outcome.PASS
 
 
-def _follows(trial: Trial, scoring: ScoringSpec, fixture: Fixture) -> bool:
+def _scores_as_it_says(planned: PlannedEval, fixture: Fixture, trial: Trial) -> bool:
     """Whether a trial's score is what its assessments give; without any there is none."""
     if not trial.assessments:
         return trial.score is None
-    return trial.score == trial_verdict(scoring, fixture, trial.assessments).score
+    return trial.score == trial_verdict(planned.scoring, fixture, trial.assessments).score
 
 
 def results_of(

@@ -68,6 +68,9 @@ def rises(plan: Plan, trials: Grouped) -> Iterator[Rise]:
         yield _rise(planned, Measure.LATENCY, Unit.SECONDS, pairs, _seconds, level)
 
 
+_UNANSWERED = "no fixture was answered on both sides"
+_NOTHING = "no fixture took anything on both sides"
+
 _Trials = Sequence[Trial]
 _Pairs = Sequence[tuple[_Trials, _Trials]]
 
@@ -116,7 +119,7 @@ def _rise(
         unit=unit,
         ratio=ratio,
         zeros=sum((base > 0) is not (head > 0) for base, head in means),
-        unknown="" if ratio else "no fixture was answered on both sides at any cost",
+        unknown="" if ratio else _NOTHING if means else _UNANSWERED,
     )
 
 

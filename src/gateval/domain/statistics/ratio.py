@@ -9,7 +9,7 @@ from gateval.domain.base import Value
 from gateval.domain.statistics.student import two_sided
 
 _MOST = 1e6
-"""Limits beyond this say nothing that a person would read."""
+"""Ratios beyond this, or its inverse, say nothing that a person would read."""
 
 
 class Ratio(Value):
@@ -33,18 +33,21 @@ def paired_ratio(pairs: Sequence[tuple[float, float]], level: float) -> Ratio | 
     """
     if not pairs:
         return None
-    logs = [log(second / first) for first, second in pairs]
+    logs = [log(second) - log(first) for first, second in pairs]
     many = len(logs)
     mean = fsum(logs) / many
     if many == 1:
-        return Ratio(mean=exp(mean), pairs=1, level=level)
+        return Ratio(mean=_ratio(mean), pairs=1, level=level)
     spread = sqrt(fsum((one - mean) ** 2 for one in logs) / (many - 1) / many)
     half = two_sided(level, many - 1) * spread
-    low, high = mean - half, mean + half
     return Ratio(
-        mean=exp(mean),
-        low=max(exp(max(low, -log(_MOST))), 0.0),
-        high=exp(min(high, log(_MOST))),
+        mean=_ratio(mean),
+        low=_ratio(mean - half),
+        high=_ratio(mean + half),
         pairs=many,
         level=level,
     )
+
+
+def _ratio(logarithm: float) -> float:
+    return exp(min(max(logarithm, -log(_MOST)), log(_MOST)))

@@ -29,17 +29,17 @@ def show_percent(rate: float) -> str:
 
 
 def show_usd(amount: float, beside: float | None = None) -> str:
-    """Return US dollars: `$12.30`, `$0.0042`; only nothing is `$0`.
+    """Return US dollars, right to half a per cent: `$12.30`, `$0.0042`; only nothing is `$0`.
 
     Beside a limit it gets as many digits as show on which side of it the amount is.
     """
     if amount == 0:
         return "$0"
-    for digits in range(2 if amount >= 1 else 4, _MOST):
-        shown = f"{amount:,.{digits}f}"
-        number = float(shown.replace(",", ""))
-        if number and (beside is None or _side(number, beside) == _side(amount, beside)):
-            return f"${shown}"
+    for digits in range(2, _MOST):
+        number = round(amount, digits)
+        near = abs(number - amount) <= amount / 200
+        if near and (beside is None or _side(number, beside) == _side(amount, beside)):
+            return f"${number:,.{digits}f}"
     return f"${amount:.{_MOST}f}"
 
 

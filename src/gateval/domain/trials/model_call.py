@@ -92,7 +92,7 @@ class Usage(Value):
     output_tokens: int | None = None
     cached_tokens: int = Field(default=0, ge=0)
     cache_write_tokens: int = Field(default=0, ge=0)
-    usd: float | None = Field(default=None, ge=0)
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     unpriced: tuple[str, ...] = ()
 
     @property

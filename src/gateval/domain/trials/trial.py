@@ -9,7 +9,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trace import Trace, TraceSource
+from gateval.domain.trials.trace import Trace, TraceSource, add_usage
 
 OUTPUT_LIMIT = 8 * 1024
 """Characters kept of an agent's final message in results."""
@@ -191,7 +191,13 @@ class Trial(Value):
     trace: Trace | None = None
     usage: Usage = Field(default_factory=Usage)
     judge_usage: Usage = Field(default_factory=Usage)
+    lost_usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
+
+    @property
+    def spent(self) -> Usage:
+        """What its calls took, and as far as it was counted, those of attempts that were lost."""
+        return add_usage([self.usage, self.lost_usage]) if self.lost_usage.total else self.usage
 
     @property
     def own_seconds(self) -> float:

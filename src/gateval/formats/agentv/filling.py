@@ -13,29 +13,27 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.repository.place import Problem
 from gateval.formats.agentv.node import Node
+from gateval.formats.agentv.surroundings import Findings
 
 VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _TEMPLATE = re.compile(r"(?<!\$)\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}")
+FILLED_LIMIT = 128 * 1024 * 1024
+"""Characters of all values and files that are filled in, in the suites of a revision."""
+
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
-def lacking(name: str, *, named: bool) -> str:
+def lacking(name: str) -> str:
     """Return what to do about a variable that is not there."""
-    if named:
-        return (
-            f"The variable {name} is not set in the environment of the gate, and a missing one is "
-            "not taken for an empty text."
-        )
     return (
         f"The variable {name} is not filled in: name it in policy.candidateEnv of "
         ".github/gateval.yml, and set it in the environment of the gate."
     )
 
 
-def with_variables(node: Node, variables: Mapping[str, str], problems: list[Problem]) -> Node:
-    """Return the value with all `${{ NAME }}` filled in; what cannot be is added to `problems`.
+def with_variables(node: Node, variables: Mapping[str, str], found: Findings) -> Node:
+    """Return the value with all `${{ NAME }}` filled in; what cannot be is told.
 
     A text that is nothing but one variable becomes a number or truth value if it reads like one.
     """
@@ -43,28 +41,58 @@ def with_variables(node: Node, variables: Mapping[str, str], problems: list[Prob
     def fill(one: Node, text: str) -> JsonValue:
         for name in VARIABLE.findall(text):
             if name not in variables:
-                problems.append(one.problem(lacking(name, named=False)))
+                found.problems.append(one.problem(lacking(name)))
                 return text
         whole = VARIABLE.fullmatch(text.strip())
         if whole:
             return _plain(variables[whole[1]])
-        return VARIABLE.sub(lambda found: variables[found[1]], text)
+        return _replaced(one, text, VARIABLE, lambda name, _: variables[name], found)
 
     return _each(node, fill) if "${{" in json.dumps(node.value) else node
 
 
-def with_vars(node: Node, values: JsonObject) -> Node:
+def with_vars(node: Node, values: JsonObject, found: Findings) -> Node:
     """Return the value with each `{{ name }}` that `values` has filled in; others stay."""
     if not values or "{{" not in json.dumps(node.value):
         return node
 
-    def fill(_one: Node, text: str) -> JsonValue:
+    def fill(one: Node, text: str) -> JsonValue:
         whole = _TEMPLATE.fullmatch(text.strip())
-        if whole and (found := _found(values, whole[1])) is not None:
-            return found
-        return _TEMPLATE.sub(lambda match: _shown(_found(values, match[1]), match[0]), text)
+        if whole and not isinstance(value := _found(values, whole[1]), str | None):
+            return value
+        return _replaced(
+            one, text, _TEMPLATE, lambda name, hole: _shown(_found(values, name), hole), found
+        )
 
     return _each(node, fill)
+
+
+def _replaced(
+    one: Node,
+    text: str,
+    holes: re.Pattern[str],
+    value: Callable[[str, str], str],
+    found: Findings,
+) -> str:
+    """Return a text with its holes filled, as long as all such texts stay within the limit."""
+    parts: list[str] = []
+    end = 0
+    for hole in holes.finditer(text):
+        parts += (text[end : hole.start()], value(hole[1], hole[0]))
+        end = hole.end()
+        if not counted(one, len(parts[-1]), found):
+            return text
+    return "".join((*parts, text[end:]))
+
+
+def counted(node: Node, characters: int, found: Findings) -> bool:
+    """Count what is put in the place of something short; whether it stays within the limit."""
+    found.filled += characters
+    if found.filled <= FILLED_LIMIT:
+        return True
+    said = f"All that is filled in has more than {FILLED_LIMIT:,} characters. Write less."
+    found.problems.append(node.problem(said))
+    return False
 
 
 def _each(node: Node, fill: Callable[[Node, str], JsonValue]) -> Node:

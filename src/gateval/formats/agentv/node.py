@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -22,6 +24,19 @@ class Written(BaseModel):
     """What stands in a file of AgentV. Keys that it does not know it passes over, and so do we."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+
+_LONGEST_KEY = 40
+_DIGIT = re.compile(r"\d")
+_MOST = 10
+"""Unknown keys of a mapping that are compared with the known ones, of which none has a digit."""
+
+
+@lru_cache(maxsize=4096)
+def _nearly(key: str, known: tuple[str, ...]) -> str:
+    """Return the hint at the known key that was probably meant. Files have many keys alike."""
+    near = [one for one in known if abs(len(one) - len(key)) <= len(key) // 2]
+    return nearest(key, near, likeness=ALIKE) if len(key) <= _LONGEST_KEY else ""
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -79,11 +94,12 @@ class Node:
         """Return the value as `model`, and everything that is wrong with it."""
         return validate(model, self.value, self.document, self.path)
 
-    def slips(self, known: Iterable[str]) -> Iterator[Problem]:
+    def slips(self, known: tuple[str, ...]) -> Iterator[Problem]:
         """Yield a problem for each key that is nearly one of the known ones, and is none."""
-        names = list(known)
-        for key in self.value if isinstance(self.value, dict) else ():
-            hint = "" if key in names else nearest(key, names, likeness=ALIKE)
+        written = self.value if isinstance(self.value, dict) else {}
+        unknown = [key for key in written if key not in known and not _DIGIT.search(key)]
+        for key in unknown[:_MOST]:
+            hint = _nearly(key, known)
             if hint:
                 place = self.document.key_place((*self.path, key))
                 wrong = self.at(key).problem(f"Unknown key {quote(key)}.{hint}")

@@ -13,9 +13,11 @@ class Findings:
     """What is wrong, and which files were read.
 
     `own` say what is asked, so no candidate gets them; `shown` are told to candidates, too.
+    `filled` counts the characters that were filled into texts.
     """
 
     problems: list[Problem] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     own: set[str] = field(default_factory=set)
     shown: set[str] = field(default_factory=set)
+    filled: int = 0

@@ -7,7 +7,7 @@ no lines, is written anew with the document around it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,17 @@ from gateval.domain.base import JsonObject
 if TYPE_CHECKING:
     from ruamel.yaml import YAML
 
-_WIDTH = 110
-_WIDE = 4096
+_WIDE = 1 << 30
+"""Columns: no line is wrapped, so that none begins with what a CI runner would obey."""
+
+_COMMANDS = ("::", "##[")
 _OLD_WORDS = {"y", "n", "yes", "no", "on", "off"}
 """Text by YAML 1.2, and no text to readers of 1.1."""
 
 
 def manifest_text(documents: Sequence[JsonObject]) -> str:
     """Return new manifests as YAML: block style, long texts as blocks of lines."""
-    return "---\n".join(_dumped(_yaml(), document) for document in documents)
+    return "---\n".join(map(_dumped, documents))
 
 
 def with_example(text: str, document: int, example: JsonObject) -> str:
@@ -66,7 +68,7 @@ def _ends_in_block(node: Any) -> bool:
 
 
 def _item(example: JsonObject, indent: int) -> str:
-    lines = _dumped(_yaml(), [example]).splitlines(keepends=True)
+    lines = _dumped([example]).splitlines(keepends=True)
     return "".join(" " * indent + line if line.strip() else line for line in lines)
 
 
@@ -80,7 +82,7 @@ def _node(text: str, document: int, path: tuple[str, ...]) -> Any:
 
 def _rewritten(text: str, document: int, example: JsonObject) -> str:
     """The whole file by ruamel's round trip, which keeps comments, quotes and order."""
-    yaml = _yaml(_WIDE)
+    yaml = _yaml()
     documents = list(yaml.load_all(text))
     documents[document]["spec"].setdefault("examples", []).append(_quoted(example))
     yaml.explicit_start = text.lstrip().startswith("---")
@@ -89,20 +91,32 @@ def _rewritten(text: str, document: int, example: JsonObject) -> str:
     return buffer.getvalue()
 
 
-def _yaml(width: int = _WIDTH) -> YAML:
+def _yaml() -> YAML:
     from ruamel.yaml import YAML
 
     yaml = YAML()
     yaml.preserve_quotes = True
-    yaml.width = width
+    yaml.width = _WIDE
     yaml.allow_unicode = True
     return yaml
 
 
-def _dumped(yaml: YAML, value: Any) -> str:
-    buffer = StringIO()
+def _dumped(value: Any) -> str:
+    """The value as YAML; where a character in it cannot be seen, all but ASCII is escaped."""
+    yaml, buffer = _yaml(), StringIO()
+    yaml.allow_unicode = all(char.isprintable() or char == "\n" for char in _texts(value))
     yaml.dump(_with_blocks(value), buffer)
     return buffer.getvalue()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every character of every text in a value."""
+    if isinstance(value, str):
+        yield from value
+    elif isinstance(value, dict):
+        yield from (char for pair in value.items() for one in pair for char in _texts(one))
+    elif isinstance(value, list):
+        yield from (char for one in value for char in _texts(one))
 
 
 def _quoted(value: Any) -> Any:
@@ -137,4 +151,5 @@ def _is_clean(value: str) -> bool:
     """Whether a block can hold this text as it is."""
     lines = value.split("\n")
     plain = all(line == line.rstrip() for line in lines) and not lines[0][:1].isspace()
+    plain = plain and not any(line.lstrip().startswith(_COMMANDS) for line in lines)
     return plain and all(char.isprintable() for line in lines for char in line)

@@ -61,7 +61,7 @@ def _style(text: str) -> str:
 
 def _text(value: JsonValue) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {one}" for key, one in value.items())
+        return ", ".join(f"{key} {one}" for key, one in value.items()) or "none"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):
@@ -123,11 +123,11 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
     ),
     "calibrations": (
         ("NAME", _key("name")),
+        ("PHASE", _key("phase")),
+        ("AGREEMENT", _key("agreement")),
         ("EXAMPLES", _key("examples")),
         ("EVALS", _key("evals")),
-        ("AGREEMENT", _key("agreement")),
-        ("LAST RUN", _when),
-        ("PHASE", _key("phase")),
+        ("MODELS", _key("judgeModels")),
     ),
 }
 _WIDE: Mapping[str, Sequence[Column]] = {
@@ -141,5 +141,5 @@ _WIDE: Mapping[str, Sequence[Column]] = {
     ),
     "agents": (("MODELS", _key("models")), ("CLOSURE", _key("revision")), ("PLACE", _key("place"))),
     "fixtures": (("PLACE", _key("place")),),
-    "calibrations": (("MODELS", _key("judgeModels")), ("PLACE", _key("place"))),
+    "calibrations": (("LAST REPLAY", _key("lastReplayAt")), ("PLACE", _key("place"))),
 }

@@ -71,9 +71,10 @@ def _judges(report: Report) -> Iterator[str]:
         asked = [p for p in results.plan.evals if replay_of(p, (one,)) is one]
         policy = results.plan.policy.judge
         if asked and not any(judge_doubt(planned, (one,), policy) for planned in asked):
+            earlier = f", measured by run {one.run}" if one.run else ""
             yield (
                 f"The judge {one.binding.model} agrees with people, by {one.calibration}: "
-                f"{show_agreement(one.agreement)}."
+                f"{show_agreement(one.agreement)}{earlier}."
             )
 
 

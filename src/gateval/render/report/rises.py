@@ -26,7 +26,7 @@ def overview(report: Report) -> str:
         seconds = mean_seconds(mine)
         time = "" if seconds is None else f" and {seconds:.1f} s an answer"
         if mine:
-            said.append(f"{side} {_cost(count_money([one.usage for one in mine]))}{time}")
+            said.append(f"{side} {_cost(count_money([one.spent for one in mine]))}{time}")
     return ", ".join(said)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.embedding import embedded
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.results.judge_doubts import replay_of
 from gateval.domain.text.figures import show_usd
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
@@ -114,6 +115,7 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
         for fixture in planned.fixtures
         if any(assertion.needs_judge for assertion in fixture.assertions) or any(embedded(fixture))
     }
+    replays = _replays_by_agent(report)
     trials: dict[str, list[Trial]] = {agent: [] for agent in agents.values()}
     for trial in report.results.trials:
         trials[agents[trial.key.eval]].append(trial)
@@ -122,10 +124,23 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
             agent,
             _spent([t for t in mine if t.key.side is Side.HEAD]),
             _spent([t for t in mine if t.key.side is Side.BASE]),
-            _counted([t.judge_usage for t in mine if _was_judged(t, judged)]),
+            _counted(
+                [t.judge_usage for t in mine if _was_judged(t, judged)] + replays.get(agent, [])
+            ),
         )
         for agent, mine in trials.items()
     )
+
+
+def _replays_by_agent(report: Report) -> dict[str, list[Usage]]:
+    """What judges took for calibrations that this run replayed, by the first Agent of each."""
+    found: dict[str, list[Usage]] = {}
+    for one in report.results.calibrations:
+        asked = (p for p in report.results.plan.evals if replay_of(p, (one,)) is one)
+        planned = next(asked, None)
+        if one.examples and planned is not None:
+            found.setdefault(planned.agent, []).append(one.usage)
+    return found
 
 
 def mean_seconds(trials: Iterable[Trial]) -> float | None:
@@ -135,7 +150,7 @@ def mean_seconds(trials: Iterable[Trial]) -> float | None:
 
 
 def _spent(trials: Sequence[Trial]) -> Spent:
-    return _counted([trial.usage for trial in trials])._replace(seconds=mean_seconds(trials))
+    return _counted([trial.spent for trial in trials])._replace(seconds=mean_seconds(trials))
 
 
 def _counted(usages: Sequence[Usage]) -> Spent:

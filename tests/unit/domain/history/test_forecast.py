@@ -47,7 +47,7 @@ def test_without_a_run_nothing_is_known() -> None:
         (
             SPENT,
             {},
-            ["by the last run (1-1), about 8 model calls, 2,000 tokens, $0.2000, 0.1 minutes"],
+            ["by the last run (1-1), about 8 model calls, 2,000 tokens, $0.20, 0.1 minutes"],
         ),
         (
             SPENT.model_copy(update={"usd": None, "tokens": None}),

@@ -50,6 +50,14 @@ def test_one_pair_has_no_interval_and_none_no_ratio() -> None:
     assert paired_ratio([], 0.95) is None
 
 
+@pytest.mark.parametrize("pairs", [[(1e-300, 1e300)], [(1e-300, 1e300), (1e300, 1e-300)]])
+def test_numbers_that_nobody_measures_break_nothing(pairs: list[tuple[float, float]]) -> None:
+    found = paired_ratio(pairs, 0.95)
+    assert found is not None
+    assert found.mean <= 1e6 + 1
+    assert found.high is None or found.high <= 1e6 + 1
+
+
 def test_turned_round_it_is_the_inverse() -> None:
     pairs = [(1.0, 2.0), (3.0, 4.0), (9.0, 7.0)]
     there, back = paired_ratio(pairs, 0.9), paired_ratio([(b, a) for a, b in pairs], 0.9)

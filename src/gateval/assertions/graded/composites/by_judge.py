@@ -45,5 +45,5 @@ class CompositeJudge(Weighing):
         judge = world.judge_for(self.type)
         words = {**prompt_words(evidence, {}), "EVALUATOR_RESULTS_JSON": as_text(members)}
         asked = LlmJudge(prompt=filled(self.prompt, words), min_score=self.min_score)
-        found, usage = await asked.assess_with(evidence.for_a_judge, judge, world.judge_spec)
-        return found.model_copy(update={"type": self.type}), usage
+        said = asked.assess_with(evidence.for_a_judge, judge, world.judge_spec)
+        return await world.heard(said, self.type)

@@ -61,8 +61,8 @@ class JudgeFromScript(OwnProgram, Asker):
         told = prompt_words(evidence, self.config)
         prompt = _text(await self.printed(told, spec.own, world.bench), self.named)
         asked = LlmJudge(prompt=prompt, min_score=self.min_score)
-        found, usage = await asked.assess_with(evidence.for_a_judge, judge, world.judge_spec)
-        return found.model_copy(update={"type": self.type}), usage
+        said = asked.assess_with(evidence.for_a_judge, judge, world.judge_spec)
+        return await world.heard(said, self.type)
 
 
 def _text(printed: bytes, named: str) -> str:

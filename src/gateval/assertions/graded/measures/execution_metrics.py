@@ -39,6 +39,13 @@ class ExecutionMetrics(Assertion):
     max_tool_calls: int | None = Field(default=None, ge=0, description="The most tool calls.")
     max_llm_calls: int | None = Field(default=None, ge=0, description="The most model calls.")
     max_tokens: int | None = Field(default=None, ge=0, description="The most tokens, in and out.")
+    max_usd: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        alias="maxUSD",
+        description="The most US dollars, at list prices.",
+    )
     max_seconds: float | None = Field(
         default=None, ge=0, description="The longest time; waits for a provider do not count."
     )
@@ -72,6 +79,7 @@ class ExecutionMetrics(Assertion):
             (self.max_tool_calls, self._tool_calls),
             (self.max_llm_calls, self._llm_calls),
             (self.max_tokens, self._tokens),
+            (self.max_usd, self._money),
             (self.max_seconds, self._seconds),
             (self.target_exploration_ratio, self._exploration),
         )
@@ -91,6 +99,12 @@ class ExecutionMetrics(Assertion):
         if total is None:
             raise _unknown("tokens")
         return _at_most(total, self.max_tokens, "tokens")
+
+    def _money(self, evidence: Evidence) -> _Seen:
+        spent, _ = evidence.money
+        if spent is None:
+            raise _unknown("costs")
+        return _at_most(spent, self.max_usd, "dollars")
 
     def _seconds(self, evidence: Evidence) -> _Seen:
         trace = evidence.answer.recorded

@@ -19,6 +19,7 @@ from gateval.domain.manifests.own_checks import (
     named_paths,
     own_checks,
     own_roots,
+    set_up_inputs,
 )
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.closure import Closure, closure_files
@@ -34,10 +35,11 @@ def check_closure(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> Closu
     """Return the closure of an own check whose fixture stands in `folder`."""
     roots = dict.fromkeys(own_roots(spec, folder, snapshot.tree), "the check's own")
     patterns: dict[str, str] = {}
-    for one in included(spec):
-        path = resolve_path(folder, one.removesuffix("/**"))
-        if path is not None:
-            (patterns if has_wildcard(path) else roots).setdefault(path, f"include {one}")
+    for key, written in (("include", included(spec)), ("setup.inputs", set_up_inputs(spec))):
+        for one in written:
+            path = resolve_path(folder, one.removesuffix("/**"))
+            if path is not None:
+                (patterns if has_wildcard(path) else roots).setdefault(path, f"{key} {one}")
 
     def hidden(path: str) -> bool:
         return path == GATE_CONFIG_PATH or path in snapshot.manifest_paths

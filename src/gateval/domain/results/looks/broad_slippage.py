@@ -35,9 +35,7 @@ def broad_slippage(
     tests = planned.joint_tests
     owners = planned.owners() if tests else {}
     if planned.scoring.weighted:
-        return tuple(
-            (test, _newest_of_scores(test, planned, owners, trials, found=found)) for test in tests
-        )
+        return tuple((test, _scores(test, planned, owners, trials, found=found)) for test in tests)
     return tuple(
         (test, _newest(test, _sides(test, planned, owners, trials, stored), found=found))
         for test in tests
@@ -110,22 +108,23 @@ def _borne_out(alarm: Broad, look: Look, sides: Sequence[_Sides]) -> Broad:
     return alarm.model_copy(update={"step": LookResult.STOP, "outdated": True})
 
 
-def _newest_of_scores(
+def _scores(
     test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, *, found: bool
 ) -> Broad | None:
-    """The same of scores, of which none are stored."""
+    """Return what the newest look says of scores, none of which is stored."""
     said: Broad | None = None
     known = {one.fixture for one in planned.standing}
-    units = [
-        (
-            grades(trials.get((owners[name], name, Side.BASE), ())),
-            grades(trials.get((owners[name], name, Side.HEAD), ())),
-        )
-        for name in test.fixtures
-        if name not in known
-    ]
+    base, head = (
+        [
+            grades(trials.get((owners[name], name, side), ()))
+            for name in test.fixtures
+            if name not in known
+        ]
+        for side in (Side.BASE, Side.HEAD)
+    )
+    units = list(zip(base, head, strict=True))
     for index, look in enumerate(test.looks):
-        if any(len(base) < look.base or len(head) < look.head for base, head in units):
+        if any(len(old) < look.base or len(new) < look.head for old, new in units):
             break
         said = graded_broad_step(
             test.looks, index, units, test.share, found=found, least_drop=test.least_drop

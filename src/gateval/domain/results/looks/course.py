@@ -15,14 +15,14 @@ from typing import NamedTuple
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
-from gateval.domain.results.grouping import grades, outcomes
+from gateval.domain.results.grouping import grade, grades, outcomes
+from gateval.domain.results.looks.score_rule import graded_rule_of
 from gateval.domain.results.looks.silence import SILENCE_SHARE, is_silent, silence
 from gateval.domain.statistics.design import Design, LookResult, counted_only, design
 from gateval.domain.statistics.fresh import FRESH, borne_out
 from gateval.domain.statistics.graded.rule import (
     GradedRule,
     GradedWalk,
-    graded_rule,
     graded_walk,
     on_passes,
     watched_only,
@@ -124,17 +124,6 @@ def rules_of(planned: PlannedEval) -> CourseRules:
     )
 
 
-def graded_rule_of(planned: PlannedEval) -> GradedRule:
-    """Return the rule of the scores of an Eval's fixtures.
-
-    A part of the share is left for their silence, which may be another thing than their scores.
-    """
-    if not planned.fixture_share:
-        return watched_only(planned.first_look)
-    share = planned.fixture_share * (1 - SILENCE_SHARE)
-    return graded_rule(planned.looks, share, planned.scoring.pass_score)
-
-
 def course_of(
     rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course:
@@ -147,9 +136,10 @@ def course_of(
     if len(old) < first.base or len(new) < first.head:
         return Course(first, Walk(step=LookResult.GO_ON, look=first, **_counts(old, new)), rule)
     if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
-        known = _deterministic(first, base, head)
+        scored = rules.graded_of(fixture.name)
+        known = _deterministic(first, base, head, scored)
         if known is not None:
-            return known._replace(design=rule)
+            return known._replace(design=rule, rule=scored)
     quiet_rule = rules.quiet if fixture.name in rules.together else rules.design
     quiet = silence(quiet_rule, base[stored:], head)
     course = _by_scores(rules, fixture, base, head) or _by_passes(rule, old, new)
@@ -216,8 +206,13 @@ def has_real_judge(planned: PlannedEval, fixture: Fixture) -> bool:
     return judged and not planned.judge.is_scripted
 
 
-def _deterministic(first: Look, base: Sequence[Trial], head: Sequence[Trial]) -> Course | None:
-    """Return the course where candidates do the same each time, None where they do not."""
+def _deterministic(
+    first: Look, base: Sequence[Trial], head: Sequence[Trial], scored: GradedRule | None
+) -> Course | None:
+    """Return the course where candidates do the same each time, None where they do not.
+
+    By scores, head is worse where its first one is so much lower that it matters.
+    """
     old, new = outcomes(base), outcomes(head)
     if None in (*old, *new):
         return None
@@ -225,7 +220,10 @@ def _deterministic(first: Look, base: Sequence[Trial], head: Sequence[Trial]) ->
     if not _alike(base) or not _alike(head):
         return None
     quiet = is_silent(head) and not is_silent(base)
-    if new[0] or (old[0] is new[0] and not quiet):
+    same = new[0] or old[0] is new[0]
+    if scored is not None:
+        same = not scored.worse(grade(base[0]) or 0.0, grade(head[0]) or 0.0)
+    if same and not (quiet and not new[0]):
         return Course(first, Walk(step=LookResult.STOP, look=first, **counts), exact=True)
     second = Look(base=max(AGREEING, first.base), head=max(AGREEING, first.head))
     if len(old) < AGREEING or len(new) < AGREEING:

@@ -73,8 +73,8 @@ def _left(limit: float, costs: list[float]) -> float:
 
 
 def _tokens(trial: Trial) -> float:
-    return (trial.usage.total or 0) + (trial.judge_usage.total or 0)
+    return (trial.spent.total or 0) + (trial.judge_usage.total or 0)
 
 
 def _usd(trial: Trial) -> float:
-    return (trial.usage.usd or 0.0) + (trial.judge_usage.usd or 0.0)
+    return (trial.spent.usd or 0.0) + (trial.judge_usage.usd or 0.0)

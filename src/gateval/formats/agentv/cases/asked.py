@@ -19,6 +19,7 @@ from gateval.formats.agentv.cases.inputs import (
 )
 from gateval.formats.agentv.cases.messages import Reader
 from gateval.formats.agentv.filling import with_vars
+from gateval.formats.agentv.guidelines import guidelines_for
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
@@ -34,11 +35,18 @@ class AskedReader:
         self._suite = suite
         self._found = found
         self._asked = Reader(suite.folder, around, found, own=False)
+        self._is_guideline = guidelines_for(suite.folder, around, found)
 
     @property
     def files(self) -> tuple[str, ...]:
         """The paths of the files in the case that was read last."""
-        return tuple(dict.fromkeys(map(path_text, self._asked.found)))
+        return tuple(dict.fromkeys(path_text(path) for _, path in self._asked.found))
+
+    @property
+    def guidelines(self) -> tuple[str, ...]:
+        """What those of them are called that are guidelines."""
+        rules = (name for name, path in self._asked.found if self._is_guideline(path))
+        return tuple(dict.fromkeys(rules))
 
     def _messages(self, node: Node, body: CaseBody) -> Iterator[JsonObject]:
         """Yield what was said: the suite's messages, unless the case wants none, then its own."""
@@ -46,8 +54,8 @@ class AskedReader:
         shared = not (body.execution and body.execution.skip_defaults)
         values = body.vars or {}
         if shared and (written := suite.first(INPUT)) is not None:
-            yield from self._asked.messages(with_vars(written, values), "user")
-        files = [*with_vars(suite.at("input_files"), values).items()] if shared else []
+            yield from self._asked.messages(with_vars(written, values, self._found), "user")
+        files = [*with_vars(suite.at("input_files"), values, self._found).items()] if shared else []
         files += [*node.at("input_files").items()]
         own = node.first(INPUT)
         if own is None:

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.text.quoting import quote
+from gateval.formats.agentv.filling import counted
 from gateval.formats.agentv.node import Node, Written
 from gateval.formats.agentv.references import NoFile, find, text_at
 from gateval.formats.agentv.surroundings import Findings
@@ -35,8 +36,8 @@ class Reader:
         self._around = around
         self._found = found
         self._own = own
-        self.found: list[str] = []
-        """The paths of the files that were found so far."""
+        self.found: list[tuple[str, str]] = []
+        """The files that were found so far: what they are called, and their paths."""
 
     def messages(self, node: Node, role: str) -> Iterator[JsonObject]:
         """Yield the messages that a value stands for.
@@ -141,8 +142,10 @@ class Reader:
             self._tell(node.problem(said))
             return
         (self._found.own if self._own else self._found.shown).add(path)
-        self.found.append(path)
+        if not counted(node, len(text or ""), self._found):
+            return
         block: JsonObject = {"type": kind, "path": written.lstrip("/"), "file": path}
+        self.found.append((written.lstrip("/"), path))
         yield block if text is None else {**block, "text": text}
 
     def _tell(self, problem: Problem) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from yaml.error import Mark
 
 from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import has_folder
 from gateval.domain.text.quoting import quote
@@ -80,8 +80,8 @@ def _named(
     if path is None:
         found.problems.append(node.problem(f"{quote(written)} leads out of the repository."))
         return
-    if any(char in written for char in "*?["):
-        matching = sorted(one for one in around.tree if fnmatch.fnmatchcase(one, path))
+    if any(char in written for char in "*?"):
+        matching = sorted(filter(match_any([path]), around.tree))
     elif path not in around.tree and has_folder(around.tree, path):
         yield from _folder(node, path, around, found)
         return

@@ -20,6 +20,7 @@ _RUBRIC_KEYS = (
 _TEXTS = ("expected_outcome", "outcome", "criteria", "description")
 _PATH = re.compile(r"(?:file://)?\S*(?:/\S*|\.(?:md|txt|prompt|j2|hbs|ya?ml))")
 _TEN = 10
+_LONGEST_PATH = 500
 _REFUSED = {
     "max_steps": "The judge has no tools of its own here. Remove `max_steps`.",
     "target": "All judges of a suite are one model here: the `judge_target` (or `grader_target`) "
@@ -104,7 +105,7 @@ def prompt_text(entry: Entry, node: Node) -> str | None:
         entry.context.found.problems.append(node.wrong("text", "the path of a file"))
         return None
     written = node.value.strip()
-    if not _PATH.fullmatch(written):
+    if len(written) > _LONGEST_PATH or not _PATH.fullmatch(written):
         return node.value
     context = entry.context
     try:

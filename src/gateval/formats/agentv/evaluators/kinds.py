@@ -43,7 +43,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "tool-trajectory": ("mode", "minimums", "expected", "args_match"),
     "field-accuracy": ("fields", "aggregation"),
     "latency": ("threshold",),
-    "token-usage": ("max_total", "max_input", "max_output"),
+    "cost": ("budget",),
+    "token-usage": ("max_total", "max_input", "max_output", "maxTotal", "maxInput", "maxOutput"),
     "execution-metrics": (
         "max_tool_calls", "max_llm_calls", "max_tokens", "max_duration_ms", "max_cost_usd",
         "target_exploration_ratio", "exploration_tolerance",

@@ -71,13 +71,9 @@ def latency(entry: Entry) -> Becomes:
     return Becomes("latency", options, {"maxSeconds": "threshold"})
 
 
-def cost(entry: Entry) -> None:
-    """Refuse a limit in money."""
-    said = (
-        "The gate counts tokens, not money: what a call costs is between you and the provider. "
-        "Write `type: token_usage` with `max_total`."
-    )
-    entry.tell(entry.node, said)
+def cost(entry: Entry) -> Becomes:
+    """Read the most US dollars."""
+    return renamed(entry, "cost", {"budget": "maxUSD"})
 
 
 def token_usage(entry: Entry) -> Becomes:
@@ -89,9 +85,8 @@ def token_usage(entry: Entry) -> Becomes:
 
 def execution_metrics(entry: Entry) -> Becomes:
     """Read limits of calls, tokens and time."""
-    if entry.value("max_cost_usd") is not None:
-        cost(entry)
     keys = {
+        "max_cost_usd": "maxUSD",
         "max_tool_calls": "maxToolCalls",
         "max_llm_calls": "maxLlmCalls",
         "max_tokens": "maxTokens",

@@ -104,7 +104,7 @@ def _filled(node: Node, around: Around, found: Findings) -> Node:
     value: dict[str, JsonValue] = {
         key: inner
         if key in CASES_KEYS and isinstance(inner, list)
-        else with_variables(node.at(key), around.variables, found.problems).value
+        else with_variables(node.at(key), around.variables, found).value
         for key, inner in node.value.items()
     }
     return node.having(value)

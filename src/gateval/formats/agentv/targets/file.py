@@ -146,10 +146,10 @@ class TargetsFile:
             passed = node.at("use_target")
             if passed.value is None:
                 return self._checked(node)
-            wrong: list[Problem] = []
-            used = with_variables(passed, self._around.variables, wrong).value
-            if wrong:
-                raise NoTarget(wrong[0].message, wrong[0])
+            apart = Findings()
+            used = with_variables(passed, self._around.variables, apart).value
+            if apart.problems:
+                raise NoTarget("", apart.problems[0])
             if not isinstance(used, str):
                 raise NoTarget("", passed.wrong("the name of a target"))
             name = used
@@ -157,12 +157,12 @@ class TargetsFile:
 
     def _checked(self, node: Node) -> Target:
         filled = dict(node.value) if isinstance(node.value, dict) else {}
-        wrong: list[Problem] = [*node.slips(KNOWN)]
+        apart = Findings(problems=[*node.slips(KNOWN)])
         for key in ("provider", "model", "cwd", "judge_target", "grader_target", "system_prompt"):
             if filled.get(key) is not None:
-                filled[key] = with_variables(node.at(key), self._around.variables, wrong).value
+                filled[key] = with_variables(node.at(key), self._around.variables, apart).value
         body, problems = node.having(filled).read(TargetBody)
-        wrong += problems
+        wrong = [*apart.problems, *problems]
         if body is None or wrong:
             self._found.problems += wrong[1:]
             raise NoTarget(wrong[0].message, wrong[0])

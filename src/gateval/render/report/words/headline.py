@@ -56,12 +56,7 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     by_code: dict[ReasonCode, list[DecisionReason]] = {}
     for reason in blocking:
         by_code.setdefault(reason.code, []).append(reason)
-    said = []
-    if regressed := by_code.get(ReasonCode.REGRESSION):
-        verb = "fails" if len(regressed) == 1 else "fail"
-        said.append(
-            f"{_names([r.fixture for r in regressed], 'fixture')} passed before and {verb} now"
-        )
+    said = [*_regressed(report, by_code.get(ReasonCode.REGRESSION, ()))]
     if silent := by_code.get(ReasonCode.NO_ANSWER):
         agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
         said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
@@ -74,6 +69,16 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         said.append(f"{names} {'does' if len(added) == 1 else 'do'} not pass")
     risen = [(what, by_code[code]) for code, what in _RISEN.items() if code in by_code]
     return said + [f"{_evals(report, reasons)} {what}" for what, reasons in risen]
+
+
+def _regressed(report: Report, regressed: Sequence[DecisionReason]) -> Iterator[str]:
+    """What passed before; of Evals whose trials have scores, what scored more."""
+    weighted = {one.name for one in report.results.plan.evals if one.scoring.weighted}
+    if names := [one.fixture for one in regressed if one.eval not in weighted]:
+        verb = "fails" if len(names) == 1 else "fail"
+        yield f"{_names(names, 'fixture')} passed before and {verb} now"
+    if names := [one.fixture for one in regressed if one.eval in weighted]:
+        yield f"{_names(names, 'fixture')} score{'s' if len(names) == 1 else ''} lower than before"
 
 
 def _lowered(lowered: Sequence[DecisionReason]) -> Iterator[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
+from gateval.domain.results.judge_doubts import binding_now
 
 
 def revisions(plan: Plan) -> str:
@@ -35,13 +38,29 @@ def outlook_lines(plan: Plan) -> tuple[str, ...]:
     seen = outlook(plan)
     lines = []
     if seen.most > seen.planned:
+        most = "" if plan.policy.budget.is_set else f", {seen.most:,} at most"
         lines.append(
             f"with repetitions where something looks worse: about {seen.expected:,} if nothing "
-            f"changed, {seen.most:,} at most"
+            f"changed{most}"
         )
     if seen.drop is not None:
         lines.append(f"a drop in one fixture {_found(seen.drop)}")
-    return (*lines, *budget_lines(plan))
+    return (*lines, *_replays(plan), *budget_lines(plan))
+
+
+def _replays(plan: Plan) -> Iterator[str]:
+    """Yield what judges are asked besides, so that their word counts."""
+    known = {one.binding.digest for one in plan.agreements}
+    found = {
+        bound.digest: (planned.calibration, bound.model)
+        for planned in plan.evals
+        if planned.wants_calibration and planned.calibration is not None
+        if (bound := binding_now(plan, planned, "")) is not None and bound.digest not in known
+    }
+    for calibration, model in found.values():
+        asked = len(calibration.examples)
+        noun = "example" if asked == 1 else "examples"
+        yield f"{model} judges {asked} {noun} of {calibration.name} before its word counts"
 
 
 def budget_lines(plan: Plan) -> tuple[str, ...]:
