@@ -46,7 +46,7 @@ def test_a_confirmed_baseline_makes_base_s_trials_needless(main: Main, store: Bl
     assert first.code == 0, first.errors
     used = baseline(first)
     assert used is not None, first.log
-    assert [one["run"] for one in used["runs"]] == [1]
+    assert [one["run"] for one in used["runs"]] == [4711]
     assert base_trials(first) == 0
     assert f"(baseline {used['digest'][:12]})" in first.log
     assert all("Authorization" not in headers for headers in store.seen)
@@ -222,3 +222,13 @@ def test_the_folder_of_a_run_can_be_reported_again(main: Main, tmp_path: Path) -
     done = gateval(repo, "report", str(ended.results))
     assert done.returncode == 1, done.stderr
     assert "refund-asks-why" in done.stdout
+
+
+def test_a_label_restates_what_was_found_with_stored_trials(main: Main) -> None:
+    main.measured()
+    pull = main.shop.open_pull(WORSE)
+    assert main.gate(pull).code == 1
+    labelled = main.shop.label(pull).run_action()
+    assert labelled.code == 0, labelled.errors
+    assert "The evals run:" not in labelled.log
+    assert main.shop.conclusions(pull.head_sha)[-1] == "neutral"

@@ -47,9 +47,9 @@ def test_a_confirmed_agreement_is_not_measured_again(main: Main) -> None:
     ended = main.gate(main.shop.open_pull(SAME))
     assert ended.code == 0, ended.errors
     (used,) = replays(ended)
-    assert (used["examples"], used["counts"]["true_pass"], used["run"]) == ([], 9, "1-1")
-    assert "The judge scripted/judge was calibrated by tone in 1-1." in ended.log
-    assert "κ 0.80 (95 % 0.36 to 0.97, 20 examples), measured by run 1-1" in ended.summary
+    assert (used["examples"], used["counts"]["true_pass"], used["run"]) == ([], 9, "4711-1")
+    assert "The judge scripted/judge was calibrated by tone in 4711-1." in ended.log
+    assert "κ 0.80 (95 % 0.36 to 0.97, 20 examples), measured by run 4711-1" in ended.summary
 
 
 def test_examples_that_the_change_touches_are_replayed(main: Main) -> None:
@@ -81,7 +81,7 @@ def test_what_is_not_confirmed_is_replayed(main: Main, lie: str) -> None:
     assert ended.code == 0, ended.errors
     (made,) = replays(ended)
     assert len(made["examples"]) == 20
-    assert "The stored run 1-1 does not count" in ended.log
+    assert "The stored run 4711-1 does not count" in ended.log
 
 
 def test_a_stored_disagreement_keeps_the_judge_from_deciding(main: Main) -> None:

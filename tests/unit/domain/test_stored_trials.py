@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from gateval.domain.decision.report import make_report
+from gateval.domain.history.record import plan_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.stored import BaselineRun, StoredTrials, UsedBaseline
 from gateval.domain.results.comparison import FixtureChange
@@ -175,3 +176,12 @@ def test_a_plan_that_names_another_baseline_than_it_carries_is_refused() -> None
         Plan.model_validate(content)
     with pytest.raises(ValidationError, match="not those that the plan's baseline names"):
         Plan.model_validate(plan.model_dump() | {"baseline": None})
+
+
+def test_what_is_stored_does_not_change_what_would_run() -> None:
+    """So a label event restates a verdict for which base was not measured."""
+    plan = stored_plan({"one": TEN})
+    bare = plan.model_copy(
+        update={"evals": tuple(one.measured_anew for one in plan.evals), "baseline": None}
+    )
+    assert plan_digest(plan) == plan_digest(bare)

@@ -155,12 +155,18 @@ def record_digest(record: HistoryRecord) -> str:
 def plan_digest(plan: Plan) -> str:
     """Return the digest of what would run.
 
-    What revisions are called does not count, nor where the base tip is: the target branch moves on
-    without changing what runs, and its policy has a digest of its own.
+    What revisions are called does not count, nor what is stored of base, nor where the base tip is:
+    the target branch moves on without changing what runs, and its policy has a digest of its own.
     """
     names = {"name"}
     rules = {"policy": True, "policy_digest": True, "policy_source": True, "bar_accepted": True}
-    left_out = {**rules, "base_tip": True, "warnings": True, "agreements": True}
+    left_out = {
+        **rules,
+        "base_tip": True,
+        "warnings": True,
+        "baseline": True,
+        "agreements": True,
+    }
     bare = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
     return digest(bare.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
 

@@ -16,7 +16,7 @@ def render_plot(name: str, points: Sequence[Point]) -> str:
     """Return an SVG document: scores with their limits, the threshold, regressions in red."""
     places = [(_x(index, len(points)), one) for index, one in enumerate(points)]
     line = " ".join(f"{x:.1f},{_y(one.score):.1f}" for x, one in places)
-    box = f"0 0 {_LEFT + _WIDTH + 24} {_TOP + _HEIGHT + 56}"
+    box = f"0 0 {_LEFT + _WIDTH + 48} {_TOP + _HEIGHT + 56}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" font-family="sans-serif">',
         '<rect width="100%" height="100%" fill="white"/>',

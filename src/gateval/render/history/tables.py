@@ -61,7 +61,7 @@ def _style(text: str) -> str:
 
 def _text(value: JsonValue) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {one}" for key, one in value.items())
+        return ", ".join(f"{key} {one}" for key, one in value.items()) or "none"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):
