@@ -83,6 +83,16 @@ def test_a_change_selects_what_depends_on_it(
     assert all(any(why in reason for reason in reasons) for reasons in found.values()), found
 
 
+def test_a_nearer_file_takes_the_place_of_one_around(desk: Repo) -> None:
+    edit(desk, "evals/refunds.yaml", "value: /docs/policy.md", "value: docs/policy.md")
+    desk.write("evals/docs/policy.md", "Everything can be returned within 14 days, they say.\n")
+    desk.commit("A policy of its own")
+    assert selected(plan(desk)).keys() == {"evals.refunds"}
+    desk.delete("evals/docs/policy.md")
+    desk.commit("And none again")
+    assert selected(plan(desk)).keys() == {"evals.refunds"}
+
+
 def test_a_change_cannot_lower_its_own_bar(desk: Repo) -> None:
     edit(desk, "evals/parcels.jsonl", '{"id": "lyon"', '{"id": "rome"')
     edit(desk, "evals/refunds.yaml", "required: true", "required: false")
@@ -138,6 +148,52 @@ def test_beside_native_manifests(desk: Repo) -> None:
     suites = ET.parse(desk.path / "out" / "junit.xml").getroot().iter("testsuite")  # noqa: S314 - our own
     assert {"evals.parcels", "evals.refunds", "hours-eval"} <= {one.get("name") for one in suites}
     assert "evals.refunds" in (desk.path / "out" / "comment.md").read_text("utf-8")
+
+
+def test_a_run_is_promoted_to_a_native_fixture(desk: Repo) -> None:
+    done = gateval(desk, "run", "evals.parcels", "--results", "out")
+    assert done.returncode == 0, done.stderr
+    done = gateval(desk, "promote", "out", "--fixture", "evals.parcels-lyon", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "targetAgent: desk.in-desk" in done.stdout
+    assert "tool: find_parcel" in done.stdout
+    found = gateval(desk, "get", "evals").stdout
+    assert "evals.parcels" in found
+
+
+ASKING = """\
+import json, os, sys, urllib.request
+body = {"model": "talker", "messages": [{"role": "user", "content": sys.argv[1]}]}
+request = urllib.request.Request(
+    os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+    json.dumps(body).encode(),
+    {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"},
+)
+answer = json.load(urllib.request.urlopen(request))
+print(answer["choices"][0]["message"]["content"])
+"""
+
+
+def test_a_command_line_reaches_its_model_through_the_gate(desk: Repo) -> None:
+    desk.write("talk/talk.py", ASKING)
+    desk.write(".gateval/scripted/talker.yaml", "rules: [{reply: Nice to meet you.}]\n")
+    desk.write(
+        "talk/targets.yaml",
+        "targets:\n  - name: talker\n    provider: cli\n    command: python3 talk.py {PROMPT}\n"
+        "    gateval: {models: [scripted/talker]}\n",
+    )
+    desk.write(
+        "talk/hello.eval.yaml",
+        "execution: {target: talker}\ntests:\n  - id: hello\n    criteria: Greets\n"
+        "    input: Hello\n    assertions:\n      - {type: contains, value: Nice}\n"
+        "      - {type: execution-metrics, max_llm_calls: 1}\n",
+    )
+    desk.commit("An agent that asks a model")
+    done = gateval(desk, "run", "talk.hello")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "claimed by the candidate" not in done.stdout, "the gate saw it itself"
+    edit(desk, ".gateval/scripted/talker.yaml", "Nice to", "How nice to")
+    assert selected(plan(desk)).keys() == {"talk.hello"}
 
 
 def test_a_foreign_name_is_taken_once(desk: Repo) -> None:

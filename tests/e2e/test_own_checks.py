@@ -115,7 +115,7 @@ def test_a_function_and_a_program_are_run_with_what_they_are_told(repo: Repo) ->
     (one,) = found["desk-eval/told"]["assessments"]
     assert (one["status"], one["score"], one["steps"]) == ("passed", 0.25, [1])
     for words in (
-        "'complete', 'fixture', 'input', 'output', 'prompt', 'reference', 'seconds', 'steps'",
+        "'complete', 'fixture', 'input', 'output', 'prompt', 'reference', 'seconds', 'steps', 'trace', ",
         "'Hello', 'Please come in.\\\\n', {'a': 1}, 'told'",
         "['user', 'assistant'] ['./checks/polite.py', './checks/told.py'] []",
     ):

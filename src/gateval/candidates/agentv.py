@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.command import Asking, CommandRuntime
 from gateval.candidates.contract import agentv as contract
+from gateval.candidates.contract.agentv_answer import read_output
 from gateval.candidates.contract.agentv_options import AgentvOptions
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ class AgentvRuntime(CommandRuntime):
         answer = (folder, _ANSWER) if "{OUTPUT_FILE}" in self.given.line else None
         return Asking((_SHELL, "-c", line), writes=(folder,), answer=answer)
 
-    def said(self, answered: bytes) -> Said:
+    def said(self, answered: bytes, asked: FixtureInput) -> Said:
         """See `CommandRuntime`."""
-        return contract.read_output(answered)
+        return read_output(answered, asked.prompt)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-import gateval.checks
 from gateval.candidates.environment.allowlist import candidate_environment, instance_environment
 from gateval.candidates.preparing.check_layers import CheckLayers
+from gateval.candidates.preparing.check_library import LIBRARY, write_library
 from gateval.candidates.preparing.layers import Layer
 from gateval.candidates.preparing.workplace import working_directory
 from gateval.candidates.process.failures import failure, from_the_export
@@ -39,20 +39,7 @@ AT_ONCE = 4
 STDOUT_BYTES = 256 * KIB
 """What a check may print; its answer is one small JSON object."""
 
-LIBRARY = "{library}"
-"""Stands in a word of a check's command for the folder that holds `gateval.checks`."""
-
-RUNNER = "run_check.py"
-"""The file in there that runs a function: it is told the file and the name."""
-
-_RUNNER = "import sys\nfrom gateval.checks import main\nmain(*sys.argv[1:])\n"
-
 _GRACE_SECONDS = 1.0
-
-
-def check_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what of the environment of candidates a check may see: what is harmless."""
-    return candidate_environment(environ)
 
 
 class CheckExports(Protocol):
@@ -117,7 +104,7 @@ class Checks:
         self._name = f"check-{run}"
         self._plan = plan
         self._exports = exports
-        self._environ = check_environment(environ)
+        self._environ = candidate_environment(environ)
         self._layers = layers
         self._scratch = scratch
         self._programs = Programs(clock, starter)
@@ -158,10 +145,7 @@ class Checks:
         failed = failure("It", ran, order.argv, limits)
         if failed is None:
             return ran.stdout
-        told = from_the_export(failed, self._scratch)
-        last = f" It said last: {told.detail[-1]}" if len(told.detail) > 1 else ""
-        gate = failed.cause is Cause.GATE
-        raise CheckFailed(Cause.GATE if gate else Cause.CHECK, f"{told.reason}{last}")
+        raise self._failed(failed)
 
     async def _run(self, order: CheckOrder, revision: Revision, limits: Limits) -> Ran:
         layer = await self._layer(order, revision) if order.setup else None
@@ -194,13 +178,16 @@ class Checks:
         )
         if not isinstance(made, NoAnswer):
             return made
-        told = from_the_export(made, self._scratch)
+        raise self._failed(made)
+
+    def _failed(self, silence: NoAnswer) -> CheckFailed:
+        told = from_the_export(silence, self._scratch)
         last = f" It said last: {told.detail[-1]}" if len(told.detail) > 1 else ""
-        gate = made.cause is Cause.GATE
-        raise CheckFailed(Cause.GATE if gate else Cause.CHECK, f"{told.reason}{last}")
+        gate = silence.cause is Cause.GATE
+        return CheckFailed(Cause.GATE if gate else Cause.CHECK, f"{told.reason}{last}")
 
     async def _written(self) -> Path:
-        return await asyncio.to_thread(_write_library, self._scratch / "check-library")
+        return await asyncio.to_thread(write_library, self._scratch / "check-library")
 
 
 @dataclass(frozen=True)
@@ -223,19 +210,3 @@ def _not_there(error: NotStarted) -> str:
         "set-up of an Agent: install it here, add it to an image made FROM the gate's, or name a "
         "program of the repository in `command`."
     )
-
-
-def _write_library(folder: Path) -> Path:
-    """Write the folder from which a check imports `gateval.checks` and nothing else of us."""
-    files = {
-        RUNNER: _RUNNER,
-        "gateval/__init__.py": "",
-        "gateval/checks.py": Path(gateval.checks.__file__).read_text(encoding="utf-8"),
-    }
-    for one in (folder, folder / "gateval"):
-        one.mkdir(mode=0o755)
-        one.chmod(0o755)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-        (folder / name).chmod(0o644)
-    return folder

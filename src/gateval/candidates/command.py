@@ -73,8 +73,9 @@ class CommandRuntime(Runtime):
         stdin = write_stdin(self.options_given.stdin, asked)
         return Asking(argv, stdin, answer=(home, file) if file else None)
 
-    def said(self, answered: bytes) -> Said:
-        """Read what the program answered. Raises `ClaimError`."""
+    def said(self, answered: bytes, asked: FixtureInput) -> Said:
+        """Read what the program answered when it was asked this. Raises `ClaimError`."""
+        del asked
         return read_response(self.options_given.response, answered)
 
     async def prepare(self) -> NoAnswer | None:
@@ -144,7 +145,9 @@ class CommandRuntime(Runtime):
         finally:
             if session:
                 session.close()
-        given = ran if isinstance(ran, NoAnswer) else self._read(ran, recorded, limits)
+        given = (
+            ran if isinstance(ran, NoAnswer) else self._read(ran, request.input, recorded, limits)
+        )
         return untouched_tools(out_of_reach(given, trouble, recorded), request, session)
 
     async def _run(
@@ -196,11 +199,13 @@ class CommandRuntime(Runtime):
         except ClaimError as error:
             return self._unusable(error, ran)
 
-    def _read(self, ran: Ran, recorded: Trace | None, limits: Limits) -> Answer | NoAnswer:
+    def _read(
+        self, ran: Ran, asked: FixtureInput, recorded: Trace | None, limits: Limits
+    ) -> Answer | NoAnswer:
         failed = failure("The candidate", ran, self.line, limits)
         if failed is None:
             try:
-                return answer_from(self.said(ran.stdout), recorded, ran.seconds)
+                return answer_from(self.said(ran.stdout, asked), recorded, ran.seconds)
             except ClaimError as error:
                 failed = self._unusable(error, ran)
         late = ran.end is End.TIMED_OUT

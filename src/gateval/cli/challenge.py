@@ -56,7 +56,7 @@ def challenge(
     FIXTURE may be EVAL/FIXTURE. The example goes to the end of the JudgeCalibration that the Eval
     names; all else in that file stays as it is. An Eval without one gets a new file beside it.
     """
-    from gateval.app.challenge import Challenge, challenge_verdict
+    from gateval.app.promotion.challenge import Challenge, challenge_verdict
     from gateval.domain.promotion.challenge import Objection
 
     asked = Challenge(fixture, score, Objection(reason), note, run, repetition or 1, calibration)

@@ -30,7 +30,7 @@ def promote(
     the answer states, `toolReplay` with what the tools answered, and the label agent=NAME. They go
     into a new file beside the Agent's other fixtures; nothing is overwritten.
     """
-    from gateval.app.promote import promote_traces
+    from gateval.app.promotion.promote import promote_traces
 
     return promote_traces(
         dict(os.environ), trace, agent=agent, fixture=fixture, redact=redact, dry_run=dry_run

@@ -39,6 +39,15 @@ def test_every_spelling_of_outcomes(key: str, tmp_path: Path) -> None:
     assert fixture.reference.outcome == "Good"
 
 
+@states("A case of `tests` needs `criteria`, `expected_output`, assertions or turns")
+def test_a_case_without_an_outcome(tmp_path: Path) -> None:
+    suite = "tests:\n  - {id: a, input: 6 * 7?, expected_output: '42'}\n"
+    (fixture,) = read(agentv(tmp_path / "some", {"evals/a.yaml": suite})).catalogue.fixtures
+    assert [one.type for one in fixture.assertions] == ["llmJudge"]
+    (said,) = problems(agentv(tmp_path / "none", {"a.eval.yaml": "tests: [{id: a, input: b}]\n"}))
+    assert "Nothing is expected of the answer" in said
+
+
 @states("JSONL: each line is a case, blank lines are passed over")
 @states(
     "A YAML file of the same base name holds description, dataset and execution of a JSONL file"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.compat.rows import states
+from tests.helpers.calibrations import judged_shop
 from tests.helpers.command import gateval, start_gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import PROMPT, SCRIPT, build_shop
@@ -116,3 +117,30 @@ def test_manifests_are_files(shop: Repo, word: str) -> None:
     done = gateval(shop, word, "eval", "support-eval")
     assert done.returncode == 2
     assert "No such command" in done.stderr
+
+
+@states("`judgeAgreement`: Cohen's κ from the latest JudgeCalibration replay")
+@states(
+    "`status.phase` of a JudgeCalibration: Calibrated (κ ≥ 0.6), Stale, Failed",
+    differs="`get calibrations` has it too: Pending before the first replay, and Stale also when "
+    "rubric or examples have changed since.",
+)
+def test_how_far_the_judge_agrees(tmp_path: Path) -> None:
+    shop = judged_shop(tmp_path / "shop", wrong=0)
+    (row,) = json.loads(gateval(shop, "get", "jcal", "-o", "json").stdout)
+    assert (row["name"], row["phase"]) == ("tone", "Pending")
+    assert gateval(shop, "run", "support-eval").returncode == 0
+    assert status(shop)["judgeAgreement"] == "1.00"
+    row = json.loads(gateval(shop, "get", "calibration", "tone", "-o", "json").stdout)
+    assert (row["phase"], row["agreement"]) == ("Calibrated", "1.00")
+    assert row["agreementByModel"] == {"scripted/judge": "1.00"}
+    path = next(path for path in shop.path.rglob("*.yaml") if "humanScore" in path.read_text())
+    path.write_text(path.read_text().replace("conv-1", "conv-x").replace("Ticket 1", "Another"))
+    row = json.loads(gateval(shop, "get", "calibration", "tone", "-o", "json").stdout)
+    assert row["phase"] == "Stale"
+    assert gateval(shop, "calibrate", "tone").returncode == 0
+    row = json.loads(gateval(shop, "get", "calibration", "tone", "-o", "json").stdout)
+    assert row["phase"] == "Calibrated"
+    table = gateval(shop, "get", "calibrations").stdout
+    assert "tone" in table
+    assert "Calibrated" in table

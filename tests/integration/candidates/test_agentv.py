@@ -130,7 +130,7 @@ def test_messages_of_the_answer_are_its_trace(world: World) -> None:
     assert json.loads(result.output) == {"place": "Lyon"}
     assert result.trace is not None
     assert [step.kind.value for step in result.trace.steps] == [
-        "assistant", "tool_call", "tool_result", "tool_result", "assistant",
+        "user", "assistant", "tool_call", "tool_result", "tool_result", "assistant",
     ]  # fmt: skip
     assert (result.usage.input_tokens, result.usage.output_tokens) == (11, 7)
 

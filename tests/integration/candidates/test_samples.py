@@ -85,6 +85,7 @@ def test_agentv(tmp_path: Path) -> None:
     assert found.output == "P-1002 is at the sorting office."
     assert found.trace is not None
     assert [(step.kind.value, step.tool, step.text) for step in found.trace.steps] == [
+        ("user", None, "Where is P-1002?"),
         ("tool_call", "find_parcel", ""),
         ("tool_result", "find_parcel", "at the sorting office"),
         ("assistant", None, "P-1002 is at the sorting office."),

@@ -7,11 +7,42 @@ import pytest
 from gateval.domain.calibration.belief import phase_of, show_agreement, why_not
 from gateval.domain.calibration.binding import Binding, binding_of
 from gateval.domain.calibration.replay import Agreement, JudgedExample, Phase, Replay
+from gateval.domain.history.standing import comparison_key
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
 from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import AgreementPolicy
+from gateval.domain.planning.planner import GateRules, plan_revision
 from gateval.domain.repository.place import Place
+from tests.helpers.bars import snapshot
 
+JUDGED = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: bot}
+spec: {models: [openai/gpt-5]}
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: hello}
+spec:
+  input: {type: prompt, payload: {prompt: hi}}
+  assertions: [{type: judge, rubric: Kind?}]
+---
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: bot}
+spec: {targetAgent: bot, fixtures: [hello], judge: {model: openai/gpt-5, calibration: tone}}
+"""
+TONE = """\
+apiVersion: gateval/v1
+kind: JudgeCalibration
+metadata: {name: tone}
+spec:
+  rubric: Kind?
+  judgeModels: [openai/gpt-5]
+  examples: [{candidateOutput: hello, humanScore: 1}]
+"""
 BOUND = Binding(model="openai/gpt-5", temperature=0, prompt="p", rubric="r", examples="e")
 GOOD = Agreement(true_pass=18, false_pass=2, false_fail=2, true_fail=18)
 
@@ -120,6 +151,16 @@ def test_the_lower_limit_may_be_what_is_asked() -> None:
     )
     many = Agreement(true_pass=95, false_pass=5, false_fail=5, true_fail=95)
     assert why_not(many, BOUND, BOUND, 0.6, AgreementPolicy.LOWER_BOUND) == ""
+
+
+def test_a_finding_by_a_judge_holds_while_its_calibration_does() -> None:
+    texts = {"bot.yaml": JUDGED, "tone.yaml": TONE}
+    changed = {"bot.yaml": JUDGED, "tone.yaml": TONE.replace("humanScore: 1", "humanScore: 0")}
+    keys = []
+    for files in (texts, texts, changed):
+        plan = plan_revision(snapshot(files), ["bot"], (), GateRules(Policy(), "", None))
+        keys.append(comparison_key(plan, plan.evals[0], "hello"))
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_the_figures_of_a_replay() -> None:

@@ -21,7 +21,7 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import asks_real_models, refuse_missing_keys
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.checks import Checks, check_environment
+from gateval.candidates.checks import Checks
 from gateval.candidates.doors.models import ModelDoor
 from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
@@ -243,7 +243,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             kept=kept,
         )
         candidates = await stack.enter_async_context(Candidates(context))
-        layers = CheckLayers(context, exports, check_environment(environ))
+        layers = CheckLayers(context, exports, candidate_environment(environ))
         checks = Checks(
             run.folder.run, plan, exports, environ, context.clock, scratch, starter, layers
         )

@@ -44,7 +44,8 @@ class Python(OwnCheck):
 
     def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
         """See `OwnCheck`."""
-        from gateval.candidates.checks import LIBRARY, RUNNER, CheckOrder
+        from gateval.candidates.checks import CheckOrder
+        from gateval.candidates.preparing.check_library import LIBRARY, RUNNER
 
         file, _, name = self.function.partition("::")
         argv = (*self.interpreter, f"{LIBRARY}/{RUNNER}", file, name)

@@ -98,5 +98,5 @@ def _who(one: _Seen) -> str:
     """The judge, where it changed its mind about the same output; else the agent."""
     if not one.wavered:
         return "agent"
-    told = f"judge ({one.wavered} of {one.again} asked again)"
+    told = f"judge ({one.wavered} of {one.again} repeated judgements changed)"
     return told if 2 * one.wavered >= one.again else f"agent and {told}"

@@ -27,16 +27,19 @@ _PULL = {b"pull_request", b"issue_comment", b"merge_group", b"workflow_run"}
 def add_run(content: bytes, record: RunRecord) -> bytes:
     """Return the file with `record` as its newest line; the same content if it holds it already.
 
-    What is no record goes, then the oldest runs of pull requests, then the oldest of all. Raises
-    `RecordsError` for a record that is too large.
+    A line with its id goes: somebody wrote it beforehand. So does what is no record, then the
+    oldest runs of pull requests, then the oldest of all. Raises `RecordsError` for a record that is
+    too large.
     """
     line = record_line(record)
     if len(line) > LINE_LIMIT:
         raise RecordsError(f"The run takes {len(line):,} bytes; {LINE_LIMIT:,} are allowed.")
-    known = [(head, one) for one in lines_of(content) if (head := _HEAD.match(one))]
-    if any(head[1] == record.id.encode() for head, _ in known):
+    lines, own = lines_of(content), line.rstrip(b"\n")
+    if own in lines:
         return content
-    kept = [*((head[2], one) for head, one in known), (record.event.encode(), line.rstrip(b"\n"))]
+    known = [(head, one) for one in lines if (head := _HEAD.match(one))]
+    others = [(head[2], one) for head, one in known if head[1] != record.id.encode()]
+    kept = [*others, (record.event.encode(), own)]
     return b"".join(one + b"\n" for one in _bounded(kept))
 
 

@@ -65,7 +65,9 @@ def comparison_key(plan: Plan, planned: PlannedEval, fixture: str) -> str:
     judge = planned.judge.model_dump(mode="json")
     about = [planned.own_name, fixture, planned.fixture(fixture).digest]
     scoring = [planned.scoring.pass_score] if planned.scoring.weighted else []
-    return digest([*closures, *about, judge, *scoring])
+    measured = planned.calibration.digest if planned.calibration else ""
+    believed = [measured] if planned.wants_calibration else []
+    return digest([*closures, *about, judge, *scoring, *believed])
 
 
 def _with_standing(

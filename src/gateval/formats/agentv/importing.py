@@ -17,10 +17,10 @@ from gateval.formats.gathering import Around
 from gateval.formats.native.documents import (
     FileOf,
     agent_document,
-    dump,
     eval_document,
     fixture_document,
 )
+from gateval.formats.native.writing import manifest_text
 from gateval.formats.registries import Registries
 
 _HEAD = "# Written by `gateval import agentv`. From here on, this is what counts.\n"
@@ -37,7 +37,7 @@ def carried(agents: Iterable[Agent], evals: Iterable[Eval], found: Catalogue, tr
         documents.append(eval_document(listing))
         fixtures |= selected
     documents += [fixture_document(_sound(one), _files(one, tree)) for one in fixtures.values()]
-    return _HEAD + dump(documents)
+    return _HEAD + manifest_text(documents)
 
 
 def lost(fixtures: Iterable[Fixture], tree: Tree) -> Iterator[str]:

@@ -27,7 +27,9 @@ SETTINGS = (
 _TELLING = frozenset({"execution", "evaluator", "evaluators", "assertions", "dataset"})
 _FOREIGN = frozenset({"apiVersion", "kind", "prompts", "providers", "models", "sources", "jobs"})
 _PECULIAR = frozenset({"expected_outcome", "expected_messages", "input_messages"})
-_USUAL = frozenset({"criteria", "rubrics", "evaluators", "assertions", "conversation_id"})
+_USUAL = frozenset(
+    {"criteria", "rubrics", "evaluators", "assertions", "conversation_id", "expected_output"}
+)
 SUFFIXES = (".yaml", ".yml", ".eval.jsonl")
 """How the names of files end that are looked at; a companion tells of other JSON lines."""
 

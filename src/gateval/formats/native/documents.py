@@ -1,10 +1,9 @@
-"""Native manifests written out of domain values, so that reading them gives these values again."""
+"""Domain values as native manifests, so that reading these gives the values again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import yaml
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
@@ -15,9 +14,6 @@ from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.messages import Content, InputMessage, Role
 from gateval.formats.native.kinds.assertion import PARTS
 from gateval.formats.native.written import NATIVE_VERSION, canonical
-from gateval.formats.yaml.scalars import UnusableScalar, plain_value
-
-_WIDTH = 100
 
 FileOf = Callable[[str], str | None]
 """Returns the path of a file, from the root, by what a text part calls it; None if unknown."""
@@ -70,15 +66,6 @@ def fixture_document(fixture: Fixture, file_of: FileOf) -> JsonObject:
     return _document("EvalFixture", fixture.name, fixture.labels, _filled(spec))
 
 
-def dump(documents: Sequence[JsonObject]) -> str:
-    """Return the documents as one YAML file that our reader reads alike."""
-    texts = (
-        yaml.dump(one, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
-        for one in documents
-    )
-    return "---\n".join(texts)
-
-
 def _document(kind: str, name: str, labels: dict[str, str], spec: JsonObject) -> JsonObject:
     metadata: JsonObject = {"name": name} | ({"labels": {**labels}} if labels else {})
     return {"apiVersion": NATIVE_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
@@ -126,25 +113,3 @@ def _content(content: Content, file_of: FileOf) -> JsonValue:
 
 def _filled(spec: JsonObject) -> JsonObject:
     return {key: value for key, value in spec.items() if value not in ("", [], {})}
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, and in quotes what would be no text in YAML 1.2."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """Write out what stands there twice."""
-        del data
-        return True
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    try:
-        if style is None and not isinstance(plain_value(text), str):
-            style = '"'
-    except UnusableScalar:
-        style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)

@@ -6,8 +6,7 @@ is one run: the model call that saw most of the conversation, and the spans of t
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pydantic import JsonValue
 
@@ -15,8 +14,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.messages import Role
 from gateval.domain.promotion.recorded import NoRun, Recorded, RecordedCall, Said, recorded_run
 from gateval.formats.traces.chat import as_json, as_result, read_message
-
-Attributes = Mapping[str, JsonValue]
+from gateval.formats.traces.otlp_attributes import Attributes, attributes, indexed, objects
 
 _INPUTS = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
 _OUTPUTS = ("gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
@@ -44,7 +42,7 @@ def read_otlp(value: JsonValue) -> Iterator[Recorded | NoRun]:
 
 def _spans(value: JsonValue) -> Iterator[JsonObject]:
     for scope in _below(value, "resourceSpans", "scopeSpans"):
-        yield from _objects(scope.get("spans"))
+        yield from objects(scope.get("spans"))
 
 
 def _below(value: JsonValue, *keys: str) -> Iterator[JsonObject]:
@@ -53,12 +51,8 @@ def _below(value: JsonValue, *keys: str) -> Iterator[JsonObject]:
     if not keys:
         yield value
         return
-    for inner in _objects(value.get(keys[0])):
+    for inner in objects(value.get(keys[0])):
         yield from _below(inner, *keys[1:])
-
-
-def _objects(value: JsonValue) -> Iterator[JsonObject]:
-    yield from (one for one in (value if isinstance(value, list) else ()) if isinstance(one, dict))
 
 
 def _start(span: JsonObject) -> int:
@@ -68,12 +62,12 @@ def _start(span: JsonObject) -> int:
 
 def _conversation(spans: list[JsonObject]) -> Iterator[Said]:
     """The messages that the fullest model call saw and gave, with answers from spans of tools."""
-    attributes = [_attributes(span.get("attributes")) for span in spans]
-    calls = [[*_messages(one, _INPUTS), *_messages(one, _OUTPUTS)] for one in attributes]
+    each = [attributes(span.get("attributes")) for span in spans]
+    calls = [[*_messages(one, _INPUTS), *_messages(one, _OUTPUTS)] for one in each]
     said = max(calls, key=len, default=[])
     if not said:
         raise NoRun("no span of it holds messages of a model call; record their content")
-    tools = [tool for one in attributes if (tool := _tool(one)) is not None]
+    tools = [tool for one in each if (tool := _tool(one)) is not None]
     known = {call.id for message in said for call in message.calls}
     answered = {message.call_id for message in said if message.role is Role.TOOL}
     for message in said:
@@ -95,10 +89,10 @@ def _answered(call: RecordedCall, tools: list[RecordedCall], answered: set[str])
     return call
 
 
-def _messages(attributes: Attributes, names: tuple[str, ...]) -> Iterator[Said]:
+def _messages(given: Attributes, names: tuple[str, ...]) -> Iterator[Said]:
     for name in names:
-        whole = as_json(attributes.get(name))
-        listed = [*_objects(whole)] or [*_indexed(attributes, name)]
+        whole = as_json(given.get(name))
+        listed = [*objects(whole)] or [*indexed(given, name)]
         for message in listed:
             inner = message.get("message")
             yield from _said(inner if isinstance(inner, dict) else message)
@@ -113,7 +107,7 @@ def _said(message: JsonObject) -> Iterator[Said]:
         yield from read_message(_as_chat(message))
         return
     texts, calls = [], []
-    for part in _objects(parts):
+    for part in objects(parts):
         kind = part.get("type")
         if kind == "text":
             texts.append(str(part.get("content", "")))
@@ -138,78 +132,27 @@ def _said(message: JsonObject) -> Iterator[Said]:
 def _as_chat(message: JsonObject) -> JsonObject:
     """A message of OpenInference or OpenLLMetry, whose calls are nested in their own way."""
     calls = []
-    for one in _objects(message.get("tool_calls")):
+    for one in objects(message.get("tool_calls")):
         inner = one.get("tool_call", one)
         calls.append(inner if isinstance(inner, dict) else one)
     return {**message, "tool_calls": [*calls]}
 
 
-def _indexed(attributes: Attributes, name: str) -> Iterator[JsonObject]:
-    """Messages that are spread over attributes: `NAME.0.role`, `NAME.0.tool_calls.1.name`."""
-    tree: dict[str, JsonValue] = {}
-    for key, value in attributes.items():
-        if not re.match(rf"{re.escape(name)}\.\d", key):
-            continue
-        *path, leaf = key.removeprefix(f"{name}.").split(".")
-        inner: dict[str, JsonValue] = tree
-        for part in path:
-            deeper = inner.setdefault(part, {})
-            if not isinstance(deeper, dict):
-                break
-            inner = deeper
-        else:
-            inner[leaf] = value
-    listed = _listed(tree)
-    yield from _objects(listed)
-
-
-def _listed(value: JsonValue) -> JsonValue:
-    """Objects whose keys are numbers, as lists."""
-    if not isinstance(value, dict):
-        return value
-    inner = {key: _listed(one) for key, one in value.items()}
-    if inner and all(key.isdigit() for key in inner):
-        return [inner[key] for key in sorted(inner, key=int)]
-    return inner
-
-
-def _tool(attributes: Attributes) -> RecordedCall | None:
+def _tool(given: Attributes) -> RecordedCall | None:
     """The call that a span of a tool is about, None for other spans."""
-    kind = attributes.get("gen_ai.operation.name"), attributes.get("openinference.span.kind")
-    looped = attributes.get("traceloop.span.kind")
+    kind = given.get("gen_ai.operation.name"), given.get("openinference.span.kind")
+    looped = given.get("traceloop.span.kind")
     if kind[0] != "execute_tool" and kind[1] != "TOOL" and looped != "tool":
         return None
-    name = next((str(attributes[key]) for key in _TOOL_NAMES if key in attributes), "")
+    name = next((str(given[key]) for key in _TOOL_NAMES if key in given), "")
     if not name:
         return None
-    arguments = as_json(next((attributes[key] for key in _ARGUMENTS if key in attributes), {}))
-    results = [attributes[key] for key in _RESULTS if key in attributes]
+    arguments = as_json(next((given[key] for key in _ARGUMENTS if key in given), {}))
+    results = [given[key] for key in _RESULTS if key in given]
     return RecordedCall(
-        id=str(attributes.get("gen_ai.tool.call.id", "")),
+        id=str(given.get("gen_ai.tool.call.id", "")),
         tool=name,
         arguments=arguments if isinstance(arguments, dict) else {},
         answered=bool(results),
         result=as_result(results[0]) if results else None,
     )
-
-
-def _attributes(written: JsonValue) -> Attributes:
-    return {str(one.get("key")): _value(one.get("value")) for one in _objects(written)}
-
-
-def _value(typed: JsonValue) -> JsonValue:
-    """OTLP's typed value as plain JSON."""
-    if not isinstance(typed, dict):
-        return typed
-    for key, value in typed.items():
-        if key == "arrayValue":
-            return [
-                _value(one)
-                for one in _objects(value.get("values") if isinstance(value, dict) else None)
-            ]
-        if key == "kvlistValue":
-            return dict(_attributes(value.get("values") if isinstance(value, dict) else None))
-        if key == "intValue":
-            return int(str(value))
-        return value
-    return None

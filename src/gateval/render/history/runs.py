@@ -72,7 +72,8 @@ def _said(point: Point) -> str:
         return f"fails; passed on {point.passed_on[:7]}"
     if point.verdict not in {"pass", "fail"}:
         return "not measured"
-    return "agent changed" if point.changed else ""
+    said = ["fails"] if point.verdict == "fail" else []
+    return ", ".join([*said, *(["agent changed"] if point.changed else [])])
 
 
 def render_compared(
@@ -129,14 +130,14 @@ def render_flaky(found: Sequence[Wavering], *, runs: int, width: int, color: boo
                 f"{one.eval}/{one.fixture}",
                 f"{one.passes}/{one.trials}",
                 f"{show_percent(one.low)}\N{EN DASH}{show_percent(one.high)}",
-                one.who,
                 f"{one.saves:.1f}",
+                one.who,
             ),
             "",
         )
         for one in found
     ]
-    sheet.table(("FIXTURE", "PASSES", "95 %", "WHO WAVERS", "SAVES"), rows)
+    sheet.table(("FIXTURE", "PASSES", "95 %", "SAVES", "WHO WAVERS"), rows)
     sheet.line("")
     sheet.line(
         "SAVES: the trials that each comparison of an unchanged agent would save if the fixture "

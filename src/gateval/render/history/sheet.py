@@ -13,6 +13,7 @@ from gateval.safe.triggers import defuse_log
 LINE_LIMIT = 600
 CELL_LIMIT = 80
 GAP = 2
+_LAST = 20
 _COLORS = {"red": 31, "green": 32, "yellow": 33, "bold": 1, "dim": 2}
 
 
@@ -31,13 +32,14 @@ class Sheet:
     def table(self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> None:
         """Add a table, each row with its cells and a style for the last one.
 
-        Where it is too wide for the screen, each row is a paragraph.
+        Where it is too wide for the screen, each row is a paragraph; a long last cell only wraps.
         """
         cells = [[plain_line(cell, CELL_LIMIT) for cell in row] for row, _ in rows]
         widths = [max(map(width_of, column)) for column in zip(header, *cells, strict=True)]
         if self._lines:
             self._lines.append("")
-        if sum(widths) + GAP * (len(widths) - 1) > self._width:
+        least = [*widths[:-1], min(widths[-1], _LAST)]
+        if sum(least) + GAP * (len(least) - 1) > self._width:
             self._paragraphs(header, cells, [style for _, style in rows])
             return
         self._lines.append(_row(header, widths).rstrip())

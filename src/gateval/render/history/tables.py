@@ -60,6 +60,8 @@ def _style(text: str) -> str:
 
 
 def _text(value: JsonValue) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {one}" for key, one in value.items())
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):

@@ -106,7 +106,7 @@ def test_who_wavers_and_what_a_steadier_fixture_would_save() -> None:
     records = [run_record(n, run_eval(judge, agent, steady)) for n in (3, 2, 1)]
     found = {one.fixture: one for one in wavering(records)}
     assert found.keys() == {"judged", "moody"}
-    assert found["judged"].who == "judge (6 of 6 asked again)"
+    assert found["judged"].who == "judge (6 of 6 repeated judgements changed)"
     assert found["moody"].who == "agent"
     assert (found["moody"].passes, found["moody"].trials) == (3, 6)
     assert found["moody"].saves > 1

@@ -46,6 +46,11 @@ def test_a_run_is_kept_once() -> None:
     assert add_run(content, run_record(1)) == content
 
 
+def test_a_line_that_somebody_wrote_beforehand_does_not_keep_a_run_out() -> None:
+    forged = add_run(b"", run_record(1, run_eval(run_fixture("one", "fff"))))
+    assert list(newest_first(add_run(forged, run_record(1)))) == [run_record(1)]
+
+
 def test_the_oldest_go_and_those_of_pull_requests_first() -> None:
     lines = [record_line(run_record(n)) for n in range(RUNS_KEPT)]
     content = add_run(b"".join(lines), run_record(9_999))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
-from gateval.domain.base import JsonObject, digest
+from gateval.domain.base import JsonObject
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
-from gateval.domain.manifests.messages import Content
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.reference import Reference
 from gateval.formats.agentv.cases.asked import AskedReader, file_names
+from gateval.formats.agentv.cases.meaning import fixture_digest
 from gateval.formats.agentv.cases.messages import Reader
 from gateval.formats.agentv.cases.places import RawCase
 from gateval.formats.agentv.evaluators.reading import Evaluators
@@ -142,7 +139,7 @@ class CaseReader:
             place=node.place,
             places={},
             path=self._suite.path,
-            digest=_digest(name, asked, turns, reference, assertions),
+            digest=fixture_digest(name, asked, turns, reference, assertions),
             family=self._suite.name,
         )
         return Case(fixture, node, body)
@@ -181,26 +178,3 @@ class CaseReader:
 
 def _text(node: Node | None) -> str:
     return node.value if node is not None and isinstance(node.value, str) else ""
-
-
-def _digest(
-    name: str,
-    asked: FixtureInput,
-    turns: Sequence[Content],
-    reference: Reference,
-    assertions: Sequence[AssertionSpec],
-) -> str:
-    said: list[JsonValue] = [
-        turn if isinstance(turn, str) else [part.model_dump(mode="json") for part in turn]
-        for turn in turns
-    ]
-    return digest(
-        {
-            "kind": "EvalFixture",
-            "name": name,
-            "input": asked.model_dump(mode="json"),
-            "turns": said,
-            "reference": reference.model_dump(mode="json"),
-            "assertions": [one.meaning for one in assertions],
-        }
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,15 +12,13 @@ from gateval.adapters.new_files import write_new
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.last_run import run_folder
 from gateval.app.names import RESULTS_FILE
+from gateval.app.promotion.target import chosen_agent, sibling_folder, target_of
 from gateval.app.registries import registries
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.planning.files.inventory import inventory
-from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.promotion.proposal import Origin, Target, propose
 from gateval.domain.promotion.recorded import NoRun, Recorded
-from gateval.domain.repository.place import nearest
 from gateval.errors import EXIT_FAILED, EXIT_PASS, InvalidManifests, UsageError
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.native.writing import manifest_text
@@ -31,12 +28,6 @@ from gateval.pipeline.revisions import find_head
 from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
 from gateval.settings import read_settings
-
-_GATES_TOOLS = b"GATEVAL_MCP"
-"""Stands in the files of a program that takes its tools from the gate."""
-
-_FILE_LIMIT = 256 * 1024
-"""Bytes of a file that is looked through for it."""
 
 _SHOWN = 20
 
@@ -58,7 +49,7 @@ def promote_traces(
     snapshot = survey(repository, registries(), find_head(repository, None))
     if snapshot.problems:
         raise InvalidManifests(snapshot.problems)
-    chosen = _agent(snapshot.catalogue, agent)
+    chosen = chosen_agent(snapshot.catalogue, agent)
     found = [*read_runs(*_data(repository, trace))]
     refused = [f"{where}: {why}." for where, why in found if isinstance(why, NoRun)]
     runs = [(where, run) for where, run in found if isinstance(run, Recorded)]
@@ -68,7 +59,7 @@ def promote_traces(
         runs = _redacted(runs, read_settings(environ).secrets)
     origin = Origin(by=repository.who(), at=SystemClock().utc_now())
     taken = {one.name for one in snapshot.catalogue.fixtures}
-    target = _target(repository, snapshot, chosen)
+    target = target_of(repository, snapshot, chosen)
     documents, more = _documents(runs, target, taken, origin)
     _tell_refused([*refused, *more])
     if not documents:
@@ -111,33 +102,6 @@ def _tell(path: str, documents: Sequence[JsonObject], catalogue: Catalogue, agen
     )
 
 
-def sibling_folder(catalogue: Catalogue, agent: Agent) -> str:
-    """Return the folder where most fixtures of an Agent are, or else its own."""
-    selected = {
-        fixture.folder
-        for fixture in catalogue.fixtures
-        if fixture.target_agent == agent.name or fixture.labels.get("agent") == agent.name
-    }
-    counts = Counter(f.folder for f in catalogue.fixtures if f.folder in selected)
-    return counts.most_common(1)[0][0] if counts else agent.folder
-
-
-def _agent(catalogue: Catalogue, named: str | None) -> Agent:
-    known = [one.name for one in catalogue.agents]
-    if named is None and len(known) == 1:
-        return catalogue.agents[0]
-    found = catalogue.agent(named) if named else None
-    if found is None:
-        what = (
-            f'There is no Agent "{named}" here.{nearest(named, known)}'
-            if named
-            else ("There are several Agents here." if known else "There is no Agent here.")
-        )
-        hint = f"Name one with --agent: {', '.join(sorted(known)[:20])}." if known else ""
-        raise UsageError(what, hint=hint)
-    return found
-
-
 def _data(repository: GitRepository, trace: str) -> tuple[bytes, str]:
     """The content of a file, of standard input, or of the results of a run."""
     if trace == "-":
@@ -164,26 +128,6 @@ def _redacted(
     found = [f"{number} of the kind {kind}" for kind, number in sorted(redactor.found.items())]
     print(f"Taken out: {', '.join(found) or 'nothing'}. Look for what was missed.", file=sys.stderr)
     return cleaned
-
-
-def _target(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> Target:
-    """The Agent with its tools; a program's are replayed only if it takes them from the gate."""
-    offered = tuple(tool.tool_name for tool in agent.spec.tools if tool.enabled)
-    if agent.runtime_type == MODEL_RUNTIME:
-        if agent.spec.runtime is not None and agent.spec.runtime.servers:
-            return Target(agent=agent.name, replayed=None)  # what these offer, they say when asked
-        return Target(agent=agent.name, offered=offered, replayed=offered)
-    takes = bool(offered) and _takes_tools(repository, snapshot, agent)
-    return Target(agent=agent.name, replayed=offered if takes else ())
-
-
-def _takes_tools(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> bool:
-    """Whether a program asks the gate for its tools: its manifest or its files say so."""
-    if agent.spec.runtime is not None and "{mcp." in agent.spec.runtime.model_dump_json():
-        return True
-    oids = [one.oid for one in inventory(agent, snapshot).files if one.kind == "file"]
-    contents = repository.blobs(oids, limit=_FILE_LIMIT).values()
-    return any(_GATES_TOOLS in data for data in contents if data)
 
 
 def _documents(

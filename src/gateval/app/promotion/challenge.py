@@ -6,31 +6,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.folders import opened_folder, replace_file
 from gateval.adapters.git import GitRepository, open_repository
-from gateval.adapters.new_files import write_new
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.last_run import last_run, run_folder
+from gateval.app.promotion.example_file import Start, begin, extend
 from gateval.app.registries import registries
 from gateval.app.stored import read_results
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.promotion.challenge import (
     Judged,
     Objection,
     example_of,
     judged_in,
-    new_calibration,
 )
 from gateval.domain.promotion.proposal import Origin
 from gateval.domain.repository.place import nearest
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
-from gateval.formats.native.manifests import read_manifests
-from gateval.formats.native.writing import manifest_text, with_example
 from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.safe.sanitize import plain_line
@@ -78,9 +73,15 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
     named = asked.calibration or found.planned.judge.calibration
     known = snapshot.catalogue.calibration(named) if named else None
     path = (
-        _extend(repository.root, known, example)
+        extend(repository.root, known, example)
         if known
-        else _begin(repository.root, snapshot.catalogue, named, found, example)
+        else begin(
+            repository.root,
+            snapshot.catalogue,
+            found.planned.own_name,
+            named,
+            Start(found.judged, example),
+        )
     )
     _tell(path, found, asked, known)
     return EXIT_PASS
@@ -127,71 +128,6 @@ def _redacted(example: JsonObject, environ: dict[str, str]) -> JsonObject:
     redactor = PersonalRedactor(read_settings(environ).secrets)
     kept: JsonObject = {key: example[key] for key in ("traceRef", "origin") if key in example}
     return {**redactor.json(example), **kept}
-
-
-def _extend(root: Path, known: Calibration, example: JsonObject) -> str:
-    """Put the example into the file of a calibration that is there."""
-    if any(one.trace_ref == example["traceRef"] for one in known.examples):
-        raise UsageError(
-            f"{known.name} has an example of this trace already.",
-            hint=f"Change it in {known.place.file}; nothing is overwritten.",
-        )
-    file = root / known.path
-    before = file.read_bytes()
-    after = with_example(before.decode(), _number(known, before), example).encode()
-    _refuse_change(known, before, after)
-    with opened_folder(file.parent) as folder:
-        replace_file(folder, file.name, after)
-    return known.place.file
-
-
-def _number(known: Calibration, data: bytes) -> int:
-    """Which document of its file a calibration is."""
-    from gateval.formats.yaml.reader import read_documents
-
-    documents, _ = read_documents(known.path, data)
-    for number, document in enumerate(documents):
-        if document.place(("metadata", "name")) == known.place:
-            return number
-    raise UsageError(f"{known.place.file} has changed meanwhile.", hint="Do it again.")
-
-
-def _refuse_change(known: Calibration, before: bytes, after: bytes) -> None:
-    """Raise `UsageError` unless one example more is all that the file says now."""
-    old, new = (read_manifests(known.path, data, registries()) for data in (before, after))
-    said = [one.digest for one in old.manifests if one.name != known.name or one.kind != known.kind]
-    kept = [one.digest for one in new.manifests if one.name != known.name or one.kind != known.kind]
-    grown = next(
-        (one for one in new.manifests if isinstance(one, Calibration) and one.name == known.name),
-        None,
-    )
-    whole = grown is not None and grown.examples[:-1] == known.examples
-    if new.problems or said != kept or not whole or grown.rubric != known.rubric:  # type: ignore[union-attr]
-        raise UsageError(
-            f"{known.place.file} is written in a way that Gateval cannot add to.",
-            hint="Write its examples as a list of lines, each with a dash.",
-        )
-
-
-def _begin(
-    root: Path, catalogue: Catalogue, named: str | None, found: _Found, example: JsonObject
-) -> str:
-    """Write a new calibration beside the Eval."""
-    evaluation = catalogue.eval(found.planned.own_name)
-    folder = evaluation.path.rpartition("/")[0] if evaluation else ""
-    name = named or _free(f"{found.planned.own_name}-judge", catalogue)
-    text = manifest_text([new_calibration(name, found.judged, example)])
-    path = f"{folder}/{name}.yaml" if folder else f"{name}.yaml"
-    if not write_new(root, path, text):
-        raise UsageError(f"{path} is there already.", hint="Name another with --calibration.")
-    return path
-
-
-def _free(name: str, catalogue: Catalogue) -> str:
-    number, free = 2, name
-    while catalogue.calibration(free) is not None:
-        free, number = f"{name}-{number}", number + 1
-    return free
 
 
 def _tell(path: str, found: _Found, asked: Challenge, known: Calibration | None) -> None:

@@ -1,0 +1,1 @@
+"""What `promote` and `challenge` do: records and objections become files."""

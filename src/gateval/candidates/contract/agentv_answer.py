@@ -1,0 +1,118 @@
+"""How the answer of a command line of AgentV is read. Pure.
+
+It is JSON with `output_messages` (or `output`) or `text`, and `token_usage`; all else is text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
+from gateval.candidates.contract.question import Said, said_output
+from gateval.domain.base import JsonObject
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.trace import Trace
+
+
+def read_output(written: bytes, prompt: str) -> Said:
+    """Read the answer of a command line to `prompt`, with which its steps begin.
+
+    Raises `ClaimError` for one that is empty or ambiguous.
+    """
+    text = written.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    if not text:
+        raise ClaimError("it is empty")
+    document = _object(text)
+    if document is None:
+        return Said(output=text)
+    messages = document.get("output_messages") or document.get("output")
+    usage = document.get("token_usage")
+    tokens = usage if isinstance(usage, dict) else {}
+    claimed = read_usage(
+        {"input_tokens": tokens.get("input"), "output_tokens": tokens.get("output")}
+    )
+    if isinstance(messages, list) and messages:
+        told = [*_steps(messages)]
+        if not any(step["type"] == "user" for step in told):
+            told.insert(0, {"type": "user", "text": prompt})
+        steps = read_steps([*told]).steps()
+        trace = Trace(steps=steps, source="candidate", usage=claimed) if steps else None
+        return Said(
+            output=said_output(_final(messages), "its last message"), trace=trace, usage=claimed
+        )
+    if "text" in document:
+        return Said(output=said_output(document["text"], "`text`"), usage=claimed)
+    return Said(output=text)
+
+
+def _object(text: str) -> JsonObject | None:
+    """Return the JSON object that a text is, None for plain text."""
+    if not text.startswith("{"):
+        return None
+    try:
+        loose = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(loose, dict) or not loose.keys() & {"text", "output", "output_messages"}:
+        return None
+    try:
+        strict = read_json(text)
+    except NotStrictJson as error:
+        raise ClaimError(f"it is ambiguous JSON: {error}")
+    return strict if isinstance(strict, dict) else None
+
+
+def _final(messages: list[JsonValue]) -> JsonValue:
+    """Return the content of the last message of the assistant; of blocks, the texts."""
+    for message in reversed(messages):
+        if isinstance(message, dict) and message.get("role", "assistant") == "assistant":
+            content = message.get("content")
+            if isinstance(content, list) and content and all(isinstance(b, dict) for b in content):
+                return "\n".join(_block_text(block) for block in content)
+            return content
+    return None
+
+
+def _block_text(block: JsonValue) -> str:
+    given = block if isinstance(block, dict) else {}
+    return str(given.get("text", given.get("value", "")))
+
+
+def _steps(messages: list[JsonValue]) -> Iterator[JsonObject]:
+    """Yield the steps that messages tell of, in the words of a claimed trace."""
+    for message in messages:
+        if not isinstance(message, dict):
+            raise ClaimError("an entry of its messages is no object")
+        role, content = message.get("role", "assistant"), message.get("content")
+        calls = message.get("tool_calls")
+        if content is not None and content != "" and role in {"user", "assistant"}:
+            yield {"type": str(role), "text": content}
+        elif content is not None and role == "tool":
+            yield {"type": "tool_result", "tool": message.get("name"), "text": content}
+        for call in calls if isinstance(calls, list) else []:
+            if not isinstance(call, dict):
+                raise ClaimError("an entry of `tool_calls` is no object")
+            common: JsonObject = {"tool": call.get("tool"), "call_id": call.get("id")}
+            given = call.get("input", {})
+            arguments: JsonObject = given if isinstance(given, dict) else {"input": given}
+            yield {"type": "tool_call", **common, "arguments": arguments, "seconds": _took(call)}
+            if call.get("output") is not None:
+                yield {"type": "tool_result", **common, "text": call["output"]}
+
+
+def _took(call: JsonObject) -> JsonValue:
+    """Return the seconds that a call took, as far as it says: by itself, or by its two times."""
+    milliseconds = call.get("duration_ms")
+    if isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool):
+        return milliseconds / 1000
+    start, end = call.get("start_time", call.get("timestamp")), call.get("end_time")
+    if not isinstance(start, str) or not isinstance(end, str):
+        return None
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return None
