@@ -133,7 +133,7 @@ def test_durations(tmp_path: Path) -> None:
 def test_where_durations_are_from(told: dict[str, Any], seconds: float | None) -> None:
     call = {"tool": "search", "input": {}, **told}
     messages = [{"role": "assistant", "content": "Done.", "tool_calls": [call]}]
-    said_ = read_output(json.dumps({"output_messages": messages}).encode(), "")
+    said_ = read_output(json.dumps({"output_messages": messages}).encode(), "Hi")
     assert said_.trace is not None
     assert said_.trace.tool_calls()[0].took == seconds
 

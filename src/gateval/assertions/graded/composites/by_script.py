@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -107,8 +106,3 @@ def _result(member: Member) -> JsonObject:
 def _misses(found: Assessment) -> list[JsonValue]:
     rules = [one.rule for one in found.verdict.violations] if found.verdict else []
     return list(rules or [found.reason])
-
-
-def as_text(members: Sequence[Member]) -> str:
-    """Return the same as JSON, for a prompt."""
-    return json.dumps(results_of(members), ensure_ascii=False, indent=1)
