@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gateval.domain.history.run_record import RunRecord, record_line
+from gateval.domain.history.runs.record import RunRecord, record_line
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.runs import run_eval, run_fixture, run_record

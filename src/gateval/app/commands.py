@@ -56,7 +56,7 @@ def check_change(
 
 
 def _failed(repository: GitRepository) -> tuple[tuple[str, str], ...]:
-    from gateval.app.last_run import failed_last
+    from gateval.app.history.last_run import failed_last
     from gateval.render.report.words.counts import count
 
     run, failed = failed_last(repository.root)
@@ -118,7 +118,7 @@ def carry_out(
     from gateval.app.run.remember import remember
     from gateval.app.run.views import write_views
     from gateval.domain.decision.report import make_report
-    from gateval.domain.history.run_record import RunFacts
+    from gateval.domain.history.runs.record import RunFacts
 
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)

@@ -87,7 +87,7 @@ def show_plan(
 def _likely(plan: Plan, repository: GitRepository) -> tuple[str, ...]:
     """Return what the plan may take, by the runs that are stored here; nobody is asked for more."""
     from gateval.app.history.sources import stored_runs
-    from gateval.domain.history.forecast import forecast
+    from gateval.domain.history.runs.forecast import forecast
     from gateval.render.report.words.forecast_wording import forecast_lines
 
     names = {planned.own_name for planned in plan.evals}

@@ -12,7 +12,7 @@ from gateval.domain.base import JsonObject, Value
 from gateval.domain.decision.decision import Decision
 from gateval.domain.forge.trigger import Trigger
 from gateval.domain.history.record import HistoryRecord
-from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import nearest
 from gateval.domain.results.calibration_report import CalibrationReport

@@ -23,7 +23,7 @@ def show(words: tuple[str, ...], repetition: int | None, *, full: bool) -> int:
     written EVAL/FIXTURE. Steps that a failed assertion rests on are marked with `>`, and quotes of
     a judge are looked for in the step again.
     """
-    from gateval.app.show import show_run
+    from gateval.app.history.show import show_run
 
     if len(words) > 2:
         raise click.UsageError("Name a run and a fixture, or one of them, or nothing.")

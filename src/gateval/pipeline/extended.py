@@ -9,7 +9,7 @@ from gateval.domain.manifests.policy.gate_config import GateConfig, Policy
 from gateval.domain.manifests.policy.rules_source import RulesSource
 from gateval.errors import GatevalError
 from gateval.formats.native.gate_config import read_gate_config
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
 from gateval.ports.shared_rules import SharedRules
 
 

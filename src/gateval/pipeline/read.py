@@ -23,8 +23,8 @@ from gateval.domain.repository.place import Problem, sort_problems
 from gateval.domain.repository.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
-from gateval.pipeline.case_files import named_case_files
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
+from gateval.pipeline.manifests.case_files import named_case_files
 from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.rules import RulesRead, read_edit, read_own
 from gateval.pipeline.snapshots import snapshot_of

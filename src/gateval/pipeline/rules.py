@@ -21,7 +21,7 @@ from gateval.errors import InvalidManifests
 from gateval.formats.native.gate_config import gate_config_places, read_gate_config
 from gateval.gateway.upstream.providers import PREFIXES
 from gateval.pipeline.extended import apply, locked, read_asked
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
 from gateval.ports.repository import Repository
 from gateval.ports.shared_rules import SharedRules
 

@@ -26,11 +26,11 @@ from gateval.domain.repository.tree import Tree
 from gateval.formats.gathering import Gathered
 from gateval.formats.native.manifests import Parsed
 from gateval.formats.registry import SUFFIXES
-from gateval.pipeline.attached import with_attached
-from gateval.pipeline.cases import Filled, fill_in
-from gateval.pipeline.gathered import gathered
-from gateval.pipeline.manifest_cache import ManifestCache, TreeFiles
-from gateval.pipeline.scripts import read_scripts
+from gateval.pipeline.manifests.attached import with_attached
+from gateval.pipeline.manifests.cache import ManifestCache, TreeFiles
+from gateval.pipeline.manifests.cases import Filled, fill_in
+from gateval.pipeline.manifests.gathered import gathered
+from gateval.pipeline.manifests.scripts import read_scripts
 
 
 def snapshot_of(

@@ -11,7 +11,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import InvalidManifests, RepositoryError
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, build_shop, plan_of
 

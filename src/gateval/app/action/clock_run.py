@@ -10,8 +10,8 @@ from gateval.app.action.event import ActionEvent
 from gateval.app.action.result import ActionResult
 from gateval.app.history.due import due_evals, summary
 from gateval.domain.forge.trigger import EventName
-from gateval.domain.history.run_file import newest_first
-from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.runs.file import newest_first
+from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_PASS, GatevalError

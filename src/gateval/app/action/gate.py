@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gateval.app.action.agreements import with_stored_agreements
-from gateval.app.action.baseline import with_baseline
 from gateval.app.action.claims import confirmed_trigger
 from gateval.app.action.clock_run import DueNow, nothing_due
 from gateval.app.action.commands.comments import RerunRequest, take_comment, without_right
 from gateval.app.action.context import ActionContext
 from gateval.app.action.decide import decide
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.kept_run import keep_run, repeated, since_when
 from gateval.app.action.labels.restate import restate
 from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
@@ -28,6 +25,9 @@ from gateval.app.action.result import (
     publication_outputs,
     publication_warnings,
 )
+from gateval.app.action.stored.agreements import with_stored_agreements
+from gateval.app.action.stored.baseline import with_baseline
+from gateval.app.action.stored.kept_run import keep_run, repeated, since_when
 from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified

@@ -1,1 +1,1 @@
-"""The commands that look back: `get`, `history`, `compare`, `flaky`, `due`."""
+"""The commands that look back: `get`, `history`, `compare`, `flaky`, `due`, `show`."""

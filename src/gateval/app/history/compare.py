@@ -10,10 +10,10 @@ from pathlib import Path
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.history.sources import Runs, known_runs, record_in
-from gateval.domain.history.compared import compare_runs
-from gateval.domain.history.flakiness import wavering
-from gateval.domain.history.rows import shown
-from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.runs.compared import compare_runs
+from gateval.domain.history.runs.flakiness import wavering
+from gateval.domain.history.runs.record import RunRecord
+from gateval.domain.history.runs.rows import shown
 from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_PASS, GatevalError, UsageError
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from gateval.domain.history.due import DueEval, Moments, due_eval, last_runs
-from gateval.domain.history.rows import shown
-from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.runs.due import DueEval, Moments, due_eval, last_runs
+from gateval.domain.history.runs.record import RunRecord
+from gateval.domain.history.runs.rows import shown
 from gateval.domain.manifests.evaluation import Eval
 from gateval.errors import EXIT_PASS
 from gateval.formats.native.cron import last_time, next_time

@@ -12,8 +12,8 @@ from gateval.adapters.screen import Screen, screen_of
 from gateval.app.history.agreements import binding, known_agreements
 from gateval.app.history.present import Here, look_here, statuses
 from gateval.domain.history.calibrations import calibration_rows
-from gateval.domain.history.listing import agent_rows, fixture_rows
-from gateval.domain.history.rows import shown
+from gateval.domain.history.runs.listing import agent_rows, fixture_rows
+from gateval.domain.history.runs.rows import shown
 from gateval.domain.repository.place import nearest
 from gateval.errors import EXIT_PASS, UsageError
 

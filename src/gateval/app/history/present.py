@@ -10,7 +10,7 @@ from pathlib import Path
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.history.sources import Runs, known_runs
 from gateval.domain.history.calibrations import Measured, judge_agreement
-from gateval.domain.history.status import EvalStatus, Present, newest_runs, status_of
+from gateval.domain.history.runs.status import EvalStatus, Present, newest_runs, status_of
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.planning.definitions import define

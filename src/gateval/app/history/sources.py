@@ -20,8 +20,8 @@ from gateval.adapters.folders import is_being_written
 from gateval.adapters.git import GitRepository
 from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.app.names import PLAN_FILE, RESULTS_FILE, RUN_FILE, TRIALS_FILE
-from gateval.domain.history.run_file import LINE_LIMIT, newest_first, read_line
-from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.runs.file import LINE_LIMIT, newest_first, read_line
+from gateval.domain.history.runs.record import RunRecord
 from gateval.errors import GatevalError, RecordsError
 from gateval.ports.run_file import RUNS
 

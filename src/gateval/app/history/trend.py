@@ -10,8 +10,8 @@ from pathlib import Path
 from gateval.adapters.git import open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.history.sources import Runs, known_runs
-from gateval.domain.history.rows import shown
-from gateval.domain.history.trend import Point, trend
+from gateval.domain.history.runs.rows import shown
+from gateval.domain.history.runs.trend import Point, trend
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import nearest
 from gateval.errors import EXIT_PASS, UsageError

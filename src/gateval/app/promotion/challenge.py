@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
-from gateval.app.last_run import last_run, run_folder
+from gateval.app.history.last_run import last_run, run_folder
 from gateval.app.promotion.example_file import Start, begin, extend
 from gateval.app.registries import registries
 from gateval.app.stored import read_results

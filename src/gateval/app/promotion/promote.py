@@ -10,7 +10,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
 from gateval.app.guard import LINE_LIMIT
-from gateval.app.last_run import run_folder
+from gateval.app.history.last_run import run_folder
 from gateval.app.names import RESULTS_FILE
 from gateval.app.promotion.target import chosen_agent, sibling_folder, target_of
 from gateval.app.registries import registries

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.names import RUN_FILE
 from gateval.domain.decision.report import Report
-from gateval.domain.history.recorded import run_record
-from gateval.domain.history.run_record import RunFacts, RunRecord, record_line
+from gateval.domain.history.runs.record import RunFacts, RunRecord, record_line
+from gateval.domain.history.runs.recorded import run_record
 
 
 def remember(report: Report, folder: ResultsFolder, facts: RunFacts) -> RunRecord | None:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from gateval.domain.base import Name, Value
 from gateval.domain.calibration.binding import Binding
-from gateval.domain.statistics.kappa import Confusion, agreement, kappa, kappa_interval
+from gateval.domain.statistics.estimates.kappa import Confusion, agreement, kappa, kappa_interval
 from gateval.domain.trials.model_call import Usage
 
 CUT = 0.5

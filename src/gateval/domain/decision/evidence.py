@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gateval.domain.manifests.policy.words import UncalibratedPolicy
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.doubts.judges import judge_doubt
+from gateval.domain.results.doubts.stand_ins import stand_ins
 from gateval.domain.results.grouping import Grouped
-from gateval.domain.results.judge_doubts import judge_doubt
 from gateval.domain.results.results import Results
-from gateval.domain.results.stand_ins import stand_ins
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
 EVIDENCE_CODES = (ReasonCode.UNCALIBRATED_JUDGE, ReasonCode.STAND_IN)

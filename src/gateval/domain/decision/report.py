@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gateval.domain.decision.decision import Decision, decide
-from gateval.domain.results.claims import without_mere_claims
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison
+from gateval.domain.results.doubts.claims import without_mere_claims
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import NO_RULINGS, Ruling, Rulings
 

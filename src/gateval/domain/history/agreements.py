@@ -12,10 +12,10 @@ from gateval.domain.base import digest
 from gateval.domain.calibration.binding import Binding
 from gateval.domain.calibration.replay import Replay, StoredAgreement
 from gateval.domain.history.baseline import EVENTS, MOST_RUNS, Home
-from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.judge_doubts import binding_now, judge_doubt
+from gateval.domain.results.doubts.judges import binding_now, judge_doubt
 from gateval.domain.results.results import Results
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gateval.domain.forge.workflow_run import WorkflowRun
-from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
-from gateval.domain.history.setting import fixture_digest, setting_digest
+from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
+from gateval.domain.history.runs.setting import fixture_digest, setting_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval
 from gateval.domain.plan.stored import BaselineRun, StoredTrials, UsedBaseline

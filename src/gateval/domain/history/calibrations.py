@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from gateval.domain.calibration.belief import LEAST_AGREEMENT, phase_of
 from gateval.domain.calibration.binding import Binding
 from gateval.domain.calibration.replay import Phase, StoredAgreement
-from gateval.domain.history.rows import Row
+from gateval.domain.history.runs.rows import Row
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec

@@ -14,7 +14,7 @@ from gateval.domain.base import Value
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
-from gateval.domain.statistics.ratio import Ratio, paired_ratio
+from gateval.domain.statistics.estimates.ratio import Ratio, paired_ratio
 from gateval.domain.trials.trial import Side, Trial
 
 CHANCE = 0.05

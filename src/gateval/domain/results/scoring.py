@@ -24,7 +24,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, grade
-from gateval.domain.statistics.interval import wilson_rate
+from gateval.domain.statistics.estimates.interval import wilson_rate
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 
 TOLERANCE = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape
 
-from gateval.domain.history.trend import Point
+from gateval.domain.history.runs.trend import Point
 from gateval.safe.sanitize import plain_line
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 56, 44, 640, 260

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gateval.domain.history.compared import ComparedEval
-from gateval.domain.history.flakiness import Wavering
-from gateval.domain.history.trend import ALL, Point
+from gateval.domain.history.runs.compared import ComparedEval
+from gateval.domain.history.runs.flakiness import Wavering
+from gateval.domain.history.runs.trend import ALL, Point
 from gateval.domain.text.figures import show_percent, show_score
 from gateval.render.history.plot import sparkline
 from gateval.render.history.sheet import Sheet

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gateval.domain.calibration.belief import show_agreement
 from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.results.judge_doubts import judge_doubt, replay_of
+from gateval.domain.results.doubts.judges import judge_doubt, replay_of
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.verdicts import ReasonCode

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.embedding import embedded
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
-from gateval.domain.results.judge_doubts import replay_of
+from gateval.domain.results.doubts.judges import replay_of
 from gateval.domain.text.figures import show_usd
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage

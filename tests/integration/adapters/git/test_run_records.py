@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gateval.adapters.git import open_repository
-from gateval.domain.history.run_file import newest_first
+from gateval.domain.history.runs.file import newest_first
 from gateval.publish.history import store_run
 from tests.helpers.remotes import cloned
 from tests.helpers.runs import run_eval, run_fixture, run_record

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.history.due import Moments, due_eval, last_runs
-from gateval.domain.history.turning import turns
+from gateval.domain.history.runs.due import Moments, due_eval, last_runs
+from gateval.domain.history.runs.turning import turns
 from tests.helpers.runs import run_eval, run_fixture, run_record
 
 NINE = datetime(2026, 11, 22, 9, tzinfo=UTC)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.history.forecast import Forecast, forecast
-from gateval.domain.history.recorded import spent_on
-from gateval.domain.history.run_record import RunSpent
+from gateval.domain.history.runs.forecast import Forecast, forecast
+from gateval.domain.history.runs.record import RunSpent
+from gateval.domain.history.runs.recorded import spent_on
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace

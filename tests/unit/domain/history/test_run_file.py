@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gateval.domain.history.run_file import (
+from gateval.domain.history.runs.file import (
     BYTES_KEPT,
     OF_PULL_REQUESTS,
     RUNS_KEPT,
@@ -14,7 +14,7 @@ from gateval.domain.history.run_file import (
     newest_first,
     read_line,
 )
-from gateval.domain.history.run_record import record_line
+from gateval.domain.history.runs.record import record_line
 from tests.helpers.runs import run_eval, run_fixture, run_record
 
 NAMES = [f"refund-request-number-{number:03}" for number in range(200)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.statistics.design import design
-from gateval.domain.statistics.interval import wilson
+from gateval.domain.statistics.estimates.interval import wilson
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.shares import fixture_share, split
 from gateval.domain.statistics.status import Status, deterministic, status

@@ -1,4 +1,4 @@
-"""What the reader of fixtures does about files in messages: `pipeline/attached.py` reads them."""
+"""What the reader of fixtures does about files in messages (`pipeline/manifests/attached.py`)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.history.forecast import Forecast
+from gateval.domain.history.runs.forecast import Forecast
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.text.figures import show_usd
 from gateval.render.report.words.counts import listing

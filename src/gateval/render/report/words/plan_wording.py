@@ -8,7 +8,7 @@ from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
-from gateval.domain.results.judge_doubts import binding_now
+from gateval.domain.results.doubts.judges import binding_now
 
 
 def revisions(plan: Plan) -> str:

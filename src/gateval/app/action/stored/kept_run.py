@@ -11,9 +11,9 @@ from gateval.app.action.result import ActionResult
 from gateval.app.run.remember import remember
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.trigger import EventName
-from gateval.domain.history.run_file import newest_first
-from gateval.domain.history.run_record import RunFacts
-from gateval.domain.history.turning import turns
+from gateval.domain.history.runs.file import newest_first
+from gateval.domain.history.runs.record import RunFacts
+from gateval.domain.history.runs.turning import turns
 from gateval.domain.plan.plan import Plan
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import GatevalError

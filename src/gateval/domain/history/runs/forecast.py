@@ -7,7 +7,7 @@ from math import fsum
 from typing import NamedTuple
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunRecord, RunSpent
+from gateval.domain.history.runs.record import RunRecord, RunSpent
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.outlook import expected_trials
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.proof import home_of, proven, said
+from gateval.app.action.stored.proof import home_of, proven, said
 from gateval.domain.history.baseline import donors, wanted, with_stored
-from gateval.domain.history.run_file import newest_first
+from gateval.domain.history.runs.file import newest_first
 from gateval.domain.plan.plan import Plan
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep

@@ -11,7 +11,7 @@ from gateval.domain.repository.tree import Tree
 from gateval.formats.native.cases.case import CasesRead
 from gateval.formats.native.cases.reading import read_cases
 from gateval.formats.native.cases.written import Template
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
 
 
 def case_files(templates: Sequence[Template]) -> frozenset[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunEval, RunRecord
+from gateval.domain.history.runs.record import RunEval, RunRecord
 from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import GateVerdict
 

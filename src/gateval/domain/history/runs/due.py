@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.runs.record import RunRecord
 
 OF_THE_BRANCH = ("push", "schedule")
 

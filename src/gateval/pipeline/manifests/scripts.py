@@ -14,7 +14,7 @@ from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import Tree
 from gateval.formats.native.scripted import read_scripted
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
 
 SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 

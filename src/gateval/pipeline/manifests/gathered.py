@@ -12,7 +12,7 @@ from gateval.domain.repository.tree import Entry, Tree
 from gateval.formats.gathering import Around, Gathered, Pending
 from gateval.formats.native.manifests import Parsed
 from gateval.formats.registry import gather
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
 
 _LONGEST = 500
 """Characters of a text that may be a path."""

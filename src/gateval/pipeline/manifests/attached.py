@@ -16,7 +16,7 @@ from gateval.domain.repository.place import Problem
 from gateval.domain.repository.tree import Tree
 from gateval.domain.text.quoting import quote
 from gateval.formats.yaml.document import write_path
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
 
 TEXTS_LIMIT = 256 * 1024 * 1024
 """Characters of all text files that the fixtures of a revision attach."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunRecord
-from gateval.domain.history.status import PULL_REQUESTS
+from gateval.domain.history.runs.record import RunRecord
+from gateval.domain.history.runs.status import PULL_REQUESTS
 from gateval.domain.verdicts import GateVerdict
 
 

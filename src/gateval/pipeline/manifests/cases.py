@@ -13,8 +13,8 @@ from gateval.domain.repository.tree import Tree
 from gateval.formats.native.cases.case import Case
 from gateval.formats.native.cases.expand import Expanded, expand
 from gateval.formats.native.cases.written import Template
-from gateval.pipeline.case_files import case_files, cases_read
-from gateval.pipeline.manifest_cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache
+from gateval.pipeline.manifests.case_files import case_files, cases_read
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
+from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
 from gateval.domain.statistics.fisher import fisher
 
 

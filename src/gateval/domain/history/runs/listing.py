@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from gateval.domain.history.rows import Row
-from gateval.domain.history.status import EvalStatus, FixtureResult, Phase
+from gateval.domain.history.runs.rows import Row
+from gateval.domain.history.runs.status import EvalStatus, FixtureResult, Phase
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.proof import home_of, proven, said
+from gateval.app.action.stored.proof import home_of, proven, said
 from gateval.domain.history.agreements import (
     agreement_donors,
     wanted_agreements,
     with_agreements,
 )
-from gateval.domain.history.run_file import newest_first
+from gateval.domain.history.runs.file import newest_first
 from gateval.domain.plan.plan import Plan
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gateval.adapters.git import open_repository
 from gateval.adapters.screen import screen_of
-from gateval.app.last_run import last_run, run_folder
+from gateval.app.history.last_run import last_run, run_folder
 from gateval.app.stored import read_results
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.repository.place import nearest

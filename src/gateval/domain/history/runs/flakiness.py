@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
+from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
 from gateval.domain.statistics.design import design
-from gateval.domain.statistics.interval import wilson_rate
+from gateval.domain.statistics.estimates.interval import wilson_rate
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.power import expected
 from gateval.domain.statistics.shares import FIXTURES

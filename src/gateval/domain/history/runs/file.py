@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from pydantic import ValidationError
 
-from gateval.domain.history.run_record import RunRecord, record_line
+from gateval.domain.history.runs.record import RunRecord, record_line
 from gateval.errors import RecordsError
 
 RUNS_KEPT = 1_000

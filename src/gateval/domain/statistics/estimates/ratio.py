@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import exp, fsum, log, sqrt
 
 from gateval.domain.base import Value
-from gateval.domain.statistics.student import two_sided
+from gateval.domain.statistics.estimates.student import two_sided
 
 _MOST = 1e6
 """Ratios beyond this, or its inverse, say nothing that a person would read."""

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from gateval.app.action.event import ActionEvent
 from gateval.app.names import RUN_FILE
 from gateval.domain.history.baseline import Home, doubt
-from gateval.domain.history.run_file import LINE_LIMIT
-from gateval.domain.history.run_record import RunRecord, record_line
+from gateval.domain.history.runs.file import LINE_LIMIT
+from gateval.domain.history.runs.record import RunRecord, record_line
 from gateval.domain.plan.plan import Plan
 from gateval.errors import GatevalError, MissingPermission, RepositoryError
 from gateval.ports.forge.workflow_runs import WorkflowRuns

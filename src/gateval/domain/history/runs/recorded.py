@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.history.agreements import believed_setting, stored_agreements
-from gateval.domain.history.run_record import (
+from gateval.domain.history.runs.record import (
     EVALS_LISTED,
     FIXTURES_LISTED,
     Mark,
@@ -16,10 +16,10 @@ from gateval.domain.history.run_record import (
     RunRecord,
     RunSpent,
 )
-from gateval.domain.history.setting import fixture_digest, setting_digest
+from gateval.domain.history.runs.setting import fixture_digest, setting_digest
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.claims import was_seen
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
+from gateval.domain.results.doubts.claims import was_seen
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial

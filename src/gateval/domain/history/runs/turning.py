@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunEval, RunRecord
-from gateval.domain.history.status import PULL_REQUESTS
+from gateval.domain.history.runs.record import RunEval, RunRecord
+from gateval.domain.history.runs.status import PULL_REQUESTS
 from gateval.domain.statistics.fisher import fisher
 from gateval.domain.verdicts import GateVerdict
 

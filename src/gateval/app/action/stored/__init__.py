@@ -1,0 +1,1 @@
+"""What earlier runs measured, and the proof that they did: baselines, agreement, own record."""

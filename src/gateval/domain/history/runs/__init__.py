@@ -1,0 +1,1 @@
+"""The records of runs: what a run leaves, and what looking back makes of many."""

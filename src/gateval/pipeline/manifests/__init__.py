@@ -1,0 +1,1 @@
+"""Reading the manifests of a revision, and the files that they name."""
