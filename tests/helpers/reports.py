@@ -23,8 +23,9 @@ from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, Scorin
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.severity import Severity
+from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
-from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.repository.place import Place
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results

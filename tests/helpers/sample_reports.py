@@ -8,8 +8,9 @@ from gateval.domain.decision.report import Report, make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.severity import Severity
+from gateval.domain.plan.bar import Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import Reason, Removed
+from gateval.domain.plan.planned_eval import Removed
 from gateval.domain.repository.place import Place
 from gateval.domain.results.results import Results, RunInfo
 from gateval.domain.trials.judge_verdict import Verdict, Violation

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.plan.planned_eval import Bar
+from gateval.domain.plan.bar import Bar
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey

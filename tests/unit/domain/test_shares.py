@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
+from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import Baseline, PlannedEval
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.narrowing import Narrowing, narrow
 from gateval.domain.planning.planner import GateRules, plan_change
 from gateval.domain.statistics.design import design

@@ -7,8 +7,8 @@ import pytest
 from gateval.domain.decision.decision import Decision
 from gateval.domain.decision.trust import exit_code, unverified
 from gateval.domain.forge.trigger import Trust
+from gateval.domain.plan.bar import Lowered, Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan, Revision
-from gateval.domain.plan.planned_eval import Lowered, Reason
 from gateval.domain.repository.place import Place
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from gateval.domain.decision.report import Report, make_report
+from gateval.domain.plan.bar import Bar, Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import Bar, Reason
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.trial import Side
 from gateval.render.comment.comment import render_comment

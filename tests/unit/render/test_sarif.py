@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from gateval.domain.decision.report import Report, make_report
-from gateval.domain.plan.planned_eval import Doubt, Lowered
+from gateval.domain.plan.bar import Doubt, Lowered
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.results.results import RunInfo
 from gateval.domain.verdicts import GateVerdict

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from gateval.domain.forge.workflow_run import WorkflowRun
 from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.runs.setting import fixture_digest, setting_digest
+from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import Baseline, PlannedEval
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.stored import BaselineRun, StoredTrials, UsedBaseline
 from gateval.domain.trials.trial import Side
 

@@ -14,7 +14,8 @@ from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.manifests.tools import AgentTool
-from gateval.domain.plan.planned_eval import Doubt, Lowered, PlannedEval, Reason, Removed
+from gateval.domain.plan.bar import Doubt, Lowered, Reason
+from gateval.domain.plan.planned_eval import PlannedEval, Removed
 from gateval.domain.plan.stored import UsedBaseline, stored_digest
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.plan import AgentDefinition, HiddenFiles, Plan, SideScripts
-from gateval.domain.plan.planned_eval import Baseline, PlannedEval
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, split
 from gateval.domain.trials.trial import Side
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan.planned_eval import Lowered, Reason, Removed
+from gateval.domain.plan.bar import Lowered, Reason
+from gateval.domain.plan.planned_eval import Removed
 
 EACH = 3
 """Cases of one file up to which something is said of each."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.plan.bar import Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.planning.closure import closure_files, closure_of
 from gateval.domain.planning.files.departures import departures
 from gateval.domain.planning.snapshot import Snapshot

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.plan.bar import Doubt
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import Doubt
 from gateval.domain.planning.files.belonging import homeless
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path

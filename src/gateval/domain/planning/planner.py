@@ -9,12 +9,13 @@ from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
 from gateval.domain.manifests.policy.words import BarPolicy
+from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import (
     AgentChange,
     Plan,
     Revision,
 )
-from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.agents import weaker_agents
 from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts

@@ -8,8 +8,9 @@ from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import Baseline, Reason, Removed
+from gateval.domain.plan.planned_eval import Removed
 from gateval.domain.planning.cases import reasons_for_cases, removed_cases
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path

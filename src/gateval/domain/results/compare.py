@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan.planned_eval import Baseline, PlannedEval
+from gateval.domain.plan.bar import Baseline
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import (
     Comparison,
     EvalComparison,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from gateval.domain.base import Value
-from gateval.domain.plan.planned_eval import Baseline, Removed
+from gateval.domain.plan.bar import Baseline
+from gateval.domain.plan.planned_eval import Removed
 from gateval.domain.results.grouping import LOST_SHARE
 from gateval.domain.results.rises import Rise
 from gateval.domain.results.scoring import EvalScore, FixtureScore

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.decision.report import Report
+from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import Lowered, PlannedEval
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
 from gateval.domain.ruling import GateLabel

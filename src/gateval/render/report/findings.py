@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gateval.domain.base import digest
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
-from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.plan.bar import Lowered
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets

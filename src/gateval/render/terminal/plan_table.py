@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.text.figures import show_bytes
 from gateval.render.report.words.counts import count
 from gateval.render.report.words.plan_wording import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.plan.bar import Lowered
 from gateval.domain.repository.place import Place
 from gateval.domain.text.excerpts import excerpts
 

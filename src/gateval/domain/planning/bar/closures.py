@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gateval.domain.manifests.agent import Agent
+from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.planning.change import system_text
 from gateval.domain.planning.closure import closure_of, closure_paths
 from gateval.domain.planning.files.departures import prompt_path

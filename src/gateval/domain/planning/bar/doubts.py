@@ -14,8 +14,9 @@ from gateval.domain.manifests.catalogue import Broken, Catalogue, select_fixture
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.plan.bar import Doubt, Where
 from gateval.domain.plan.plan import AgentChange
-from gateval.domain.plan.planned_eval import Doubt, PlannedEval, Where
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.evals import lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture
 from gateval.domain.planning.selection import script_name

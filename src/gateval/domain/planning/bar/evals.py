@@ -9,7 +9,7 @@ from gateval.domain.manifests.evaluation import Eval, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.manifests.severity import Severity
-from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.plan.bar import Lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture, same_test
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS
-from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.plan.bar import Lowered
 from gateval.domain.planning.bar.assertions import lowered_assertions
 from gateval.domain.text.excerpts import excerpts
 

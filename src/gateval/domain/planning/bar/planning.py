@@ -14,8 +14,9 @@ from gateval.domain.manifests.embedding import embedding_scripts, with_script_na
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
+from gateval.domain.plan.bar import Bar, Doubt, Lowered, Reason
 from gateval.domain.plan.plan import AgentChange
-from gateval.domain.plan.planned_eval import Bar, Doubt, Lowered, PlannedEval, Reason
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
 from gateval.domain.planning.bar.evals import (
     as_calibrated,

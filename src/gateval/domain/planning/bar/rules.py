@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.manifests.policy.strictness import KeyPath, direction_of, leaves, written
-from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.plan.bar import Lowered
 from gateval.domain.repository.place import Place
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gateval.domain.manifests.agent import Agent, SystemFile
-from gateval.domain.plan.planned_eval import Reason
+from gateval.domain.plan.bar import Reason
 from gateval.domain.planning.closure import Closure, closure_of, closure_paths
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path

@@ -6,7 +6,7 @@ from gateval.domain.decision.decision import Decision
 from gateval.domain.decision.measured_reasons import passes_before_and_now, show_passes
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import RegressionPolicy
-from gateval.domain.plan.planned_eval import Baseline
+from gateval.domain.plan.bar import Baseline
 from gateval.domain.results.comparison import EvalComparison, FixtureComparison
 from gateval.domain.results.scoring import EvalScore
 from gateval.domain.text.figures import show_score
