@@ -1,0 +1,91 @@
+"""Why an Eval runs, and the bar that a change is held to: values of a plan."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from gateval.domain.base import Name, Value
+from gateval.domain.repository.place import Place, Problem
+
+CONFIRMING = 3
+"""Trials that decide where one would not be fair: a new fixture, a missed threshold, silence."""
+
+
+class Reason(Value):
+    """Why something counts as changed or selected: `place` as text, and what is there.
+
+    `where` reads `agents/support.yaml:14` or `prompts/refund.md`; `what` reads `spec.system`,
+    `new`, `selected by Eval`; `before` and `after` are short and may be empty.
+    """
+
+    where: str
+    what: str = ""
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where} {self.what}".strip()
+
+
+class Baseline(StrEnum):
+    """Where an Eval's baseline comes from."""
+
+    MERGE_BASE = "merge-base"
+    NEW_AGENT = "new agent"
+    SAME_AGENT = "agent unchanged"
+    NONE = "not compared"
+
+
+class Lowered(Value):
+    """Something that head asks less than the base tip, or differently, in words.
+
+    `moved` says that the target branch asks it since the branch was made: the change itself lowers
+    nothing there. `fixture` and `family` are set where it is about a case of a file.
+    """
+
+    place: Place
+    what: str
+    before: str = ""
+    after: str = ""
+    moved: bool = False
+    fixture: str = ""
+    family: str = ""
+
+    @property
+    def edit(self) -> str:
+        """What it is, before and after."""
+        moved = (
+            f" {self.before} \N{RIGHTWARDS ARROW} {self.after}" if self.before or self.after else ""
+        )
+        return f"{self.what}{moved}"
+
+    def __str__(self) -> str:
+        return f"{self.place.file}:{self.place.line} {self.edit}"
+
+
+Where = Literal["target branch", "merge-base"]
+
+
+class Doubt(Value):
+    """Something that the target branch may ask, or that an Agent was, and nobody can read.
+
+    `where` is the revision, in words: `target branch` or `merge-base`.
+    """
+
+    where: Where
+    problem: Problem
+
+    def __str__(self) -> str:
+        return f"{self.problem} (on the {self.where})"
+
+
+class Bar(Value):
+    """Marks an Eval as the base tip's version of `eval`, which head must meet beside its own.
+
+    The fixtures in `reused` ask the same on head: the trials of head's own Eval count for them.
+    """
+
+    eval: Name
+    lowered: tuple[Lowered, ...] = ()
+    reused: tuple[Name, ...] = ()
