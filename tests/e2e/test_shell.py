@@ -35,7 +35,7 @@ def completed(shop: Repo, *words: str) -> set[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["ch"], {"check"}),
+        (["ch"], {"challenge", "check"}),
         (["check", "--fa"], {"--failed"}),
         (["check", "--fixture", "g"], {"greets"}),
         (["check", "--eval", "s"], {"support-eval"}),

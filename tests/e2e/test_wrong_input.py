@@ -124,4 +124,4 @@ def test_commands_that_are_nearly_ours(empty: Repo) -> None:
     near = gateval(empty, "chekc")
     assert near.returncode == 2
     assert "No such command 'chekc'. Did you mean \"check\"?" in near.stderr
-    assert "There are aa, action, audit, check," in gateval(empty, "qqq").stderr
+    assert "There are aa, action, audit, calibrate," in gateval(empty, "qqq").stderr

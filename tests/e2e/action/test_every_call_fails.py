@@ -43,10 +43,15 @@ WAYS: list[dict[str, Any]] = [
 
 
 def calls(shop: GitHubShop) -> list[tuple[str, str]]:
-    """The calls of a plain run, each path as often as it is asked."""
-    return [
+    """The calls of a plain run, each path as often as it is asked.
+
+    Those with which the run is kept for looking back come last, and give up after a few failures.
+    """
+    found = [
         (one.method, one.path) for one in (*shop.server.log.entries, *shop.server.git_log.entries)
     ]
+    verdict = next(n for n, (_, path) in enumerate(found) if path.endswith("git-receive-pack"))
+    return found[: verdict + 1]
 
 
 def disturbed(shop: GitHubShop, turn: int) -> Pull:

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import resource
+import time
 from pathlib import Path
 
 import pytest
 
-from gateval.adapters.results_folder import create_results_folder, random_token, run_id
+from gateval.adapters.results_folder import create_results_folder, moment_token, run_id
 from gateval.errors import EvaluationError, UsageError
 from tests.helpers.repo import Repo
 
@@ -27,8 +29,6 @@ CLOCK = StoppedClock()
 
 def test_a_run_is_called_by_its_time_and_a_token() -> None:
     assert run_id("2026-11-20T09:30:00Z", "ab12") == "20261120-093000-ab12"
-    assert len({random_token() for _ in range(50)}) > 40
-    assert all(len(random_token()) == 4 for _ in range(50))
 
 
 def test_results_do_not_dirty_the_working_tree(repo: Repo) -> None:
@@ -165,3 +165,11 @@ def test_links_outside_the_repository_are_whoever_chose_thems(repo: Repo, tmp_pa
 def test_a_chosen_folder_that_cannot_be_made_is_refused(repo: Repo) -> None:
     with pytest.raises(UsageError, match="/dev/null/results"):
         create_results_folder(repo.path, CLOCK, chosen=Path(os.devnull) / "results")
+
+
+def test_runs_of_one_second_sort_as_they_came() -> None:
+    first = moment_token()
+    time.sleep(0.001)
+    second = moment_token()
+    assert re.fullmatch("[0-9a-f]{4}", first)
+    assert first < second or second < "0100", "but for a second that is over"

@@ -14,7 +14,6 @@ from gateval.render.report.words.counts import count
 _WHAT = {
     Unit.USD: "an answer costs {} what it did on base",
     Unit.TOKENS: "an answer takes {} the tokens of base",
-    Unit.SECONDS: "an answer takes {} the time of base",
 }
 
 
@@ -36,20 +35,15 @@ def told_of_spending(report: Report) -> tuple[str, ...]:
 
 
 def rise_lines(report: Report) -> tuple[str, ...]:
-    """Return, for each Eval of which it is known, how much more or less head takes than base.
+    """Return, for each Eval of which it is known, how much more or less head costs than base.
 
-    Time is told where it is more than chance: that of a few fixtures is noise.
+    Time is not told so: that of a few fixtures is noise, unless the policy has a limit for it.
     """
     return tuple(
         f"{rise.eval}: {_compared(rise, rise.ratio)}."
         for rise in report.comparison.rises
-        if rise.ratio is not None and (rise.unit is not Unit.SECONDS or _beyond_chance(rise.ratio))
+        if rise.ratio is not None and rise.unit is not Unit.SECONDS
     )
-
-
-def _beyond_chance(ratio: Ratio) -> bool:
-    """Whether the whole interval lies on one side of 1."""
-    return ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
 
 
 def _cost(money: Money) -> str:
