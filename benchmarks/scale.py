@@ -21,6 +21,7 @@ class Scale:
     agents: int = 200
     fixtures: int = 2_000
     cases: int = 10_000
+    kept_runs: int = 1_000
     packages: int = 60
     modules: int = 40
     checked: int = 10
@@ -43,6 +44,7 @@ def tiny(cache: Path) -> Scale:
         agents=4,
         fixtures=8,
         cases=20,
+        kept_runs=3,
         packages=2,
         modules=2,
         checked=2,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -33,24 +32,12 @@ def records(*, evals: int, fixtures: int) -> RunRecord:
     return run_record(1, *(run_eval(*names, name=f"eval-{n}") for n in range(evals)))
 
 
-def test_a_thousand_runs_are_looked_at_in_half_a_second(shop: Repo) -> None:
+def test_a_thousand_runs_are_looked_at(shop: Repo) -> None:
+    """How long it takes is measured in `benchmarks/looking_back.py`."""
     whole = run_eval(*(run_fixture(f"fixture-{n:03}") for n in range(200)))
     keep(shop, *(record_line(run_record(n, whole)) for n in range(1_000)))
-    taken = []
-    for _ in range(5):
-        start = time.perf_counter()
-        done = gateval(shop, "get", "evals", "-o", "json")
-        taken.append(time.perf_counter() - start)
-        assert json.loads(done.stdout)[0]["phase"] == "Stale", done.stderr
-    started = min(_taken(shop, "--version") for _ in range(3))
-    # A machine that is busy, or that keeps no compiled modules, starts Python slowly.
-    assert min(taken) < 0.5 + 10 * started, taken
-
-
-def _taken(shop: Repo, *words: str) -> float:
-    start = time.perf_counter()
-    gateval(shop, *words)
-    return time.perf_counter() - start
+    done = gateval(shop, "get", "evals", "-o", "json")
+    assert json.loads(done.stdout)[0]["phase"] == "Stale", done.stderr
 
 
 @pytest.mark.parametrize(
