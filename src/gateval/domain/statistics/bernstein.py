@@ -42,9 +42,12 @@ def never_above(bernstein: Sequence[float], limit: float) -> bool:
 
 
 def largest(bernstein: Sequence[float], precision: float = 1e-9) -> float:
-    """Return an upper bound of the polynomial's largest value on [0, 1], `precision` above it."""
+    """Return an upper bound of the polynomial's largest value on [0, 1], a part of it above it.
+
+    `precision` is that part: a share of the budget may be as small as 1e-7.
+    """
     low, high = max(bernstein[0], bernstein[-1]), max(bernstein)
-    while high - low > precision:
+    while high - low > precision * high:
         middle = (low + high) / 2
         low, high = (low, middle) if never_above(bernstein, middle) else (middle, high)
     return high

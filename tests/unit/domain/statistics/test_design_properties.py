@@ -7,7 +7,7 @@ from itertools import product
 from math import comb
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.statistics.design import Design, LookResult, design
@@ -25,6 +25,7 @@ SMALL = (Look(base=1, head=1), Look(base=3, head=2), Look(base=4, head=5))
 
 
 @given(rule=DESIGNS)
+@example(rule=design(looks(4, 20), 1e-7, 0.1))
 @settings(max_examples=60, deadline=None)
 def test_the_chance_of_a_false_alarm_is_at_most_the_share(rule: Design) -> None:
     assert rule.false_alarm <= rule.share
