@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gateval.formats.agentv.assembly import gather as gather_agentv
-from gateval.formats.agentv.reading import read_file as read_agentv
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
 from gateval.formats.gathering import Around, Gathered, Pending
@@ -34,6 +32,18 @@ class Format(NamedTuple):
     gather: Callable[[Sequence[Pending], Around], Gathered] | None = None
 
 
+def _read_agentv(path: str, data: bytes, registries: Registries) -> Parsed:
+    from gateval.formats.agentv.reading import read_file  # of use to few, and `plan` starts fast
+
+    return read_file(path, data, registries)
+
+
+def _gather_agentv(pending: Sequence[Pending], around: Around) -> Gathered:
+    from gateval.formats.agentv.assembly import gather
+
+    return gather(pending, around)
+
+
 NATIVE = Format(
     name="native",
     suffixes=(".yaml", ".yml"),
@@ -49,8 +59,8 @@ AGENTV = Format(
     recognises=may_be_suite,
     may_hold_agent=lambda _data: True,
     may_name_files=lambda _data: True,
-    read=read_agentv,
-    gather=gather_agentv,
+    read=_read_agentv,
+    gather=_gather_agentv,
 )
 
 FORMATS: tuple[Format, ...] = (NATIVE, AGENTV)

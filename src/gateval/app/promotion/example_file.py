@@ -60,8 +60,10 @@ def _refuse_change(known: Calibration, before: bytes, after: bytes) -> None:
         (one for one in new.manifests if isinstance(one, Calibration) and one.name == known.name),
         None,
     )
-    whole = grown is not None and grown.examples[:-1] == known.examples
-    if new.problems or said != kept or not whole or grown.rubric != known.rubric:  # type: ignore[union-attr]
+    whole = (
+        grown is not None and grown.examples[:-1] == known.examples and grown.rubric == known.rubric
+    )
+    if new.problems or said != kept or not whole:
         raise UsageError(
             f"{known.place.file} is written in a way that Gateval cannot add to.",
             hint="Write its examples as a list of lines, each with a dash.",
