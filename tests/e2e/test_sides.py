@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from pathlib import Path
 
 from tests.e2e.test_set_ups import Who, repo, run, who
@@ -81,10 +82,11 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Chat).serve_for
 def test_what_base_answers_is_not_heads_to_spoil(repo: Repo, who: Who) -> None:
     repo.write("desk/agent.yaml", SERVED)
     repo.write("desk/checks.yaml", CHECKS)
-    repo.write("desk/serve.py", f"EVIL = False\n{SERVER}")
+    server = SERVER.replace("SPOIL", f"SPOIL-{uuid.uuid4().hex}")  # no other test's servers
+    repo.write("desk/serve.py", f"EVIL = False\n{server}")
     repo.commit()
     repo.branch("change")
-    repo.write("desk/serve.py", f"EVIL = True\n{SERVER}")
+    repo.write("desk/serve.py", f"EVIL = True\n{server}")
     repo.commit()
     results = repo.path.parent / "results"
     done = run(repo, who, "check", "--results", str(results))

@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
@@ -192,41 +193,52 @@ def _warning(listen: Listener) -> Callable[[str], None]:
     return lambda sentence: listen(RunWarned(message=sentence))
 
 
+async def _gateway(run: _Run) -> Gateway:
+    """Make the gateway, which knows prices where a real model may be asked."""
+    plan, settings = run.plan, run.settings
+    prices = ListPrices()
+    if asks_real_models(plan):
+        await asyncio.to_thread(prices.load)
+    return Gateway(
+        settings.upstreams,
+        {one.side: {script.name: script for script in one.models} for one in plan.scripts},
+        prices=prices,
+        policy=RetryPolicy(outage_seconds=settings.outage_seconds),
+        ca_file=settings.ca_file,
+    )
+
+
+async def _behind_walls(
+    run: _Run, gateway: Gateway, scratch: Path, stack: contextlib.AsyncExitStack
+) -> tuple[Starter, ModelDoor | None]:
+    """Open what starts candidates and their door to models; no walls where none is a process."""
+    if not run.walls:
+        return Groups(), None
+    from gateval.gateway.local.limits import CallLimits
+    from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
+
+    policy, settings = run.plan.policy, run.settings
+    opened = GatewayServer(gateway, CallLimits.under(policy.gateway))
+    server = await stack.enter_async_context(opened)
+    own = [run.repository.root, run.repository.git_folder, run.folder.path]
+    layers = layers_folder(run.repository, settings)
+    own += [layers] if layers else []
+    ports = ports_allowed(policy.egress, server.port)
+    behind = isolation(run.walls, settings, scratch, own, ports=ports)
+    return stack.enter_context(behind), server
+
+
 @contextlib.asynccontextmanager
 async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
     plan, settings = run.plan, run.settings
-    scripts = {one.side: {script.name: script for script in one.models} for one in plan.scripts}
     async with contextlib.AsyncExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(run.walls))
         kept = stack.enter_context(
             kept_layers(plan, run.repository, settings, run.walls, scratch, _warning(run.listen))
         )
-        starter: Starter = Groups()
         local_http = await stack.enter_async_context(LoopbackClient())
-        policy = RetryPolicy(outage_seconds=settings.outage_seconds)
-        prices = ListPrices()
-        if asks_real_models(plan):
-            await asyncio.to_thread(prices.load)
-        opened = Gateway(
-            settings.upstreams,
-            scripts,
-            prices=prices,
-            policy=policy,
-            ca_file=settings.ca_file,
-        )
-        gateway = await stack.enter_async_context(opened)
-        door: ModelDoor | None = None
-        if run.walls:
-            from gateval.gateway.local.limits import CallLimits
-            from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
-
-            limits = CallLimits.under(plan.policy.gateway)
-            server = await stack.enter_async_context(GatewayServer(gateway, limits))
-            ports = ports_allowed(plan.policy.egress, server.port)
-            own = [run.repository.root, run.repository.git_folder, run.folder.path]
-            own += [folder] if (folder := layers_folder(run.repository, settings)) else []
-            behind = isolation(run.walls, settings, scratch, own, ports=ports)
-            starter, door = stack.enter_context(behind), server
+        gateway = await stack.enter_async_context(await _gateway(run))
+        starter, door = await _behind_walls(run, gateway, scratch, stack)
         exports = ClosureExports(run.repository, plan, scratch)
         environ = candidate_environment(settings.environ, plan.policy.candidate_env)
         context = RuntimeContext(
