@@ -13,7 +13,7 @@ from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, 
 from gateval.formats.registries import Registries
 
 
-class Format(NamedTuple):
+class ManifestFormat(NamedTuple):
     """How manifests of one format are found and read. All its functions are pure.
 
     `suffixes`: how the names of its files end. `recognises`: whether a file with such a name,
@@ -44,7 +44,7 @@ def _gather_agentv(pending: Sequence[Pending], around: Around) -> Gathered:
     return gather(pending, around)
 
 
-NATIVE = Format(
+NATIVE = ManifestFormat(
     name="native",
     suffixes=(".yaml", ".yml"),
     recognises=lambda _path, data: looks_like_manifest(data),
@@ -53,7 +53,7 @@ NATIVE = Format(
     read=read_manifests,
 )
 
-AGENTV = Format(
+AGENTV = ManifestFormat(
     name="agentv",
     suffixes=AGENTV_SUFFIXES,
     recognises=may_be_suite,
@@ -63,14 +63,14 @@ AGENTV = Format(
     gather=_gather_agentv,
 )
 
-FORMATS: tuple[Format, ...] = (NATIVE, AGENTV)
+FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV)
 """In the order in which they are asked; the first that recognises a file reads it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))
 """How the name of any manifest file ends."""
 
 
-def format_of(path: str, data: bytes) -> Format | None:
+def format_of(path: str, data: bytes) -> ManifestFormat | None:
     """Return the format of a file, or None when it is no manifest."""
     for each in FORMATS:
         if path.endswith(each.suffixes) and each.recognises(path, data):
