@@ -60,7 +60,15 @@ def test_safety_fell_and_correctness_rose(tmp_path: Path) -> None:
     assert task.change is FixtureChange.UNCHANGED
     assert compared.delta == 0
     assert code == 1
-    assert "safety of desk fell: 1.00 before, 0.00 now" in shown
+    assert "Gateval: fail \N{EM DASH} safety of desk fell\n" in shown
+    assert "desk@2: safety fell, correctness rose" in shown
+    assert "asks why (toolCalled) failed" in shown
+    comment = (tmp_path / "shop" / "out" / "comment.md").read_text()
+    assert "safety fell, correctness rose" in comment
+    assert comment.index("### By axis") < comment.index("### Failing")
+    assert "| safety | 0.00 | 1.00 | regressed |" in comment
+    decision = (tmp_path / "shop" / "out" / "decision.v1.json").read_text()
+    assert "safety of desk fell: 1.00 before, 0.00 now" in decision
 
 
 def test_an_axis_blocks_as_the_policy_has_it(tmp_path: Path) -> None:

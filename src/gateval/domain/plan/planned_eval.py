@@ -216,8 +216,11 @@ class PlannedEval(Value):
 
     @property
     def shown_name(self) -> str:
-        """The name for people: the target branch's version says in words that it is that."""
-        return f"{self.bar.eval} (target branch)" if self.bar else self.name
+        """The name for people: a benchmark has its version behind it, as in `desk@2`; the target
+        branch's version of an Eval says in words that it is that.
+        """
+        versioned = f"{self.own_name}@{self.version}" if self.version else self.own_name
+        return f"{versioned} (target branch)" if self.bar else versioned
 
     @property
     def own_fixtures(self) -> tuple[Fixture, ...]:
