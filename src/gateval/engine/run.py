@@ -192,7 +192,7 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
     )
     answer = await context.candidates.answer(task.agent, request)
     if isinstance(answer, NoAnswer):
-        return conclude_no_answer(key, answer)
+        return conclude_no_answer(key, answer, task.planned.scoring)
     judge = task.planned.judge
     checks = context.checks.of(task.planned) if context.checks else None
     agreements = context.agreements
