@@ -45,7 +45,7 @@ async def _tried(
         turns=fixture.turns,
         tool_replay=fixture.tool_replay,
         shadow_tools=fixture.shadow_tools,
-        timeout_seconds=task.planned.execution.timeout_seconds,
+        timeout_seconds=fixture.timeout_seconds or task.planned.execution.timeout_seconds,
         playground=ground.playground if ground else None,
     )
     answer = await context.candidates.answer(agent, request)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from gateval.assertions.matching.final_message import Absent
+from gateval.assertions.matching.final_message import NoText
 from gateval.assertions.state.base import TEXT_BYTES, instead, named
 from gateval.candidates.bounded.json_path import Nothing, PathError, find
 from gateval.candidates.playground.reading import Unreadable
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 async def text_of(state: EndState, path: str) -> str:
-    """Return a file as text; what is no UTF-8 becomes U+FFFD. Raises `Absent`, `Unreadable`."""
+    """Return a file as text; what is no UTF-8 becomes U+FFFD. Raises `NoText`, `Unreadable`."""
     found = await state.content(path, TEXT_BYTES)
     if isinstance(found, bytes):
         return found.decode("utf-8", "replace")
-    raise Absent(f"{instead(found)} at {named(path)}")
+    raise NoText(f"{instead(found)} at {named(path)}")
 
 
 def json_of(text: str, at: str, what: str) -> JsonValue:
-    """Return the value that a JSONPath names in a text. Raises `Absent` and `Unreadable`."""
+    """Return the value that a JSONPath names in a text. Raises `NoText` and `Unreadable`."""
     try:
         return find(at, read_json(text))
     except NotStrictJson as error:
-        raise Absent(f"{what} that is no JSON ({error})") from None
+        raise NoText(f"{what} that is no JSON ({error})") from None
     except Nothing:
-        raise Absent(f"nothing at `{at}` of {what}") from None
+        raise NoText(f"nothing at `{at}` of {what}") from None
     except PathError as error:
         raise Unreadable(f"{what}: {error}") from None
 

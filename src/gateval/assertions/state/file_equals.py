@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from gateval.assertions.matching.final_message import Absent, quoted
+from gateval.assertions.matching.final_message import NoText, quoted
 from gateval.assertions.state.base import TEXT_BYTES, StateAssertion, named
 from gateval.assertions.state.contents import text_of
 from gateval.domain.manifests.playground import InnerPath
@@ -35,7 +35,7 @@ class FileEquals(StateAssertion):
         expected = f"{named(self.path)} to hold {quoted(self.value)}"
         try:
             text = await text_of(state, self.path)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent))
         met = self._plain(text) == self._plain(self.value)
         return self.result(met=met, expected=expected, saw=quoted(text))

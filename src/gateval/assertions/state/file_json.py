@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from gateval.assertions.matching.final_message import Absent
+from gateval.assertions.matching.final_message import NoText
 from gateval.assertions.matching.json_match import matches
 from gateval.assertions.state.base import JsonPath, StateAssertion, named
 from gateval.assertions.state.contents import json_of, shown, text_of
@@ -39,7 +39,7 @@ class FileJson(StateAssertion):
         try:
             text = await text_of(state, self.path)
             value = json_of(text, self.at, named(self.path))
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent))
         met = matches(self.value, value, subset=self.mode == "subset")
         return self.result(met=met, expected=expected, saw=shown(value))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from gateval.assertions.matching.final_message import Absent, quoted
+from gateval.assertions.matching.final_message import NoText, quoted
 from gateval.assertions.matching.linear_regex import TEXT_LIMIT, compiled
 from gateval.assertions.state.base import Pattern, StateAssertion, named
 from gateval.assertions.state.contents import text_of
@@ -33,7 +33,7 @@ class FileMatches(StateAssertion):
         expected = f"a match of /{self.pattern}/ in {named(self.path)}"
         try:
             text = await text_of(state, self.path)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent))
         found = await searched(self.pattern, text, named(self.path))
         return self.result(met=found is not None, expected=expected, saw=quoted(found or text))

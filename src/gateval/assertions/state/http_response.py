@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from gateval.assertions.matching.final_message import Absent, quoted
+from gateval.assertions.matching.final_message import NoText, quoted
 from gateval.assertions.matching.json_match import matches
 from gateval.assertions.state.base import JsonPath, StateAssertion
 from gateval.assertions.state.contents import json_of, shown
@@ -67,7 +67,7 @@ class HttpResponse(StateAssertion):
         saw = f"status {reply.status} and {quoted(text)}"
         try:
             met = self._met(reply, text)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=f"status {reply.status} and {absent}")
         return self.result(met=met, expected=expected, saw=saw)
 
