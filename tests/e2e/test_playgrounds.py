@@ -439,7 +439,7 @@ def test_behind_walls_with_users_of_their_own_all_is_looked_at_and_removed() -> 
     asked = (
         "{type: fileEquals, path: deep/locked/note, value: x}",
         "{type: sqlQuery, path: shop.db, query: SELECT b FROM a, value: 2}",
-        "{type: commandResult, command: [sh, -c, 'cat deep/*/note; touch n; id -u'], stdoutMatches: '^x[1-9]'}",  # fmt: skip
+        "{type: commandResult, command: [sh, -c, 'cat deep/*/note; touch n; id -u'], stdoutMatches: '^x[1-9]'}",
         "{type: directoryListing, entries: [deep/, orders.json, shop.db]}",
         ASKED,
     )
