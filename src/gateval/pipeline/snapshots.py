@@ -18,6 +18,7 @@ from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.files.check_files import with_check_files
 from gateval.domain.planning.files.check_problems import check_problems
 from gateval.domain.planning.files.checks import closure_problems
+from gateval.domain.planning.files.grounds import with_grounds
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
@@ -67,6 +68,7 @@ def snapshot_of(
         scripts=scripts,
     )
     snapshot = replace(snapshot, catalogue=with_check_files(catalogue, snapshot))
+    snapshot = replace(snapshot, catalogue=with_grounds(snapshot.catalogue, snapshot))
     if not agents_only:
         problems += check_problems(snapshot)
         problems += closure_problems(snapshot)
