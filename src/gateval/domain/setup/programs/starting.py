@@ -15,7 +15,7 @@ from gateval.domain.setup.programs.serving import is_flask, server_of
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
 
 
-class Start(NamedTuple):
+class StartCommand(NamedTuple):
     """A command relative to the program's root, and the folder there that `PYTHONPATH` needs."""
 
     command: tuple[str, ...]
@@ -31,7 +31,7 @@ def start_of(
     *,
     setup: SetUp | None,
     function: str = "",
-) -> Start:
+) -> StartCommand:
     """Return how the program at `path` is started from its `root`.
 
     `texts` are its own and that of what it imports, `imported` the modules, `a.b` and the like,
@@ -39,42 +39,44 @@ def start_of(
     it needs, `function` is the one that its project file names.
     """
     if path.endswith(".go"):
-        return Start((BUILT,))
+        return StartCommand((BUILT,))
     file = relpath(path, root or ".")
     if path.endswith(".py"):
         base = import_root(file, texts[0], root, imported, files)
         return _python(file, texts, base, function, set_up=setup is not None)
     if setup is not None and setup.run[0] == "bun":
-        return Start(("bun", file))
+        return StartCommand(("bun", file))
     if path.endswith((".ts", ".mts", ".tsx")):
         # As a loader tsx needs no socket, whose path in a private TMPDIR may be too long.
-        return Start(("node", "--import", "tsx", file) if setup else ("tsx", file))
-    return Start(("node", file))
+        return StartCommand(("node", "--import", "tsx", file) if setup else ("tsx", file))
+    return StartCommand(("node", file))
 
 
 def _python(
     file: str, texts: tuple[str, str], base: str | None, function: str, *, set_up: bool
-) -> Start:
+) -> StartCommand:
     python = ".venv/bin/python" if set_up else "python3"
     application = server_of(file, *texts)
     is_main = basename(file) == "__main__.py" and dirname(file)
     called = function if not (application or is_main or has_guard(texts[0])) else ""
     if not application and not is_main and not called and base in {None, dirname(file)}:
-        return Start((python, file))
+        return StartCommand((python, file))
     place = base if base is not None else "src" if file.startswith("src/") else ""
     module = splitext(relpath(file, place or "."))[0].replace("/", ".")
     module = module.removesuffix(".__main__").removesuffix(".__init__")
     if called:
         words = f"from {module} import {called}; raise SystemExit({called}())"
-        return Start((python, "-c", words), place)
+        return StartCommand((python, "-c", words), place)
     if not application:
-        return Start((python, "-m", module), place)
+        return StartCommand((python, "-m", module), place)
     served = f"{module}:{application}"
     if is_flask("".join(texts)):
-        return Start((python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place)
+        return StartCommand(
+            (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
+        )
     factory = ("--factory",) if application.endswith("()") else ()
     served = served.removesuffix("()")
-    return Start((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
+    return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
 
 
 def import_root(
