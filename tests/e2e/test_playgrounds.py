@@ -318,7 +318,7 @@ def test_none_is_left_of_a_run_that_is_stopped(
     os.kill(started.pid, number)
     started.communicate(timeout=30)
     deadline = time.monotonic() + 30
-    while candidate_processes(tmp_path) or list(home.glob("gateval-*")):
+    while candidate_processes(tmp_path) or any(home.glob("gateval-*")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
