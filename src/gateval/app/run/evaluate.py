@@ -27,6 +27,7 @@ from gateval.candidates.doors.models import ModelDoor
 from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.playground.playgrounds import Playgrounds
 from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
@@ -267,6 +268,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             agreements=Agreements(plan, judge, keep=_keeping(run)),
             embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(checks),
+            playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
             log=run.log,
             tell=run.listen,
             redact=_redacting(run),
