@@ -21,6 +21,7 @@ from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.transcript import numbered_steps
 from gateval.domain.trials.trial import Answer, Cause
 from gateval.judging.checklist_prompt import ANSWER
+from gateval.judging.grounds import with_grounds
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 from gateval.judging.prompt import PROMPT
@@ -91,7 +92,7 @@ async def _judged(
     for _ in range(TRIES):
         try:
             found = await judge.judge(
-                rubric=rubric,
+                rubric=with_grounds(rubric, example.given),
                 spec=spec,
                 fixture_input=asked,
                 transcript=numbered_steps(asked, answer),
