@@ -16,12 +16,16 @@ from gateval.app.guard import guarded
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
-COMMANDS: Final = (
-    "aa", "action", "calibrate", "challenge", "check", "plan", "promote", "run", "show", "report",
-    "validate", "closure", "init", "doctor", "audit", "schema", "get", "history", "compare",
-    "flaky", "due", "import",
-)  # fmt: skip
-"""Every command: a file of this folder, with a function of that name; `import_` is `import`."""
+ROOMS: Final = {
+    "gate": ("action", "check", "plan", "run", "aa", "closure", "validate", "report", "show"),
+    "records": ("audit", "get", "history", "compare", "flaky", "due"),
+    "authoring": ("init", "schema", "doctor", "calibrate", "challenge", "promote", "import"),
+}
+"""The folders here, and the commands in each: a file with a function of that name; `import_` is
+`import`."""
+
+COMMANDS: Final = {name: room for room, names in ROOMS.items() for name in names}
+"""Every command, and its folder."""
 
 
 class Commands(click.Group):
@@ -50,7 +54,7 @@ class Commands(click.Group):
 def load(name: str) -> click.Command:
     """Return one of `COMMANDS`."""
     own = f"{name}_" if iskeyword(name) else name
-    command: click.Command = getattr(import_module(f"gateval.cli.{own}"), own)
+    command: click.Command = getattr(import_module(f"gateval.cli.{COMMANDS[name]}.{own}"), own)
     return command
 
 
