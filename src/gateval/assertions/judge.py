@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateval.domain.manifests.evaluation import JudgeSpec
+    from gateval.domain.manifests.reference import Reference
     from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
 
@@ -138,12 +139,17 @@ class JudgeAssertion(ScoredByJudge):
         """
         if not self.preset:
             return self.rubric
-        chosen = preset(self.preset)
-        if chosen.lacks(evidence.reference):
-            needs = " or ".join(f"`{KEYS[one]}`" for one in chosen.needs)
-            message = f"the preset {chosen.name} needs {needs} of the case's `reference`"
-            raise NotMeasured(Cause.GATE, message)
-        return chosen.asked(evidence.reference)
+        if lack := self.wants(evidence.reference):
+            raise NotMeasured(Cause.GATE, lack.rstrip("."))
+        return preset(self.preset).asked(evidence.reference)
+
+    def wants(self, reference: Reference) -> str:
+        """See `Assertion`: what the preset shows the judge has to be there."""
+        chosen = preset(self.preset) if self.preset else None
+        if chosen is None or not chosen.lacks(reference):
+            return ""
+        needs = " or ".join(f"`{KEYS[one]}`" for one in chosen.needs)
+        return f"The preset {chosen.name} needs {needs} of the case's `reference`."
 
 
 def _most_said(found: Sequence[Assessment]) -> Assessment:

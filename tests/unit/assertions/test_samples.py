@@ -87,6 +87,14 @@ PASSES: dict[str, list[Answer]] = {
         refunded('call Skill {"skill": "refunds"}'),
         refunded('call Read {"file_path": "/home/me/skills/refunds/SKILL.md"}'),
     ],
+    "exactMatch": [said("HELLO"), said(" HELLO\n")],
+    "containsExpected": [said("We open at 9:00 and close at 17:00.")],
+    "levenshtein": [said("kitten"), said("kittens")],
+    "numericExpected": [said("It is about 3.14")],
+    "jsonMatch": [said('{"city": "Oslo", "days": 3}')],
+    "toolUsage": [refunded('call find_order {"order": "10482"}')],
+    "costScore": [spent(1500, 500)],
+    "latencyScore": [Answer(output="4", seconds=10)],
 }
 
 FAILS: dict[str, list[Answer]] = {
@@ -140,6 +148,14 @@ FAILS: dict[str, list[Answer]] = {
         called("a b c d").model_copy(update={"seconds": 10}),
     ],
     "skillTrigger": [called("refund_order")],
+    "exactMatch": [said("Hello"), said("HELLO!")],
+    "containsExpected": [said("We open at 9:00.")],
+    "levenshtein": [said("sitting")],
+    "numericExpected": [said("3.2"), said("about three")],
+    "jsonMatch": [said('{"city": "Oslo", "days": 4}'), said("Three days in Oslo")],
+    "toolUsage": [refunded('call find_order {"order": "10483"}'), called("")],
+    "costScore": [spent(2000, 2000)],
+    "latencyScore": [Answer(output="4", seconds=20)],
 }
 
 DONE = {"rule": "ask first", "severity": "high", "evidence_step": 2, "quote": "It is done."}

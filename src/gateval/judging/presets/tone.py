@@ -11,8 +11,10 @@ PRESET = Preset(
     source="Plain language, ISO 24495-1:2023; politeness: Danescu-Niculescu-Mizil et al. 2013, "
     "https://arxiv.org/abs/1306.6078",
     steps=(
-        "Read how the user writes and what about: a complaint, grief and small talk ask for more "
-        "or less than a plain question does.",
+        (
+            "Read how the user writes, and about what: complaints and grief ask for more than a "
+            "plain question does."
+        ),
         (
             "Decide how the final answer sounds to the user who wrote this input: in form of "
             "address, choice of words, length."
