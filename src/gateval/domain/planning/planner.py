@@ -188,7 +188,9 @@ def _planned(
     evaluation: Eval, head: Snapshot, baseline: Baseline, why: tuple[Reason, ...]
 ) -> PlannedEval:
     return PlannedEval(
+        kind=evaluation.kind,
         name=evaluation.name,
+        version=evaluation.version,
         place=evaluation.place,
         agent=evaluation.target_agent,
         judge=evaluation.judge,

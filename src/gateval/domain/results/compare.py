@@ -162,7 +162,7 @@ def _compare_fixture(
             base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
             found_at=stands.found_at,
         )
-    weighted = planned.scoring.weighted
+    weighted = planned.scoring.graded
     ours = _repeated(found.head, found.course.wanted.head, weighted=weighted)
     theirs = _repeated(found.base, found.course.wanted.base, weighted=weighted)
     lost = found.standing and theirs.unclear and not found.perfect

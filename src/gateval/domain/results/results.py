@@ -70,7 +70,7 @@ class Results(Value):
         }
         for trial in self.trials:
             planned, fixture = assertions[trial.key.eval, trial.key.fixture]
-            if planned.scoring.weighted and not _scores_as_it_says(planned, fixture, trial):
+            if planned.scoring.graded and not _scores_as_it_says(planned, fixture, trial):
                 raise ValueError(f"the score of the run {trial.key} is not that of its assertions")
             if trial.outcome is not Outcome.PASS:
                 continue

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.manifests.catalogue import Broken, Reference
+from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.repository.place import Problem
-from gateval.formats.native.kinds.evaluation import EVAL
 from gateval.formats.yaml.document import Document, DocumentPath, write_path
 
 
@@ -27,7 +27,7 @@ def broken_manifest(kind: str, document: Document, problems: Sequence[Problem]) 
         if isinstance(labels, dict)
         else None,
         references=_references(document, problems)
-        if kind == EVAL.name and not document.problems
+        if kind in EVAL_KINDS and not document.problems
         else (),
     )
 
