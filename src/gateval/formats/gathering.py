@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
@@ -17,10 +18,14 @@ from gateval.formats.yaml.document import Document
 
 
 class Pending(NamedTuple):
-    """A file that was recognised; `document` is what it holds, if it is one of YAML."""
+    """A file that was recognised; `document` is what it holds, if it is one of YAML.
+
+    `of` names the format that puts it together with others.
+    """
 
     path: str
     document: Document | None
+    of: str
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,19 @@ class Gathered(NamedTuple):
     agents: tuple[Agent, ...] = ()
     evals: tuple[Eval, ...] = ()
     fixtures: tuple[Fixture, ...] = ()
+    calibrations: tuple[Calibration, ...] = ()
     problems: tuple[Problem, ...] = ()
     broken: tuple[Broken, ...] = ()
     own: frozenset[str] = frozenset()
+
+    def with_more(self, other: Gathered) -> Gathered:
+        """Return both together."""
+        return Gathered(
+            agents=(*self.agents, *other.agents),
+            evals=(*self.evals, *other.evals),
+            fixtures=(*self.fixtures, *other.fixtures),
+            calibrations=(*self.calibrations, *other.calibrations),
+            problems=(*self.problems, *other.problems),
+            broken=(*self.broken, *other.broken),
+            own=self.own | other.own,
+        )

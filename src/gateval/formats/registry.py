@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from gateval.formats.agentv.recognition import FORMAT as AGENTV_FORMAT
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
 from gateval.formats.gathering import Around, Gathered, Pending
 from gateval.formats.native.manifests import Parsed, read_manifests
 from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
+from gateval.formats.native.written import FORMAT as NATIVE_FORMAT
 from gateval.formats.registries import Registries
 
 
@@ -44,17 +46,24 @@ def _gather_agentv(pending: Sequence[Pending], around: Around) -> Gathered:
     return gather(pending, around)
 
 
+def _gather_experiments(pending: Sequence[Pending], around: Around) -> Gathered:
+    from gateval.formats.native.experiments.lowering import gather
+
+    return gather(pending, around)
+
+
 NATIVE = Format(
-    name="native",
+    name=NATIVE_FORMAT,
     suffixes=(".yaml", ".yml"),
     recognises=lambda _path, data: looks_like_manifest(data),
     may_hold_agent=may_hold_agent,
     may_name_files=may_name_files,
     read=read_manifests,
+    gather=_gather_experiments,
 )
 
 AGENTV = Format(
-    name="agentv",
+    name=AGENTV_FORMAT,
     suffixes=AGENTV_SUFFIXES,
     recognises=may_be_suite,
     may_hold_agent=lambda _data: True,
@@ -79,6 +88,10 @@ def format_of(path: str, data: bytes) -> Format | None:
 
 
 def gather(pending: Sequence[Pending], around: Around) -> Gathered:
-    """Return what the files of a revision say together that are `pending`: one format has them."""
-    found = [each.gather(pending, around) for each in FORMATS if each.gather and pending]
-    return found[0] if found else Gathered()
+    """Return what the files of a revision say together that are `pending`, each to its format."""
+    whole = Gathered()
+    for each in FORMATS:
+        mine = [one for one in pending if one.of == each.name]
+        if each.gather and mine:
+            whole = whole.with_more(each.gather(mine, around))
+    return whole

@@ -118,8 +118,12 @@ class ScoringSpec(Spec):
 
     @property
     def usual_threshold(self) -> float:
-        """The threshold in [0, 1] where none is written and there is nothing to compare with."""
-        return SCORE_FROM if self.model is ScoringModel.BENCHMARK else 1.0
+        """The threshold in [0, 1] where none is written and there is nothing to compare with.
+
+        That of an experiment is 0: its scores say how good answers are, not which are enough.
+        """
+        usual = {ScoringModel.BENCHMARK: SCORE_FROM, ScoringModel.EXPERIMENT: 0.0}
+        return usual.get(self.model, 1.0)
 
     def weight(self, severity: Severity) -> float:
         """The weight of a fixture of this severity."""
