@@ -28,7 +28,7 @@ COMMANDS: Final = {name: room for room, names in ROOMS.items() for name in names
 """Every command, and its folder."""
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """Imports the file of a command when it is asked for, so that no command loads the others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
@@ -59,7 +59,7 @@ def load(name: str) -> click.Command:
 
 
 @click.group(
-    cls=Commands,
+    cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 pass, 1 gate failed, 2 usage or invalid manifest, 3 could not evaluate, "
     "130 interrupted.",

@@ -15,7 +15,7 @@ from gateval.formats.native.written import FORMAT as NATIVE_FORMAT
 from gateval.formats.registries import Registries
 
 
-class Format(NamedTuple):
+class ManifestFormat(NamedTuple):
     """How manifests of one format are found and read. All its functions are pure.
 
     `suffixes`: how the names of its files end. `recognises`: whether a file with such a name,
@@ -52,7 +52,7 @@ def _gather_experiments(pending: Sequence[Pending], around: Around) -> Gathered:
     return gather(pending, around)
 
 
-NATIVE = Format(
+NATIVE = ManifestFormat(
     name=NATIVE_FORMAT,
     suffixes=(".yaml", ".yml"),
     recognises=lambda _path, data: looks_like_manifest(data),
@@ -62,7 +62,7 @@ NATIVE = Format(
     gather=_gather_experiments,
 )
 
-AGENTV = Format(
+AGENTV = ManifestFormat(
     name=AGENTV_FORMAT,
     suffixes=AGENTV_SUFFIXES,
     recognises=may_be_suite,
@@ -72,14 +72,14 @@ AGENTV = Format(
     gather=_gather_agentv,
 )
 
-FORMATS: tuple[Format, ...] = (NATIVE, AGENTV)
+FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV)
 """In the order in which they are asked; the first that recognises a file reads it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))
 """How the name of any manifest file ends."""
 
 
-def format_of(path: str, data: bytes) -> Format | None:
+def format_of(path: str, data: bytes) -> ManifestFormat | None:
     """Return the format of a file, or None when it is no manifest."""
     for each in FORMATS:
         if path.endswith(each.suffixes) and each.recognises(path, data):

@@ -16,7 +16,7 @@ from gateval.app.names import CALIBRATIONS_FILE
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
-from gateval.domain.calibration.replay import Phase, Replay
+from gateval.domain.calibration.replay import CalibrationPhase, CalibrationReplay
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
@@ -84,9 +84,9 @@ def calibrate_judges(
 
 def _exit_code(found: CalibrationReport) -> int:
     phases = {one.phase for one in found.judges}
-    if Phase.FAILED in phases:
+    if CalibrationPhase.FAILED in phases:
         return EXIT_NOT_EVALUATED
-    return EXIT_FAILED if Phase.STALE in phases else EXIT_PASS
+    return EXIT_FAILED if CalibrationPhase.STALE in phases else EXIT_PASS
 
 
 def _refuse_unanswerable(asked: Sequence[Asked], snapshot: Snapshot, settings: Settings) -> None:
@@ -104,7 +104,7 @@ def _refuse_unanswerable(asked: Sequence[Asked], snapshot: Snapshot, settings: S
 
 async def _replays(
     asked: Sequence[Asked], snapshot: Snapshot, settings: Settings
-) -> tuple[Replay, ...]:
+) -> tuple[CalibrationReplay, ...]:
     from gateval.gateway.door import Gateway
     from gateval.gateway.upstream.retry import RetryPolicy
     from gateval.judging.judge import Judge

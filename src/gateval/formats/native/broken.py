@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.manifests.catalogue import Broken, Reference
+from gateval.domain.manifests.catalogue import Broken, ManifestReference
 from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.repository.place import Problem
 from gateval.formats.yaml.document import Document, DocumentPath, write_path
@@ -32,7 +32,7 @@ def broken_manifest(kind: str, document: Document, problems: Sequence[Problem]) 
     )
 
 
-def _references(document: Document, problems: Sequence[Problem]) -> tuple[Reference, ...]:
+def _references(document: Document, problems: Sequence[Problem]) -> tuple[ManifestReference, ...]:
     """Return the names in a broken Eval, so that all its problems are told in one go."""
     fixtures = document.data_at(("spec", "fixtures"))
     named: list[tuple[str, DocumentPath]] = [
@@ -43,7 +43,7 @@ def _references(document: Document, problems: Sequence[Problem]) -> tuple[Refere
         named += [("EvalFixture", ("spec", "fixtures", index)) for index in range(len(fixtures))]
     told = {problem.place for problem in problems}
     return tuple(
-        Reference(kind, name, write_path(path), document.key_place(path))
+        ManifestReference(kind, name, write_path(path), document.key_place(path))
         for kind, path in named
         if isinstance(name := document.data_at(path), str) and document.place(path) not in told
     )
