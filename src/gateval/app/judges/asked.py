@@ -14,7 +14,7 @@ from gateval.errors import UsageError
 from gateval.judging.presets.registry import preset
 
 
-class Asked(NamedTuple):
+class AskedJudge(NamedTuple):
     """A judge to measure, and the kappa that is asked of it."""
 
     calibration: Calibration
@@ -22,7 +22,9 @@ class Asked(NamedTuple):
     least: float
 
 
-def judges_asked(catalogue: Catalogue, names: Sequence[str], models: Sequence[str]) -> list[Asked]:
+def judges_asked(
+    catalogue: Catalogue, names: Sequence[str], models: Sequence[str]
+) -> list[AskedJudge]:
     """Return the judges of the named calibrations, of all without a name. Raises `UsageError`."""
     known = [one.name for one in catalogue.calibrations]
     for name in names:
@@ -40,7 +42,7 @@ def judges_asked(catalogue: Catalogue, names: Sequence[str], models: Sequence[st
     return [asked for one in wanted for asked in _judges(one, catalogue, models)]
 
 
-def judges_of_preset(name: str, catalogue: Catalogue, models: Sequence[str]) -> list[Asked]:
+def judges_of_preset(name: str, catalogue: Catalogue, models: Sequence[str]) -> list[AskedJudge]:
     """Return the judges of a preset: the models given, else those of the Evals.
 
     Raises `UsageError` for a preset that is not there, and where there is no judge.
@@ -59,7 +61,7 @@ def judges_of_preset(name: str, catalogue: Catalogue, models: Sequence[str]) -> 
             hint="Name one: gateval calibrate --preset NAME --model PROVIDER/ID.",
         )
     return [
-        Asked(
+        AskedJudge(
             chosen.calibration(model),
             JudgeSpec(model=model, temperature=temperature),
             LEAST_AGREEMENT,
@@ -68,16 +70,18 @@ def judges_of_preset(name: str, catalogue: Catalogue, models: Sequence[str]) -> 
     ]
 
 
-def _judges(calibration: Calibration, catalogue: Catalogue, models: Sequence[str]) -> list[Asked]:
+def _judges(
+    calibration: Calibration, catalogue: Catalogue, models: Sequence[str]
+) -> list[AskedJudge]:
     """The judges of a calibration: those it lists and those of the Evals that name it."""
     naming = [one for one in catalogue.evals if one.judge.calibration == calibration.name]
     judging = [one for one in naming if one.judge.model is not None]
-    found: dict[tuple[str, float], Asked] = {}
+    found: dict[tuple[str, float], AskedJudge] = {}
     for model in models or (*calibration.judge_models, *(str(e.judge.model) for e in judging)):
         mine = [one for one in judging if one.judge.model == model]
         for temperature in dict.fromkeys(one.judge.temperature for one in mine) or (0.0,):
             spec = JudgeSpec(model=model, temperature=temperature)
-            found[model, temperature] = Asked(calibration, spec, _least(mine or naming))
+            found[model, temperature] = AskedJudge(calibration, spec, _least(mine or naming))
     return list(found.values())
 
 

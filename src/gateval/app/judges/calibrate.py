@@ -11,7 +11,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import open_repository
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import screen_of
-from gateval.app.judges.asked import Asked, judges_asked, judges_of_preset
+from gateval.app.judges.asked import AskedJudge, judges_asked, judges_of_preset
 from gateval.app.names import CALIBRATIONS_FILE
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
@@ -89,7 +89,9 @@ def _exit_code(found: CalibrationReport) -> int:
     return EXIT_FAILED if CalibrationPhase.STALE in phases else EXIT_PASS
 
 
-def _refuse_unanswerable(asked: Sequence[Asked], snapshot: Snapshot, settings: Settings) -> None:
+def _refuse_unanswerable(
+    asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings
+) -> None:
     from gateval.gateway.upstream.endpoints import missing_keys
 
     models = sorted({str(one.spec.model) for one in asked})
@@ -103,7 +105,7 @@ def _refuse_unanswerable(asked: Sequence[Asked], snapshot: Snapshot, settings: S
 
 
 async def _replays(
-    asked: Sequence[Asked], snapshot: Snapshot, settings: Settings
+    asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings
 ) -> tuple[CalibrationReplay, ...]:
     from gateval.gateway.door import Gateway
     from gateval.gateway.upstream.retry import RetryPolicy

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from gateval.domain.results.averages import EXPERIMENT
 from gateval.domain.trials.trial import AssessmentStatus, Side
 from gateval.render.report.facts import FixtureFacts
 
@@ -37,6 +38,8 @@ def by_axis(facts: Iterable[FixtureFacts]) -> tuple[AxisShare, ...]:
     measured: Counter[tuple[str, Side]] = Counter()
     axes: dict[str, None] = {}
     for fact in facts:
+        if fact.planned.kind == EXPERIMENT:  # whose scorers have averages
+            continue
         specs = fact.fixture.assertions
         axes.update({spec.axis: None for spec in specs if spec.axis})
         planned = fact.planned.execution.reps_per_fixture

@@ -21,6 +21,7 @@ from gateval.domain.base import (
     digest,
 )
 from gateval.domain.calibration.replay import StoredAgreement
+from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
@@ -31,6 +32,7 @@ FIXTURES_LISTED = 2_000
 """Fixtures of one Eval that are named in a record; the counts hold all."""
 
 EVALS_LISTED = 200
+SCORERS_LISTED = 100
 
 
 class Mark(StrEnum):
@@ -94,7 +96,7 @@ class RunEval(Value):
     `closure` is that of the Agent, `setting` the digest of all else that trials depend on
     (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
     saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
-    the Agent's own.
+    the Agent's own. `averages` are those of an experiment's scorers: the set that it measured.
     """
 
     eval: ShortText
@@ -113,6 +115,7 @@ class RunEval(Value):
     spent: RunSpent | None = None
     seen: bool = False
     stood_in: bool = False
+    averages: Annotated[tuple[ScorerAverage, ...], first_of(SCORERS_LISTED)] = ()
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
 
 
