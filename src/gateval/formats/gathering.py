@@ -20,12 +20,12 @@ from gateval.formats.yaml.document import Document
 class Pending(NamedTuple):
     """A file that was recognised; `document` is what it holds, if it is one of YAML.
 
-    `of` names the format that puts it together with others.
+    `format` is the name of the format that recognised it, and that puts it together with others.
     """
 
     path: str
     document: Document | None
-    of: str
+    format: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ class Gathered(NamedTuple):
     broken: tuple[Broken, ...] = ()
     own: frozenset[str] = frozenset()
 
-    def with_more(self, other: Gathered) -> Gathered:
-        """Return both together."""
+    def beside(self, other: Gathered) -> Gathered:
+        """Return what both say."""
         return Gathered(
-            agents=(*self.agents, *other.agents),
-            evals=(*self.evals, *other.evals),
-            fixtures=(*self.fixtures, *other.fixtures),
-            calibrations=(*self.calibrations, *other.calibrations),
-            problems=(*self.problems, *other.problems),
-            broken=(*self.broken, *other.broken),
-            own=self.own | other.own,
+            (*self.agents, *other.agents),
+            (*self.evals, *other.evals),
+            (*self.fixtures, *other.fixtures),
+            (*self.calibrations, *other.calibrations),
+            (*self.problems, *other.problems),
+            (*self.broken, *other.broken),
+            self.own | other.own,
         )

@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.matching.final_message import Absent, json_at
+from gateval.assertions.matching.final_message import NoText, json_at
 from gateval.assertions.matching.json_match import json_equal
 from gateval.assertions.scorers.base import Scorer
 from gateval.domain.text.strict_json import NotStrictJson, read_json
@@ -37,7 +37,7 @@ class JsonMatch(Scorer):
         asked = f"{shorten(json.dumps(wanted, ensure_ascii=False))} as the final message"
         try:
             said = json_at(evidence, None)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=asked, saw=str(absent), steps=evidence.final)
         ours, theirs = dict(leaves(said)), dict(leaves(wanted))
         equal = [

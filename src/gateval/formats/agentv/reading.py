@@ -8,9 +8,9 @@ from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.place import Problem
 from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.names import suite_name
-from gateval.formats.agentv.recognition import FORMAT, Kind, is_named, kind_of
+from gateval.formats.agentv.recognition import Kind, is_named, kind_of
 from gateval.formats.gathering import Pending
-from gateval.formats.native.manifests import Parsed
+from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 
 _PECULIAR = re.compile(rb"^[\"']?(?:evalcases|eval_cases)[\"']?[ \t]*:", re.MULTILINE)
@@ -27,7 +27,7 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
     """
     del registries
     if path.endswith(".jsonl"):
-        return Parsed((), (), pending=(Pending(path, None, FORMAT),))
+        return Parsed((), (), pending=(Pending(path, None),))
     documents, problems = read_yaml(path, data)
     kinds = [kind_of(path, document.data) for document in documents]
     if not any(kinds):
@@ -42,7 +42,7 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
         return _broken(path, (Problem(place=documents[1].place(), message=said),))
     if kinds[0] is Kind.NEWER:
         return _broken(path, (Problem(place=documents[0].place(), message=_NEWER),))
-    return Parsed((), (), pending=(Pending(path, documents[0], FORMAT),))
+    return Parsed((), (), pending=(Pending(path, documents[0]),))
 
 
 def _broken(path: str, problems: tuple[Problem, ...]) -> Parsed:

@@ -14,9 +14,6 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 
-FORMAT = "agentv"
-"""What the format is called."""
-
 CASES_KEYS = ("tests", "eval_cases", "evalcases", "cases")
 """Where the cases stand, the newest spelling first."""
 

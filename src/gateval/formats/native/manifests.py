@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -36,6 +35,7 @@ from gateval.formats.native.written import (
     Read,
     Source,
 )
+from gateval.formats.parsed import Parsed
 from gateval.formats.problems.sentences import expected_sentence, missing_key, unknown_word
 from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at
 from gateval.formats.registries import Registries
@@ -43,25 +43,6 @@ from gateval.formats.yaml.document import Document
 from gateval.formats.yaml.reader import read_documents
 
 _PAI_GROUP = PAI_VERSION.partition("/")[0]
-
-
-class Parsed(NamedTuple):
-    """The content of a file: its manifests, and all its problems in order of place.
-
-    `broken` holds what is there but cannot be used, as far as it says what it is; `templates` are
-    fixtures that have to be filled in, `pending` what other files complete.
-    """
-
-    manifests: tuple[Manifest, ...]
-    problems: tuple[Problem, ...]
-    broken: tuple[Broken, ...] = ()
-    templates: tuple[Template, ...] = ()
-    pending: tuple[Pending, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing in it is known to be ours, well or badly written."""
-        return not (self.manifests or self.templates or self.problems or self.pending)
 
 
 def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
@@ -75,6 +56,7 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
     found = _Found()
     may_be_template = b"{{" in data or b"cases" in data
     foreign: set[Problem] = set()
+    left = False
     for document in documents:
         if len(found.problems) > PROBLEM_LIMIT:
             found.broken.append(Broken(found.problems[-1]))
@@ -82,6 +64,7 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
         kind = _kind_of(document)
         if kind is None:
             foreign.update(document.problems)
+            left = left or document.data is not None
         elif isinstance(kind, Problem):
             found.problems.append(kind)
             found.broken.append(Broken(kind))
@@ -97,6 +80,7 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
         broken=(*found.broken, *(Broken(one) for one in ours if one not in named)),
         templates=tuple(found.templates),
         pending=tuple(found.pending),
+        left=left and bool(found.manifests or found.templates or found.pending or found.problems),
     )
 
 

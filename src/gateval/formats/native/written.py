@@ -18,9 +18,6 @@ from gateval.formats.gathering import Pending
 from gateval.formats.registries import Registries
 from gateval.formats.yaml.document import Document
 
-FORMAT = "native"
-"""What the format is called."""
-
 NATIVE_VERSION = "gateval/v1"
 PAI_VERSION = "pai.io/v1"
 API_VERSIONS = (NATIVE_VERSION, PAI_VERSION)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.tree import Tree, TreeEntry
 from gateval.formats.gathering import Around, Gathered, Pending
-from gateval.formats.native.manifests import Parsed
+from gateval.formats.parsed import Parsed
 from gateval.formats.registry import gather
 from gateval.pipeline.manifests.cache import ManifestCache
 

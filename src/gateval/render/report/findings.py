@@ -123,7 +123,7 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
     if assessment.index >= len(written):
         return assessment.type
     asked = written[assessment.index]
-    later = {key for key in ("turn", "name", "required") if not getattr(asked, key)}
+    later = {k for k in ("turn", "name", "required", "unsupported") if not getattr(asked, k)}
     apart = {"place", "parts", "own", "script", *later}
     own = asked.model_dump(mode="json", exclude=apart)
     return digest(own | ({"parts": asked.meaning["parts"]} if asked.parts else {}))

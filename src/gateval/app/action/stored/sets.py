@@ -24,4 +24,5 @@ def sets_stored(event: ActionEvent, plan: Plan) -> tuple[EarlierSet, ...]:
             stored = records.read(RUNS)
     except (GatevalError, OSError):
         return ()
-    return earlier_sets(plan, newest_first(stored.content, names)) if stored else ()
+    content = stored.content if stored else None
+    return earlier_sets(plan, newest_first(content, names)) if content else ()
