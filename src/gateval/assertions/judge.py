@@ -143,6 +143,16 @@ class JudgeAssertion(ScoredByJudge):
             raise NotMeasured(Cause.GATE, lack.rstrip("."))
         return preset(self.preset).asked(evidence.reference)
 
+    @property
+    def question(self) -> str:
+        """What the judge is asked of every answer."""
+        return preset(self.preset).rubric if self.preset else self.rubric
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """What of `expected` and `reference` it shows the judge."""
+        return preset(self.preset).needs if self.preset else ()
+
     def wants(self, reference: Reference) -> str:
         """See `Assertion`: what the preset shows the judge has to be there."""
         chosen = preset(self.preset) if self.preset else None

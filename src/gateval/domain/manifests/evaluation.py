@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
+from gateval.domain.manifests.feedback import Feedback
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity, Weight
 from gateval.domain.repository.place import Place
@@ -157,7 +158,8 @@ class ExecutionSpec(Spec):
 class Eval(Value):
     """An Eval as read from one revision. `digest` covers its meaning, without places.
 
-    `kind` is what its manifest is; `version` that of a benchmark, as in `slug@version`.
+    `kind` is what its manifest is; `version` that of a benchmark, as in `slug@version`. `feedback`
+    is what people said of answers to the rows of an experiment: its digest does not cover that.
     """
 
     kind: EvalKind = "Eval"
@@ -174,6 +176,7 @@ class Eval(Value):
     schedule: str | None = None
     time_zone: str = "UTC"
     sealed: bool = False
+    feedback: tuple[Feedback, ...] = ()
     place: Place
     places: dict[str, Place] = {}
     path: str

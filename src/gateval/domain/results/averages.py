@@ -18,6 +18,9 @@ from gateval.domain.results.grouping import Grouped
 from gateval.domain.text.bounded import ShortText
 from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
 
+PEOPLE = "people"
+"""What the column is called that holds what people said."""
+
 EXPERIMENT = "Experiment"
 """The kind of manifest that has scorers."""
 
@@ -45,6 +48,26 @@ def averages(planned: PlannedEval, side: Side, trials: Grouped) -> tuple[ScorerA
             score = _row(first, index, planned.execution.reps_per_fixture)
             scores.setdefault(spec.name or spec.type, []).append(score)
     return tuple(_average(name, each) for name, each in scores.items())
+
+
+def people(planned: PlannedEval, side: Side, trials: Grouped) -> ScorerAverage | None:
+    """Return the average of what people said of the answers of a side; None if they said nothing.
+
+    Of a row it is the mean of what was said of one of these answers, or of the row alone.
+    """
+    if not planned.feedback:
+        return None
+    owners = planned.owners()
+    said: dict[str, list[float]] = {}
+    for one in planned.feedback:
+        if one.fixture not in owners:
+            continue
+        answers = trials.get((owners[one.fixture], one.fixture, side), ())
+        if any(trial.output is not None and one.is_about(trial.output) for trial in answers):
+            said.setdefault(one.fixture, []).append(one.score)
+    rows = [fsum(scores) / len(scores) for scores in said.values()]
+    mean = min(1.0, fsum(rows) / len(rows)) if rows else None
+    return ScorerAverage(scorer=PEOPLE, mean=mean, rows=len(planned.fixtures), measured=len(rows))
 
 
 def _average(scorer: str, scores: Sequence[float | None]) -> ScorerAverage:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.averages import EXPERIMENT, EarlierSet, ScorerAverage, averages
+from gateval.domain.results.averages import EXPERIMENT, EarlierSet, ScorerAverage, averages, people
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.trials.trial import Side
 
@@ -90,6 +90,11 @@ def _set(
         ScorerLine(planned.shown_name, one, before.get(one.scorer))
         for one in averages(planned, Side.HEAD, trials)
     )
+    said = people(planned, Side.HEAD, trials)
+    before_that = people(planned, Side.BASE, trials)
+    if said is not None:
+        base_mean = before_that.mean if before_that else None
+        lines += (ScorerLine(planned.shown_name, said, base_mean),)
     return ExperimentSet(planned.shown_name, against, lines)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gateval.domain.base import JsonObject
@@ -13,17 +13,22 @@ from gateval.domain.manifests.evaluation import Eval, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.inputs import input_of
 from gateval.domain.repository.place import Problem
+from gateval.domain.text.quoting import quote
 from gateval.formats.gathering import Around, Gathered, Pending
 from gateval.formats.native.broken import broken_manifest
 from gateval.formats.native.cases.case import Row, cases_of
 from gateval.formats.native.cases.reading import read_cases
 from gateval.formats.native.experiments.files import Named, named_file
+from gateval.formats.native.experiments.labels import read_labels
 from gateval.formats.native.experiments.rows import GoldenRow, RowsRead, golden_rows
 from gateval.formats.native.experiments.scorers import Scorers, read_scorers
 from gateval.formats.native.experiments.task import task_agent
 from gateval.formats.native.experiments.written import ExperimentDocument
 from gateval.formats.native.written import Source, canonical, meaning
 from gateval.formats.problems.validation import PROBLEM_LIMIT, validate
+
+NAME_LIMIT = 253
+"""Characters of a name."""
 
 
 @dataclass
@@ -76,13 +81,35 @@ def _experiment(source: Source, around: Around, found: _Found) -> list[Problem]:
         problems += _lacking(scorers, read.rows)
     if problems:
         return problems
+    rows = {_name(written, row): row for row in read.rows}
+    labels = read_labels(source, written, around, rows, scorers)
+    found.own |= {labels.file} - {""}
+    if problems := [*labels.problems, *_long_names(rows)]:
+        return problems
     agent = task_agent(source, written)
     target = agent.name if agent else str(written.spec.target_agent)
     fixtures = [_fixture(source, written, target, row, scorers) for row in read.rows]
+    found.calibrations += [labels.calibration] if labels.calibration else []
     found.agents += [agent] if agent else []
     found.fixtures += fixtures
-    found.evals.append(_eval(source, written, target, fixtures))
+    evaluation = _eval(source, written, target, fixtures)
+    found.evals.append(evaluation.model_copy(update={"feedback": labels.feedback}))
     return []
+
+
+def _name(written: ExperimentDocument, row: GoldenRow) -> str:
+    return f"{written.metadata.name}.{row.word}"
+
+
+def _long_names(rows: Mapping[str, GoldenRow]) -> list[Problem]:
+    return [
+        Problem(
+            place=row.place,
+            message=f"The name {quote(name)} would be too long for a fixture. Shorten the `id`.",
+        )
+        for name, row in rows.items()
+        if len(name) > NAME_LIMIT
+    ]
 
 
 def _rows(source: Source, written: ExperimentDocument, around: Around, own: set[str]) -> RowsRead:
@@ -120,7 +147,7 @@ def _fixture(
         "scorers": [one.meaning for one in scorers.specs],
     }
     return Fixture(
-        name=f"{written.metadata.name}.{row.word}",
+        name=_name(written, row),
         target_agent=target,
         input=asked,
         reference=row.reference,

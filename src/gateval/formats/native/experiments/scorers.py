@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from gateval.domain.base import JsonObject
@@ -30,12 +30,30 @@ class Wanting(Protocol):
         """Return a sentence, empty for nothing."""
 
 
+@runtime_checkable
+class Asking(Protocol):
+    """What asks a judge the same question of every answer."""
+
+    @property
+    def question(self) -> str:
+        """The question."""
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """What of `expected` and `reference` the judge is shown with it."""
+
+
 class Scorers(NamedTuple):
     """The scorers as assertions, the options that were read for each, and all problems."""
 
     specs: tuple[AssertionSpec, ...]
     read: tuple[object, ...]
     problems: tuple[Problem, ...]
+
+    def asking(self) -> Mapping[str, Asking]:
+        """Return the judged scorers by name."""
+        pairs = zip(self.specs, self.read, strict=True)
+        return {spec.name: one for spec, one in pairs if isinstance(one, Asking)}
 
     def lacking(self, row: GoldenRow) -> Problem | None:
         """Return what a row lacks to be scored, None for nothing."""
