@@ -12,6 +12,7 @@ from gateval.adapters.git import open_repository
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import screen_of
 from gateval.app.judges.asked import AskedJudge, judges_asked, judges_of_preset
+from gateval.app.judges.door import judges_gateway, refuse_unanswerable
 from gateval.app.names import CALIBRATIONS_FILE
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
@@ -20,8 +21,7 @@ from gateval.domain.calibration.replay import CalibrationPhase, CalibrationRepla
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
-from gateval.domain.trials.trial import Side
-from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, MissingKey, UsageError
+from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, UsageError
 from gateval.pipeline.read import read_revision
 from gateval.pipeline.revisions import find_head
 from gateval.pipeline.rules import read_rules
@@ -60,7 +60,7 @@ def calibrate_judges(
     catalogue = snapshot.catalogue
     asked = judges_asked(catalogue, names, models) if names or not presets else []
     asked += [one for name in presets for one in judges_of_preset(name, catalogue, models)]
-    _refuse_unanswerable(asked, snapshot, settings)
+    refuse_unanswerable([str(one.spec.model) for one in asked], snapshot, settings)
     estimate = under.rules.policy.judge.agreement
     redactor = Redactor(settings.secrets)
     replays = map(redactor.value, asyncio.run(_replays(asked, snapshot, settings)))
@@ -89,35 +89,14 @@ def _exit_code(found: CalibrationReport) -> int:
     return EXIT_FAILED if CalibrationPhase.STALE in phases else EXIT_PASS
 
 
-def _refuse_unanswerable(
-    asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings
-) -> None:
-    from gateval.gateway.upstream.endpoints import missing_keys
-
-    models = sorted({str(one.spec.model) for one in asked})
-    missing = missing_keys(models, settings.upstreams)
-    if missing:
-        raise MissingKey(" ".join(missing), hint="Keys belong in the environment of gateval.")
-    for model in models:
-        script = script_name(model)
-        if script is not None and script not in snapshot.scripts:
-            raise UsageError(f"No manifest on this revision names the scripted model {model}.")
-
-
 async def _replays(
     asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings
 ) -> tuple[CalibrationReplay, ...]:
-    from gateval.gateway.door import Gateway
-    from gateval.gateway.upstream.retry import RetryPolicy
     from gateval.judging.judge import Judge
     from gateval.judging.replay import replay
 
-    policy = RetryPolicy(outage_seconds=settings.outage_seconds)
-    scripts = {Side.HEAD: snapshot.scripts}
     found = []
-    async with Gateway(
-        settings.upstreams, scripts, policy=policy, ca_file=settings.ca_file
-    ) as gateway:
+    async with judges_gateway(snapshot, settings) as gateway:
         for one in asked:
             name = script_name(one.spec.model)
             script = snapshot.scripts[name].digest if name else ""
