@@ -39,7 +39,7 @@ def test_the_difference_to_the_previous_set(tmp_path: Path) -> None:
     assert "(against the set of " in shown
     assert "→ exactMatch: 50.00% (🔴-0.50)" in shown
     comment = (newest(repo) / "comment.md").read_text()
-    assert "| exactMatch | 50.00% | 🔴-0.50 | 2 |" in comment
+    assert "| exactMatch | 50.00% | 🔴-0.50 | 2 |  |" in comment
     assert "→ dummyRelevance: 91.67% (🔴-0.08)" in shown
     repo.write("lab/task.py", TASK)
     _, shown = ran(repo)

@@ -10,7 +10,7 @@ from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.text.figures import show_threshold
 from gateval.render.comment.fixture_section import judged
-from gateval.render.report.axes import AxisShare
+from gateval.render.report.axes import AxisLine, AxisShare
 from gateval.render.report.environment import fill
 from gateval.render.report.experiments import ScorerLine
 from gateval.render.report.facts import SilentAgent
@@ -146,7 +146,13 @@ def scorer(found: ScorerLine) -> str:
         average=found.average,
         change=found.change,
         rows=found.rows,
+        said=found.said,
     )
+
+
+def axis_score(found: AxisLine) -> str:
+    """Render one line of the table of scores by axis."""
+    return fill("axis_score.md.j2", **found._asdict())
 
 
 def usage(found: AgentUsage) -> str:

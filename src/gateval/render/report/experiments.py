@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EXPERIMENT, EarlierSet, ScorerAverage, averages, people
+from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.trials.trial import Side
 
@@ -21,11 +22,14 @@ _ROUNDING = 1e-9
 
 
 class ScorerLine(NamedTuple):
-    """One scorer: its average now and before, in [0, 1], None where unknown."""
+    """One scorer: its average now and before, in [0, 1], None where unknown.
 
-    experiment: str
+    `said` is what the rule for regressions says of it, in a word; empty where it says nothing.
+    """
+
     now: ScorerAverage
     before: float | None
+    said: str = ""
 
     @property
     def delta(self) -> float | None:
@@ -55,7 +59,9 @@ class ScorerLine(NamedTuple):
 
     def __str__(self) -> str:
         lacking = "" if self.now.measured == self.now.rows else f", measured in {self.rows} rows"
-        return f"\N{RIGHTWARDS ARROW} {self.now.scorer}: {self.average} ({self.change}){lacking}"
+        said = f", {self.said}" if self.said else ""
+        shown = f"{self.now.scorer}: {self.average} ({self.change})"
+        return f"\N{RIGHTWARDS ARROW} {shown}{lacking}{said}"
 
 
 class ExperimentSet(NamedTuple):
@@ -86,16 +92,31 @@ def _set(
         before, against = _means(earlier.averages), where + others
     else:
         before, against = {}, "the first set that is known here"
+    rule = _rule(report, planned)
     lines = tuple(
-        ScorerLine(planned.shown_name, one, before.get(one.scorer))
+        ScorerLine(one, before.get(one.scorer), rule.get(one.scorer, ""))
         for one in averages(planned, Side.HEAD, trials)
     )
     said = people(planned, Side.HEAD, trials)
     before_that = people(planned, Side.BASE, trials)
     if said is not None:
         base_mean = before_that.mean if before_that else None
-        lines += (ScorerLine(planned.shown_name, said, base_mean),)
+        lines += (ScorerLine(said, base_mean),)
     return ExperimentSet(planned.shown_name, against, lines)
+
+
+def _rule(report: Report, planned: PlannedEval) -> Mapping[str, str]:
+    """Return what the rule for regressions says of each scorer, where base was measured.
+
+    Of a single scorer, it is what the rule says of the whole.
+    """
+    compared = next(one for one in report.comparison.evals if one.eval == planned.name)
+    if compared.base is None:
+        return {}
+    if len(compared.axes) == 1 and compared.slipped:
+        return {compared.axes[0].axis: FixtureChange.REGRESSED.value}
+    silent = {FixtureChange.NOT_COMPARED, FixtureChange.INCONCLUSIVE}
+    return {one.axis: one.change.value for one in compared.axes if one.change not in silent}
 
 
 def _means(found: Sequence[ScorerAverage]) -> Mapping[str, float | None]:
