@@ -21,6 +21,7 @@ from gateval.domain.base import (
     digest,
 )
 from gateval.domain.calibration.replay import StoredAgreement
+from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
@@ -33,6 +34,8 @@ FIXTURES_LISTED = 2_000
 
 EVALS_LISTED = 200
 SCORERS_LISTED = 100
+SCORES_LISTED = 50
+"""Axes and criteria that are named of a fixture or an Eval."""
 
 
 class Mark(StrEnum):
@@ -56,7 +59,8 @@ class RunFixture(Value):
     repetition; those that were added because something looked worse are selected and not kept.
     `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
     that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
-    why it did not pass.
+    why it did not pass. `score` is the mean of those whose trials have scores, which `axes` and
+    `criteria` divide; `status` is that of a benchmark's task.
     """
 
     fixture: ShortText
@@ -68,6 +72,10 @@ class RunFixture(Value):
     wavered: int = Field(default=0, ge=0)
     claimed: bool = False
     says: ShortText = ""
+    score: float | None = Field(default=None, ge=0, le=1)
+    status: ShortText = ""
+    axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+    criteria: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
 
     @property
     def passes(self) -> int:
@@ -98,10 +106,15 @@ class RunEval(Value):
     `closure` is that of the Agent, `setting` the digest of all else that trials depend on
     (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
     saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
-    the Agent's own. `averages` are those of an experiment's scorers: the set that it measured.
+    the Agent's own. `kind` is that of its manifest and `version` a benchmark's; `status` says how
+    that ended, `axes` are its scores by axis, `averages` those of an experiment's scorers: the set
+    that it measured.
     """
 
     eval: ShortText
+    kind: ShortText = "Eval"
+    version: ShortText = ""
+    status: ShortText = ""
     agent: ShortText
     closure: str = Field(pattern=DIGEST_PATTERN)
     setting: str = Field(pattern=DIGEST_PATTERN)
@@ -118,6 +131,7 @@ class RunEval(Value):
     seen: bool = False
     stood_in: bool = False
     averages: Annotated[tuple[ScorerAverage, ...], first_of(SCORERS_LISTED)] = ()
+    axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
 
 
