@@ -18,11 +18,11 @@ EACH_MINUTE = EVAL.replace("support-eval", "watch") + '  schedule: "* * * * *"\n
 RUNS = count(8_001)
 
 
-def by_the_clock(shop: GitHubShop, run: int = 0, **more: str) -> Ended:
+def by_the_clock(shop: GitHubShop, run: int = 0, attempt: int = 1) -> Ended:
     payload = {**shop.push_payload(), "schedule": "23 * * * *"}
     job = shop.job("schedule", payload, sha=shop.repo.branches["main"], run=run or next(RUNS))
     job.check_out(shop.bare, "refs/heads/main")
-    return job.run_action(**more)
+    return job.run_action(GITHUB_RUN_ATTEMPT=str(attempt))
 
 
 def ran(ended: Ended) -> list[str]:
@@ -53,7 +53,7 @@ def test_without_a_schedule_a_commit_is_measured_once_a_day(shop: GitHubShop) ->
     second = by_the_clock(shop)
     assert (second.code, ran(second)) == (0, []), second.errors
     assert "support-eval has no schedule, and this commit was measured at 2" in second.log
-    again = by_the_clock(shop, run=4711, GITHUB_RUN_ATTEMPT="2")
+    again = by_the_clock(shop, run=4711, attempt=2)
     assert ran(again) == ["support-eval"], again.log
     shop.push_main(README="Another commit\n")
     assert ran(by_the_clock(shop)) == ["support-eval"]
