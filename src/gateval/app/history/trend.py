@@ -63,7 +63,10 @@ def _names(runs: Runs) -> list[str]:
 def _draw(name: str, points: tuple[Point, ...], path: Path) -> int:
     from gateval.app.history.drawing import write_plot
     from gateval.render.history.plot import render_plot
+    from gateval.render.history.scorers import render_scorers_plot
     from gateval.render.report.words.counts import count
 
-    write_plot(path, render_plot(name, points), f"{count(len(points), 'run')} of {name}")
+    scored = any(one.averages for one in points)
+    drawn = render_scorers_plot(name, points) if scored else render_plot(name, points)
+    write_plot(path, drawn, f"{count(len(points), 'run')} of {name}")
     return EXIT_PASS
