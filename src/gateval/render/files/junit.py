@@ -44,7 +44,7 @@ def render_junit(report: Report) -> str:
     for name, facts in groupby(gather(report), key=lambda fact: fact.planned.name):
         suite = TestSuite(_xml(name))
         for key, value in _properties(report, compared[name]).items():
-            suite.add_property(key, _xml(value))
+            suite.add_property(_xml(key), _xml(value))
         suite.add_testcases([_case(fact, suite.name) for fact in facts])
         suite.add_testcases(
             [_left(gone.fixture, suite.name) for gone in compared[name].head.left_out]
