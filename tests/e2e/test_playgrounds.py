@@ -280,6 +280,20 @@ def test_all_turns_of_a_conversation_are_in_one_playground(repo: Repo, mode: str
     assert run(repo)["outcome"] == "pass"
 
 
+def test_a_check_of_ones_own_gets_a_copy_of_the_end_state(repo: Repo) -> None:
+    counts = """\
+    import json, os
+    os.chdir(os.environ["GATEVAL_PLAYGROUND"])
+    found = json.load(open("orders.json"))
+    open("orders.json", "w").write("{}")
+    print(json.dumps({"passed": found == {"10482": "shipped"}, "score": 1}))
+    """
+    repo.write("desk/checks/shipped.py", textwrap.dedent(counts))
+    own = "{type: script, command: [python3, checks/shipped.py]}"
+    repo.write("desk/evals.yaml", evals(own, SHIPPED, own))
+    assert run(repo)["outcome"] == "pass"
+
+
 def test_a_change_of_its_files_selects_the_fixture_and_no_agent(repo: Repo) -> None:
     repo.write("desk/world/orders.json", '{"10482": "shipped"}')
     repo.commit()
@@ -318,7 +332,7 @@ def test_none_is_left_of_a_run_that_is_stopped(
     os.kill(started.pid, number)
     started.communicate(timeout=30)
     deadline = time.monotonic() + 30
-    while candidate_processes(tmp_path) or list(home.glob("gateval-*")):
+    while candidate_processes(tmp_path) or any(home.glob("gateval-*")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
