@@ -115,6 +115,7 @@ def evaluate(
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
         isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
+        interrupted=interrupted,
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )

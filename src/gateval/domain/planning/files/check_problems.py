@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.own_checks import named_paths, own_checks, starting_folder
+from gateval.domain.manifests.own_checks import CWD, named_paths, own_checks, starting_folder
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.files.named_paths import program_index
 from gateval.domain.planning.snapshot import Snapshot
@@ -27,7 +27,13 @@ def check_problems(snapshot: Snapshot) -> Iterator[Problem]:
 
 
 def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Iterator[Problem]:
-    """A program that is no file of this revision."""
+    """A program that is no file of this revision, or a folder that is none."""
+    start = starting_folder(spec, fixture.folder)
+    if start is None or not _is_folder(start, fixture, snapshot):
+        shown = show_path(str(spec.options.get(CWD)))
+        said = f"{shown} (`cwd`) is no folder of this revision. Correct it, or track its files."
+        yield Problem(place=spec.place, message=said)
+        return
     for path in _programs(spec, fixture.folder):
         if path not in snapshot.tree and not has_folder(snapshot.tree, path):
             yield Problem(
@@ -35,6 +41,11 @@ def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Itera
                 message=f"{show_path(path)} is no file of this revision. Correct the path, which "
                 f"counts from the folder of {show_path(fixture.path)}, or track the file.",
             )
+
+
+def _is_folder(path: str, fixture: Fixture, snapshot: Snapshot) -> bool:
+    near = under(fixture.folder, {path}) or path == fixture.folder
+    return near or has_folder(snapshot.tree, path)
 
 
 def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
