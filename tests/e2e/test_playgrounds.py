@@ -305,6 +305,21 @@ def test_a_change_of_its_files_selects_the_fixture_and_no_agent(repo: Repo) -> N
     assert lowered["what"] == "files of the playground of fixture ships changed"
 
 
+def test_files_of_an_agent_do_not_stop_to_count_by_being_declared_a_playground(repo: Repo) -> None:
+    repo.checkout("main")
+    whole = AGENT.replace("  watch: [agent.py]\n", "")
+    repo.write("desk/agent.yaml", whole)
+    repo.write("desk/lib/words.txt", "Shipped.")
+    repo.commit()
+    repo.branch("attack")
+    repo.write("desk/evals.yaml", evals(SHIPPED, playground="{folder: lib}"))
+    repo.commit()
+    plan = json.loads(gateval(repo, "plan", "--base", "main", "--json").stdout)
+    (change,) = plan["changes"]
+    assert change["agent"] == "desk"
+    assert "lib/words.txt" in json.dumps(change)
+
+
 def test_a_playground_that_is_made_to_pass_is_as_the_target_branch_has_it(repo: Repo) -> None:
     agent(repo, "print('I did nothing.')\n")
     repo.write("desk/world/orders.json", '{"10482": "shipped"}')
