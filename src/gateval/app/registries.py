@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gateval.adapters.age import opener
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
@@ -23,5 +24,6 @@ def registries() -> Registries:
         combinators=COMBINATORS,
         environ=os.environ,
         weighing=WEIGHING,
+        unseal=opener(os.environ),
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from gateval.domain.manifests.sealed import SUFFIXES as SEALED_SUFFIXES
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
 from gateval.formats.gathering import Around, Gathered, Pending
@@ -44,6 +45,12 @@ def _gather_agentv(pending: Sequence[Pending], around: Around) -> Gathered:
     return gather(pending, around)
 
 
+def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
+    from gateval.formats.sealed import read_sealed
+
+    return read_sealed(path, data, registries)
+
+
 NATIVE = Format(
     name="native",
     suffixes=(".yaml", ".yml"),
@@ -63,7 +70,16 @@ AGENTV = Format(
     gather=_gather_agentv,
 )
 
-FORMATS: tuple[Format, ...] = (NATIVE, AGENTV)
+SEALED = Format(
+    name="sealed",
+    suffixes=SEALED_SUFFIXES,
+    recognises=lambda _path, _data: True,
+    may_hold_agent=lambda _data: False,
+    may_name_files=lambda _data: True,
+    read=_read_sealed,
+)
+
+FORMATS: tuple[Format, ...] = (NATIVE, AGENTV, SEALED)
 """In the order in which they are asked; the first that recognises a file reads it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))

@@ -31,6 +31,7 @@ from gateval.pipeline.manifests.cache import ManifestCache, TreeFiles
 from gateval.pipeline.manifests.cases import Filled, fill_in
 from gateval.pipeline.manifests.gathered import gathered
 from gateval.pipeline.manifests.scripts import read_scripts
+from gateval.pipeline.manifests.sealed import salted, without_sealed_words
 
 
 def snapshot_of(
@@ -55,6 +56,7 @@ def snapshot_of(
     links = _links(tree_files, cache)
     unread = tuple(_unread(tree_files, links, cache))
     together = gathered(parsed, tree, cache)
+    salts = {path: one.salt for path, one in read.items() if one.salt}
     catalogue, filled = _catalogue(parsed, together, unread), Filled()
     problems = [*together.problems, *(found for one in parsed for found in one.problems)]
     if not agents_only:
@@ -67,6 +69,9 @@ def snapshot_of(
         )
         catalogue, unattached = with_attached(catalogue, tree, cache)
         problems += unattached
+    locked = frozenset(path for path, one in read.items() if one.locked)
+    catalogue = replace(catalogue, locked=locked) if locked else catalogue
+    catalogue = salted(catalogue, salts, cache) if salts else catalogue
     prompts, prompt_problems = _prompts(catalogue.agents, tree, cache)
     scripts, script_problems = read_scripts(catalogue, tree, cache)
     catalogue = with_scripts(catalogue, scripts) if scripts else catalogue
@@ -86,7 +91,9 @@ def snapshot_of(
     if not agents_only:
         problems += check_problems(snapshot)
         problems += closure_problems(snapshot)
-    return replace(snapshot, problems=sort_problems(problems))
+    known = {found for one in parsed for found in one.problems}
+    told = (one if one in known else without_sealed_words(one) for one in problems)
+    return replace(snapshot, problems=sort_problems(told))
 
 
 def _fill_in(

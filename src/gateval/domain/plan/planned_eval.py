@@ -63,7 +63,8 @@ class PlannedEval(Value):
     none is written. `standing` is what an earlier run found regressed, `stored` what the default
     branch measured before in place of base; `base_seen` says that the gate saw model calls there
     itself. `quarantined` inform and do not block. `left_out` are fixtures of it that nobody asked
-    for. `repetitions_asked` is what the Eval says, where the budget leaves it fewer.
+    for. `repetitions_asked` is what the Eval says, where the budget leaves it fewer. What a
+    `sealed` one asks, and what came of it, is for holders of the key alone.
     """
 
     name: Name
@@ -91,6 +92,7 @@ class PlannedEval(Value):
     stored: tuple[StoredTrials, ...] = ()
     base_seen: bool = False
     repetitions_asked: int = Field(default=0, ge=0)
+    sealed: bool = False
 
     @property
     def is_judged(self) -> bool:

@@ -48,7 +48,8 @@ class Parsed(NamedTuple):
     """The content of a file: its manifests, and all its problems in order of place.
 
     `broken` holds what is there but cannot be used, as far as it says what it is; `templates` are
-    fixtures that have to be filled in, `pending` what other files complete.
+    fixtures that have to be filled in, `pending` what other files complete. `locked` says that the
+    file is sealed and there is no key, `salt` goes into the digests of what was sealed.
     """
 
     manifests: tuple[Manifest, ...]
@@ -56,11 +57,13 @@ class Parsed(NamedTuple):
     broken: tuple[Broken, ...] = ()
     templates: tuple[Template, ...] = ()
     pending: tuple[Pending, ...] = ()
+    locked: bool = False
+    salt: str = ""
 
     @property
     def empty(self) -> bool:
         """Whether nothing in it is known to be ours, well or badly written."""
-        return not (self.manifests or self.templates or self.problems)
+        return not (self.manifests or self.templates or self.problems or self.locked)
 
 
 def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:

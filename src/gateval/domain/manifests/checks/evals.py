@@ -52,6 +52,7 @@ def _missing(kind: str, name: str, catalogue: Catalogue) -> str:
 def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Problem]:
     selector = evaluation.fixture_selector
     all_known = not any(one.kind == "EvalFixture" for one in catalogue.broken)
+    all_known = all_known and not catalogue.locked
     if selector is None and not evaluation.fixtures:
         yield _problem(
             evaluation,
