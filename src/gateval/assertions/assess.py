@@ -21,7 +21,7 @@ from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Answer, Assessment, Cause
+from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 from gateval.ports.model_calls import Embed
@@ -68,6 +68,8 @@ async def _assess_all(
 
 
 async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> Assessed:
+    if spec.unsupported:
+        return _unsupported(spec), None
     try:
         assertion = _assertion(spec, world.known.get(spec.type))
         if spec.turn is not None:
@@ -84,6 +86,11 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> 
     except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
         what = f"`{spec.type}` broke with {type(error).__name__}: {error}; please report it"
         return error_of(spec.type, Cause.GATE, what), None
+
+
+def _unsupported(spec: AssertionSpec) -> Assessment:
+    reason = f"{spec.unsupported}."
+    return Assessment(type=spec.type, status=AssessmentStatus.FAILED, score=0.0, reason=reason)
 
 
 async def _found(

@@ -14,7 +14,7 @@ from gateval.candidates.beside.commands import Ground
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import write_stdin, write_words
 from gateval.candidates.contract.options import CommandOptions
-from gateval.candidates.contract.question import Said, answer_from
+from gateval.candidates.contract.question import ProgramAnswer, answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
@@ -73,7 +73,7 @@ class CommandRuntime(Runtime):
         stdin = write_stdin(self.options_given.stdin, asked)
         return Asking(argv, stdin, answer=(home, file) if file else None)
 
-    def said(self, answered: bytes, asked: FixtureInput) -> Said:
+    def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """Read what the program answered when it was asked this. Raises `ClaimError`."""
         del asked
         return read_response(self.options_given.response, answered)

@@ -188,7 +188,7 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
         turns=fixture.turns,
         tool_replay=fixture.tool_replay,
         shadow_tools=fixture.shadow_tools,
-        timeout_seconds=task.planned.execution.timeout_seconds,
+        timeout_seconds=fixture.timeout_seconds or task.planned.execution.timeout_seconds,
     )
     answer = await context.candidates.answer(task.agent, request)
     if isinstance(answer, NoAnswer):

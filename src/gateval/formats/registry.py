@@ -14,7 +14,7 @@ from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, 
 from gateval.formats.registries import Registries
 
 
-class Format(NamedTuple):
+class ManifestFormat(NamedTuple):
     """How manifests of one format are found and read. All its functions are pure.
 
     `suffixes`: how the names of its files end. `recognises`: whether a file with such a name,
@@ -51,7 +51,7 @@ def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
     return read_sealed(path, data, registries)
 
 
-NATIVE = Format(
+NATIVE = ManifestFormat(
     name="native",
     suffixes=(".yaml", ".yml"),
     recognises=lambda _path, data: looks_like_manifest(data),
@@ -60,7 +60,7 @@ NATIVE = Format(
     read=read_manifests,
 )
 
-AGENTV = Format(
+AGENTV = ManifestFormat(
     name="agentv",
     suffixes=AGENTV_SUFFIXES,
     recognises=may_be_suite,
@@ -70,7 +70,7 @@ AGENTV = Format(
     gather=_gather_agentv,
 )
 
-SEALED = Format(
+SEALED = ManifestFormat(
     name="sealed",
     suffixes=SEALED_SUFFIXES,
     recognises=lambda _path, _data: True,
@@ -79,14 +79,14 @@ SEALED = Format(
     read=_read_sealed,
 )
 
-FORMATS: tuple[Format, ...] = (NATIVE, AGENTV, SEALED)
+FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV, SEALED)
 """In the order in which they are asked; the first that recognises a file reads it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))
 """How the name of any manifest file ends."""
 
 
-def format_of(path: str, data: bytes) -> Format | None:
+def format_of(path: str, data: bytes) -> ManifestFormat | None:
     """Return the format of a file, or None when it is no manifest."""
     for each in FORMATS:
         if path.endswith(each.suffixes) and each.recognises(path, data):

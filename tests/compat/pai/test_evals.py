@@ -133,12 +133,19 @@ def test_repetitions() -> None:
     assert make_results("a-eval f base:pass head:pass").plan.trial_count == 2
 
 
-@states("`sealed`", refused="A sealed Eval hides its fixtures from those who are measured")
-def test_sealed_is_refused_until_it_means_something(refusal: str) -> None:
-    (told,) = problems(EVAL + "  sealed: true\n")
-    assert "evals/e.yaml:7:11: spec.sealed" in told
-    assert refusal in told
-    assert problems(EVAL + "  sealed: false\n") == []
+@states(
+    "`sealed`",
+    differs="what its fixtures ask, and the evidence, is shown to holders of the key alone; "
+    "`gateval seal` encrypts the manifests too, which else everybody reads in the repository",
+)
+def test_sealed() -> None:
+    (sealed,) = read(EVAL + "  sealed: true\n").evals
+    results = make_results("a-eval f head:fail")
+    (planned,) = results.plan.evals
+    planned = planned.model_copy(update={"sealed": is_sealed_eval(sealed, ())})
+    whole = results.plan.model_copy(update={"evals": (planned,)})
+    (shut,) = shut_plan(whole).evals
+    assert [one.type for one in shut.fixtures[0].assertions] == [SEALED]
 
 
 @states(

@@ -101,7 +101,7 @@ def test_plan_and_other_views_tell_nothing(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_keeps_what_is_sealed_sealed(tmp_path: Path) -> None:
-    held = (shop := sealed_shop(tmp_path / "shop")) and tmp_path / "out"
+    shop, held = sealed_shop(tmp_path / "shop"), tmp_path / "out"
 
     def slowly(call: Call) -> Answer:
         return Answer(delay=30) if b"Whatever." in call.raw else judges(call)

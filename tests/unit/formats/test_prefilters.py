@@ -108,4 +108,4 @@ def test_the_registry_finds_the_format() -> None:
     assert found.name == "native"
     assert format_of("a/b.md", data) is None
     assert format_of("a/b.yaml", b"a: 1\n") is None
-    assert SUFFIXES == (".yaml", ".yml", ".eval.jsonl")
+    assert SUFFIXES == (".yaml", ".yml", ".eval.jsonl", ".yaml.age", ".yml.age")

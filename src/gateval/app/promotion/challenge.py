@@ -9,7 +9,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.history.last_run import last_run, run_folder
-from gateval.app.promotion.example_file import Start, begin, extend
+from gateval.app.promotion.example_file import NewCalibration, begin, extend
 from gateval.app.registries import registries
 from gateval.app.stored import read_results
 from gateval.domain.base import JsonObject
@@ -21,7 +21,7 @@ from gateval.domain.promotion.challenge import (
     example_of,
     judged_in,
 )
-from gateval.domain.promotion.proposal import Origin
+from gateval.domain.promotion.proposal import Promoter
 from gateval.domain.repository.place import nearest
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side
@@ -59,7 +59,7 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
     if snapshot.problems:
         raise InvalidManifests(snapshot.problems)
     found = _verdict(asked, _results(repository, asked.run))
-    origin = Origin(by=repository.who(), at=SystemClock().utc_now())
+    origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
     example = example_of(
         found.judged,
         found.planned,
@@ -80,7 +80,7 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
             snapshot.catalogue,
             found.planned.own_name,
             named,
-            Start(found.judged, example),
+            NewCalibration(found.judged, example),
         )
     )
     _tell(path, found, asked, known)

@@ -17,7 +17,7 @@ from gateval.app.registries import registries
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.promotion.proposal import Origin, Target, propose
+from gateval.domain.promotion.proposal import Promoter, PromotionTarget, propose
 from gateval.domain.promotion.recorded import NoRun, Recorded
 from gateval.errors import EXIT_FAILED, EXIT_PASS, InvalidManifests, UsageError
 from gateval.formats.native.manifests import read_manifests
@@ -57,7 +57,7 @@ def promote_traces(
         runs = [one for one in runs if f"/{fixture}#" in f"/{one[1].trace_id}"]
     if redact:
         runs = _redacted(runs, read_settings(environ).secrets)
-    origin = Origin(by=repository.who(), at=SystemClock().utc_now())
+    origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
     taken = {one.name for one in snapshot.catalogue.fixtures}
     target = target_of(repository, snapshot, chosen)
     documents, more = _documents(runs, target, taken, origin)
@@ -131,7 +131,7 @@ def _redacted(
 
 
 def _documents(
-    runs: Iterable[tuple[str, Recorded]], target: Target, taken: set[str], origin: Origin
+    runs: Iterable[tuple[str, Recorded]], target: PromotionTarget, taken: set[str], origin: Promoter
 ) -> tuple[list[JsonObject], list[str]]:
     """The fixtures that are proposed, and why others are not."""
     documents, refused = [], []

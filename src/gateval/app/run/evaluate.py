@@ -33,7 +33,7 @@ from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
-from gateval.domain.calibration.replay import Replay
+from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.results.sealing import shutter
@@ -99,7 +99,7 @@ def evaluate(
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, shut)
-        replays: list[Replay] = []
+        replays: list[CalibrationReplay] = []
         run = _Run(
             plan,
             repository,
@@ -158,7 +158,7 @@ class _Run:
     walls: Walls | None
     at_once: int | None
     minutes: float
-    replays: list[Replay]
+    replays: list[CalibrationReplay]
 
 
 async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
@@ -193,7 +193,7 @@ def _redacting(run: _Run) -> Callable[[Trial], Trial]:
     return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
 
 
-def _keeping(run: _Run) -> Callable[[Replay], None]:
+def _keeping(run: _Run) -> Callable[[CalibrationReplay], None]:
     redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
     return lambda replay: run.replays.append(redactor.value(replay))
 

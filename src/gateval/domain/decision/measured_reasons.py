@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import RegressionPolicy, ThresholdPolicy
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -66,12 +65,12 @@ def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
     """Yield the reasons that an Eval's fixtures, or the cases of one file, got worse together."""
     for one in compared.together:
         if one.step is LookResult.REGRESSED:
-            weighted = compared.head.model is ScoringModel.WEIGHTED
+            graded = compared.head.model.graded
             before, now = show_percent(one.base), show_percent(one.head)
             what = f"{compared.eval} got worse as a whole"
             if one.family:
                 what = f"The cases of {one.family} in {compared.eval} got worse together"
-            verb = "was the mean score" if weighted else "passed"
+            verb = "was the mean score" if graded else "passed"
             text = f"{what}: {before} {verb} before, {now} now"
             yield from _regression(text, compared.eval, "", policy)
         elif one.outdated and policy.regressions is not RegressionPolicy.OFF:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gateval.domain.base import digest
 from gateval.domain.calibration.binding import Binding
-from gateval.domain.calibration.replay import Replay, StoredAgreement
+from gateval.domain.calibration.replay import CalibrationReplay, StoredAgreement
 from gateval.domain.history.baseline import EVENTS, MOST_RUNS, Home
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.plan.plan import Plan
@@ -67,7 +67,7 @@ def agreement_donors(
 def with_agreements(plan: Plan, wanted: Mapping[str, Binding], proven: Sequence[RunRecord]) -> Plan:
     """Return the plan with the agreements of these records, which have to be confirmed."""
     known = {
-        one.binding.digest: Replay(
+        one.binding.digest: CalibrationReplay(
             calibration=one.calibration, binding=one.binding, counts=one.counts, run=record.id
         )
         for record in reversed(proven)

@@ -57,7 +57,7 @@ def wanted(plan: Plan) -> dict[str, Wanted]:
         and planned.bar is None
         and planned.compared
         and not planned.deterministic
-        and not planned.scoring.weighted
+        and not planned.scoring.graded
     }
 
 

@@ -123,11 +123,13 @@ class AssertionSpec(Value):
     `parts` are the assertions that a combinator is made of; they have no weight of their own.
     `own` are the files of an own check and `script` the digest of the scripted model that measures,
     known once the whole revision was read. `name` is what it is called, where its type does not
-    tell. `required` fails the case in the weighted model, whatever the others score.
+    tell. `required` fails the case in the weighted model, whatever the others score. `unsupported`
+    says why it fails whatever happens: a benchmark may ask for checks that are not known here.
     """
 
     type: str
     name: str = ""
+    unsupported: str = ""
     weight: AnyWeight = 1.0
     required: bool = False
     severity: Severity | None = None
@@ -167,7 +169,7 @@ class Fixture(Value):
     `places` maps `spec.KEY` to the place of that key, and each file of a message to its own.
     `files` are the paths of those, from the root, once they were read. `family` is the name of the
     manifest whose file of cases it is from, empty for a fixture of its own; `place` is the line of
-    the case.
+    the case. `timeout_seconds` are those for one answer, None where the Eval's count.
     """
 
     kind: Literal["EvalFixture"] = "EvalFixture"
@@ -185,6 +187,7 @@ class Fixture(Value):
     assertions: tuple[AssertionSpec, ...] = Field(min_length=1)
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()
+    timeout_seconds: float | None = Field(default=None, gt=0, le=86_400)
     place: Place
     places: dict[str, Place] = {}
     path: str

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from gateval.domain.base import Name, Value
 from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
+from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.bar import Bar, Baseline, Reason
@@ -67,7 +67,9 @@ class PlannedEval(Value):
     `sealed` one asks, and what came of it, is for holders of the key alone.
     """
 
+    kind: EvalKind = "Eval"
     name: Name
+    version: str = ""
     place: Place
     agent: Name
     judge: JudgeSpec
@@ -107,7 +109,7 @@ class PlannedEval(Value):
 
     @model_validator(mode="after")
     def _scores_are_not_stored(self) -> Self:
-        if self.stored and self.scoring.weighted:
+        if self.stored and self.scoring.graded:
             raise ValueError("stored trials know what passed, and no scores to compare")
         return self
 
@@ -118,7 +120,7 @@ class PlannedEval(Value):
         if written is not None:
             return written
         has_baseline = self.baseline in {Baseline.MERGE_BASE, Baseline.SAME_AGENT}
-        return None if has_baseline and not self.strict else 1.0
+        return None if has_baseline and not self.strict else self.scoring.usual_threshold
 
     @property
     def first_look(self) -> Look:

@@ -57,6 +57,7 @@ def _shut_fixture(fixture: Fixture) -> Fixture:
         fixture_kind=fixture.fixture_kind,
         severity=fixture.severity,
         input=FixtureInput(type=fixture.input.type),
+        timeout_seconds=fixture.timeout_seconds,
         assertions=tuple(map(_shut_assertion, fixture.assertions)),
         place=_place(fixture.place),
         path=fixture.path,

@@ -200,7 +200,9 @@ def _planned(
 ) -> PlannedEval:
     fixtures = select_fixtures(evaluation, head.catalogue)
     return PlannedEval(
+        kind=evaluation.kind,
         name=evaluation.name,
+        version=evaluation.version,
         place=evaluation.place,
         agent=evaluation.target_agent,
         judge=evaluation.judge,

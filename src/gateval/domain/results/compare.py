@@ -23,7 +23,7 @@ from gateval.domain.results.grouping import (
     with_stored,
 )
 from gateval.domain.results.looks.course import Course
-from gateval.domain.results.progress import Progress, Together, progress
+from gateval.domain.results.progress import PlanProgress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.rises import rises
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
@@ -90,7 +90,7 @@ def compare(results: Results) -> Comparison:
     )
 
 
-def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalComparison:
+def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> EvalComparison:
     planned_reps = planned.execution.reps_per_fixture
     reps = threshold_repetitions(planned, trials)
     first = score_eval(planned, Side.HEAD, trials)
@@ -117,7 +117,7 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
     )
 
 
-def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]:
+def _found(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> list[_Found]:
     owners, compared, added = planned.owners(), set(planned.compared), set(planned.added)
     stored = planned.stored_counts()
     return [
@@ -162,7 +162,7 @@ def _compare_fixture(
             base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
             found_at=stands.found_at,
         )
-    weighted = planned.scoring.weighted
+    weighted = planned.scoring.graded
     ours = _repeated(found.head, found.course.wanted.head, weighted=weighted)
     theirs = _repeated(found.base, found.course.wanted.base, weighted=weighted)
     lost = found.standing and theirs.unclear and not found.perfect

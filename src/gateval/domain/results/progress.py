@@ -25,7 +25,7 @@ Together: TypeAlias = tuple[tuple[Joint, Broad | None], ...]
 _Name = tuple[str, str]
 
 
-class Progress(NamedTuple):
+class PlanProgress(NamedTuple):
     """Where every fixture and Eval of a plan stands.
 
     `courses` and `wanted` are by the Eval that measures a fixture, and the fixture; `wanted` is how
@@ -40,7 +40,7 @@ class Progress(NamedTuple):
     cut_together: frozenset[str] = frozenset()
 
 
-def progress(plan: Plan, trials: Grouped) -> Progress:
+def progress(plan: Plan, trials: Grouped) -> PlanProgress:
     """Return how far `trials` bring a plan."""
     courses = {}
     for planned in plan.evals:
@@ -61,7 +61,7 @@ def progress(plan: Plan, trials: Grouped) -> Progress:
         for planned in plan.evals
         if not _add_wishes(planned, trials, stored, broad[planned.name], wanted, purse)
     )
-    return Progress(courses, wanted, broad, cut, together)
+    return PlanProgress(courses, wanted, broad, cut, together)
 
 
 def _made_now(trials: Grouped, stored: Stored) -> list[Trial]:

@@ -15,6 +15,7 @@ _WIDE_MARKERS = tuple(
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
 _CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:script|python)(?![A-Za-z0-9])")
 _MESSAGES = re.compile(rb"(?<![A-Za-z0-9])(?:messages|turns)(?![A-Za-z0-9])")
+_WITH_CHECKS = (b"EvalFixture", b"Benchmark")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
 
@@ -46,7 +47,7 @@ def may_name_files(data: bytes) -> bool:
     `type: script` and `path:` need the word by itself and a fixture, or an escape that can spell
     them.
     """
-    if b"EvalFixture" in data:
+    if any(kind in data for kind in _WITH_CHECKS):
         if _CHECK.search(data) is not None:
             return True
         if b"path" in data and _MESSAGES.search(data) is not None:

@@ -17,7 +17,7 @@ PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
 """Events of runs that measure what somebody proposes, not what is."""
 
 
-class Phase(StrEnum):
+class EvalPhase(StrEnum):
     """Where an Eval stands: never run, running, what its newest run says, or outdated."""
 
     PENDING = "Pending"
@@ -27,7 +27,7 @@ class Phase(StrEnum):
     STALE = "Stale"
 
 
-class Result(StrEnum):
+class FixtureMark(StrEnum):
     """What the newest run says; `Error` is neither: it could not be measured."""
 
     PASS = "Pass"  # noqa: S105 - a result, not a password
@@ -41,7 +41,7 @@ class FixtureResult(Value):
 
     name: str
     score: str
-    result: Result
+    result: FixtureMark
     severity: str
     message: str = ""
     trials: str = ""
@@ -58,8 +58,8 @@ class EvalStatus(Value):
 
     name: str
     target_agent: str
-    phase: Phase
-    last_result: Result | None = None
+    phase: EvalPhase
+    last_result: FixtureMark | None = None
     last_score: str = ""
     pass_threshold: float | None = None
     last_run_at: str = ""
@@ -120,7 +120,7 @@ def status_of(
     status = EvalStatus(
         name=present.name,
         target_agent=present.agent,
-        phase=Phase.RUNNING if running else Phase.PENDING,
+        phase=EvalPhase.RUNNING if running else EvalPhase.PENDING,
         total_fixtures=present.fixtures,
         judge_agreement=present.agreement,
         agent_now=present.closure[:12],
@@ -132,7 +132,7 @@ def status_of(
     record, run = newest
     return status.model_copy(
         update={
-            "phase": Phase.RUNNING if running else _phase(present, run),
+            "phase": EvalPhase.RUNNING if running else _phase(present, run),
             "last_result": _RESULTS[run.verdict],
             "last_score": show_score(run.low, run.high, run.threshold),
             "pass_threshold": run.threshold,
@@ -151,17 +151,17 @@ def status_of(
 
 
 _RESULTS = {
-    GateVerdict.PASS: Result.PASS,
-    GateVerdict.FAIL: Result.FAIL,
-    GateVerdict.INCOMPLETE: Result.ERROR,
-    GateVerdict.INCONCLUSIVE: Result.ERROR,
+    GateVerdict.PASS: FixtureMark.PASS,
+    GateVerdict.FAIL: FixtureMark.FAIL,
+    GateVerdict.INCOMPLETE: FixtureMark.ERROR,
+    GateVerdict.INCONCLUSIVE: FixtureMark.ERROR,
 }
 
 
-def _phase(present: Present, run: RunEval) -> Phase:
+def _phase(present: Present, run: RunEval) -> EvalPhase:
     if run.closure != present.closure:
-        return Phase.STALE
-    return Phase.PASSED if run.verdict is GateVerdict.PASS else Phase.FAILED
+        return EvalPhase.STALE
+    return EvalPhase.PASSED if run.verdict is GateVerdict.PASS else EvalPhase.FAILED
 
 
 def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
@@ -170,9 +170,9 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
         planned = max(1, len(one.trials))
         lost = len(one.trials) - one.measured
         failed = one.measured - one.passes
-        result = Result.FAIL if failed or one.regressed else Result.PASS
+        result = FixtureMark.FAIL if failed or one.regressed else FixtureMark.PASS
         if not failed and (lost or not one.trials):
-            result = Result.ERROR if one.trials else Result.SKIP
+            result = FixtureMark.ERROR if one.trials else FixtureMark.SKIP
         yield FixtureResult(
             name=one.fixture,
             score=show_score(one.passes / planned, (one.passes + lost) / planned)

@@ -34,7 +34,7 @@ def broad_slippage(
     """
     tests = planned.joint_tests
     owners = planned.owners() if tests else {}
-    if planned.scoring.weighted:
+    if planned.scoring.graded:
         return tuple((test, _scores(test, planned, owners, trials, found=found)) for test in tests)
     return tuple(
         (test, _newest(test, _sides(test, planned, owners, trials, stored), found=found))

@@ -108,7 +108,7 @@ def rules_of(planned: PlannedEval) -> CourseRules:
     measured = Side.BASE in planned.sides and planned.compared
     together = together_only(planned.fixtures, planned.compared) if measured else frozenset()
     silent = planned.silence_share / SILENCE_SHARE
-    graded = graded_rule_of(planned) if measured and planned.scoring.weighted else None
+    graded = graded_rule_of(planned) if measured and planned.scoring.graded else None
     alone = design(planned.looks, planned.fixture_share) if planned.fixture_share else None
     return CourseRules(
         planned=planned,

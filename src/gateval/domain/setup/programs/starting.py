@@ -13,7 +13,7 @@ from gateval.domain.setup.programs.golang import BUILT
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
 
 
-class Start(NamedTuple):
+class StartCommand(NamedTuple):
     """A command relative to the program's root, and the folder there that `PYTHONPATH` needs."""
 
     command: tuple[str, ...]
@@ -28,37 +28,39 @@ def start_of(
     files: Collection[str],
     *,
     set_up: bool,
-) -> Start:
+) -> StartCommand:
     """Return how the program at `path` is started from its `root`.
 
     `imported` are the modules, `a.b` and the like, that it and the files below its folder import,
     `files` all tracked paths. `set_up` says that a set-up installs what it needs.
     """
     if path.endswith(".go"):
-        return Start((BUILT,))
+        return StartCommand((BUILT,))
     file = relpath(path, root or ".")
     if path.endswith(".py"):
         return _python(file, text, _base(file, text, root, imported, files), set_up=set_up)
     if path.endswith((".ts", ".mts", ".tsx")):
         # As a loader tsx needs no socket, whose path in a private TMPDIR may be too long.
-        return Start(("node", "--import", "tsx", file) if set_up else ("tsx", file))
-    return Start(("node", file))
+        return StartCommand(("node", "--import", "tsx", file) if set_up else ("tsx", file))
+    return StartCommand(("node", file))
 
 
-def _python(file: str, text: str, base: str | None, *, set_up: bool) -> Start:
+def _python(file: str, text: str, base: str | None, *, set_up: bool) -> StartCommand:
     python = ".venv/bin/python" if set_up else "python3"
     application = server_of(file, text)
     is_main = basename(file) == "__main__.py" and dirname(file)
     if not application and not is_main and base in {None, dirname(file)}:
-        return Start((python, file))
+        return StartCommand((python, file))
     place = base if base is not None else "src" if file.startswith("src/") else ""
     module = splitext(relpath(file, place or "."))[0].replace("/", ".").removesuffix(".__main__")
     if not application:
-        return Start((python, "-m", module), place)
+        return StartCommand((python, "-m", module), place)
     served = f"{module}:{application}"
     if is_flask(text):
-        return Start((python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place)
-    return Start((python, "-m", "uvicorn", served, "--port", "{port}"), place)
+        return StartCommand(
+            (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
+        )
+    return StartCommand((python, "-m", "uvicorn", served, "--port", "{port}"), place)
 
 
 def _base(

@@ -12,6 +12,7 @@ from gateval.domain.manifests.evaluation import (
     ExecutionSpec,
     FixtureSelector,
     JudgeSpec,
+    ScoringModel,
     ScoringSpec,
 )
 from gateval.formats.native.cron import check_cron, check_zone
@@ -20,6 +21,13 @@ from gateval.formats.problems.validation import validate
 
 VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=100)]
 """A name as it can stand behind `vars.`."""
+
+
+def _of_evals(scoring: ScoringSpec) -> ScoringSpec:
+    if scoring.model in {ScoringModel.BENCHMARK, ScoringModel.EXPERIMENT}:
+        kind = scoring.model.value.capitalize()
+        raise ValueError(f"The scoring model `{scoring.model}` is that of `kind: {kind}`.")
+    return scoring
 
 
 class EvalBody(Spec):
@@ -39,7 +47,7 @@ class EvalBody(Spec):
         description="What fills in `{{ vars.NAME }}` in the fixtures of this Eval.",
     )
     judge: JudgeSpec = JudgeSpec()
-    scoring: ScoringSpec = ScoringSpec()
+    scoring: Annotated[ScoringSpec, AfterValidator(_of_evals)] = ScoringSpec()
     execution: ExecutionSpec = ExecutionSpec()
     schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
         default=None,

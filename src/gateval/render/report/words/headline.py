@@ -75,7 +75,7 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
 
 def _regressed(report: Report, regressed: Sequence[DecisionReason]) -> Iterator[str]:
     """What passed before; of Evals whose trials have scores, what scored more."""
-    weighted = {one.name for one in report.results.plan.evals if one.scoring.weighted}
+    weighted = {one.name for one in report.results.plan.evals if one.scoring.graded}
     if names := [one.fixture for one in regressed if one.eval not in weighted]:
         verb = "fails" if len(names) == 1 else "fail"
         yield f"{_names(names, 'fixture')} passed before and {verb} now"
