@@ -11,6 +11,7 @@ from gateval.app.registries import registries
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, ScoringSpec
 from gateval.domain.manifests.severity import Severity
+from gateval.domain.plan.sealing import SEALED, is_sealed_eval, shut_plan
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval
 from gateval.domain.trials.trial import Side
@@ -18,7 +19,7 @@ from gateval.formats.native.manifests import read_manifests
 from tests.compat.rows import states
 from tests.helpers.command import gateval
 from tests.helpers.documents import document
-from tests.helpers.manifests import catalogue_of
+from tests.helpers.manifests import catalogue_of, parse
 from tests.helpers.reports import edit, make_results
 from tests.helpers.shop import EVAL, build_shop
 
@@ -139,7 +140,7 @@ def test_repetitions() -> None:
     "`gateval seal` encrypts the manifests too, which else everybody reads in the repository",
 )
 def test_sealed() -> None:
-    (sealed,) = read(EVAL + "  sealed: true\n").evals
+    (sealed,) = catalogue_of([parse(EVAL + "  sealed: true\n")]).evals
     results = make_results("a-eval f head:fail")
     (planned,) = results.plan.evals
     planned = planned.model_copy(update={"sealed": is_sealed_eval(sealed, ())})
