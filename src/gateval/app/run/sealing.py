@@ -21,6 +21,11 @@ UNREAD = (
     "have read it."
 )
 
+WORDLESS = (
+    "A plan in a file holds no words of sealed Evals, so these did not run. One run with the key "
+    "plans and measures them: `gateval check`, or the step `all` of the action."
+)
+
 
 class SealingLog:
     """Fulfils `ports.trial_log.TrialLog`: writes trials without what is sealed, and holds the rest
@@ -61,7 +66,8 @@ def runnable(plan: Plan) -> Plan:
     """Return the plan without the Evals of which it has no words: they are missing in the end."""
     if not any(map(is_shut, plan.evals)):
         return plan
-    return plan.model_copy(update={"evals": tuple(e for e in plan.evals if not is_shut(e))})
+    left = tuple(one for one in plan.evals if not is_shut(one))
+    return plan.model_copy(update={"evals": left, "nothing": "" if left else WORDLESS})
 
 
 def publishable(results: Results, folder: ResultsFolder, key: bytes) -> Results:
@@ -71,11 +77,14 @@ def publishable(results: Results, folder: ResultsFolder, key: bytes) -> Results:
     """
     shown = shut_results(results, key)
     if shown is results:
-        return results
+        return _warned(results, WORDLESS) if any(map(is_shut, results.plan.evals)) else results
     recipients = results.plan.policy.recipients
     if recipients:
         folder.write(EVIDENCE_FILE, seal(dump_whole(results).encode(), recipients))
         return shown
-    info = shown.info
-    warned = info.model_copy(update={"warnings": (*info.warnings, UNREAD)})
-    return shown.model_copy(update={"info": warned})
+    return _warned(shown, UNREAD)
+
+
+def _warned(results: Results, sentence: str) -> Results:
+    warned = {"warnings": (*results.info.warnings, sentence)}
+    return results.model_copy(update={"info": results.info.model_copy(update=warned)})
