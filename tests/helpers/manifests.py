@@ -13,7 +13,8 @@ from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.formats.native.manifests import Parsed, read_manifests
+from gateval.formats.native.manifests import read_manifests
+from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 
 

@@ -19,7 +19,8 @@ from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
 from gateval.formats.agentv.importing import carried, lost
 from gateval.formats.agentv.names import without_ending
 from gateval.formats.agentv.suites.finding import lines_beside
-from gateval.formats.registry import AGENTV, format_of
+from gateval.formats.parsed import Parsed
+from gateval.formats.registry import AGENTV, read_file
 from gateval.pipeline.read import survey
 from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
@@ -80,8 +81,8 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
     lines beside it did.
     """
     catalogue: Catalogue = snapshot.catalogue
-    read_by = format_of(path, data)
-    ours = path.endswith(".jsonl") or (read_by is not None and read_by.name == AGENTV.name)
+    read = read_file(path, data, registries())
+    ours = path.endswith(".jsonl") or (read is not None and _is_suite(read))
     files = {path, *lines_beside(path)} if ours else set()
     evals = [one for one in catalogue.evals if one.path in files]
     others = {one.target_agent for one in catalogue.evals if one.path not in files}
@@ -89,6 +90,10 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
     fixtures = {one.name: one for each in evals for one in select_fixtures(each, catalogue)}
     agents = tuple(one for one in catalogue.agents if one.name in targets)
     return _Found(agents, tuple(evals), tuple(fixtures.values()))
+
+
+def _is_suite(read: Parsed) -> bool:
+    return any(one.format == AGENTV.name for one in read.pending)
 
 
 def _lost(found: _Found, snapshot: Snapshot) -> Iterator[str]:

@@ -20,7 +20,8 @@ from gateval.domain.manifests.sealed import is_sealed, with_first_line, without_
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import sort_problems
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
-from gateval.formats.native.manifests import Parsed, read_manifests
+from gateval.formats.native.manifests import read_manifests
+from gateval.formats.parsed import Parsed
 from gateval.formats.sealed import unfit
 from gateval.pipeline.manifests.cache import ManifestCache
 from gateval.pipeline.rules import read_rules

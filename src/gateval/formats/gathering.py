@@ -17,10 +17,14 @@ from gateval.formats.yaml.document import Document
 
 
 class Pending(NamedTuple):
-    """A file that was recognised; `document` is what it holds, if it is one of YAML."""
+    """A file that was recognised; `document` is what it holds, if it is one of YAML.
+
+    `format` is the name of the format that recognised it, and that puts it together with others.
+    """
 
     path: str
     document: Document | None
+    format: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,3 +50,14 @@ class Gathered(NamedTuple):
     problems: tuple[Problem, ...] = ()
     broken: tuple[Broken, ...] = ()
     own: frozenset[str] = frozenset()
+
+    def beside(self, other: Gathered) -> Gathered:
+        """Return what both say."""
+        return Gathered(
+            (*self.agents, *other.agents),
+            (*self.evals, *other.evals),
+            (*self.fixtures, *other.fixtures),
+            (*self.problems, *other.problems),
+            (*self.broken, *other.broken),
+            self.own | other.own,
+        )

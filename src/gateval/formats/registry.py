@@ -9,8 +9,9 @@ from gateval.domain.manifests.sealed import SUFFIXES as SEALED_SUFFIXES
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
 from gateval.formats.gathering import Around, Gathered, Pending
-from gateval.formats.native.manifests import Parsed, read_manifests
+from gateval.formats.native.manifests import read_manifests
 from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
+from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 
 
@@ -21,7 +22,7 @@ class ManifestFormat(NamedTuple):
     given by tracked path and content, is of this format; cheap. `may_hold_agent`,
     `may_name_files`: whether a recognised file can hold an Agent, or a fixture to which other files
     belong (a check's program, an attached image); false must be certain. `read`: everything in it.
-    `gather`: what its files say together, where they are `pending`.
+    `gather`: what its files say together; needed where any are `pending`.
     """
 
     name: str
@@ -80,21 +81,45 @@ SEALED = ManifestFormat(
 )
 
 FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV, SEALED)
-"""In the order in which they are asked; the first that recognises a file reads it."""
+"""In the order in which they are asked; the first that reads all of a file has it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))
 """How the name of any manifest file ends."""
 
 
-def format_of(path: str, data: bytes) -> ManifestFormat | None:
-    """Return the format of a file, or None when it is no manifest."""
-    for each in FORMATS:
-        if path.endswith(each.suffixes) and each.recognises(path, data):
-            return each
-    return None
+def formats_of(
+    path: str, data: bytes, known: Sequence[ManifestFormat] = FORMATS
+) -> tuple[ManifestFormat, ...]:
+    """Return the formats that a file may be of; none when it is no manifest."""
+    return tuple(one for one in known if path.endswith(one.suffixes) and one.recognises(path, data))
 
 
-def gather(pending: Sequence[Pending], around: Around) -> Gathered:
-    """Return what the files of a revision say together that are `pending`: one format has them."""
-    found = [each.gather(pending, around) for each in FORMATS if each.gather and pending]
-    return found[0] if found else Gathered()
+def read_file(
+    path: str, data: bytes, registries: Registries, known: Sequence[ManifestFormat] = FORMATS
+) -> Parsed | None:
+    """Return what is read of a file, None when it is no manifest.
+
+    Who recognises a file by a word in it may find nothing, or nothing in some of its documents:
+    then the next format is asked, too.
+    """
+    found: Parsed | None = None
+    for each in formats_of(path, data, known):
+        read = each.read(path, data, registries)
+        pending = tuple(one._replace(format=each.name) for one in read.pending)
+        read = read._replace(pending=pending)
+        found = read if found is None else found.beside(read)
+        if not (found.nothing or found.left):
+            break
+    return found
+
+
+def gather(
+    pending: Sequence[Pending], around: Around, known: Sequence[ManifestFormat] = FORMATS
+) -> Gathered:
+    """Return what the files of a revision say together that are `pending`, each to its format."""
+    made = Gathered()
+    for each in known:
+        files = [one for one in pending if one.format == each.name]
+        if files and each.gather:
+            made = made.beside(each.gather(files, around))
+    return made

@@ -17,7 +17,8 @@ from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import under
 from gateval.formats.native.cases.written import Template
-from gateval.formats.native.manifests import Parsed, read_manifests
+from gateval.formats.native.manifests import read_manifests
+from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 from gateval.ports.sealing import CannotOpen
 
@@ -52,6 +53,7 @@ def read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
         templates=tuple(one for one in found.templates if id(one) not in refused),
         problems=(*wrong, *refused.values()),
         broken=(*broken, *map(Broken, refused.values())),
+        left=False,
         salt=content.salt,
     )
 

@@ -24,7 +24,7 @@ from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
 from gateval.formats.gathering import Gathered
-from gateval.formats.native.manifests import Parsed
+from gateval.formats.parsed import Parsed
 from gateval.formats.registry import SUFFIXES
 from gateval.pipeline.manifests.attached import with_attached
 from gateval.pipeline.manifests.cache import ManifestCache, TreeFiles

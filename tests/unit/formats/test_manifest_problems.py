@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gateval.domain.repository.place import Place, Problem
-from gateval.formats.native.manifests import Parsed
+from gateval.formats.parsed import Parsed
 from gateval.formats.problems.validation import PROBLEM_LIMIT
 from tests.helpers.manifests import parse, problems
 

@@ -12,7 +12,8 @@ from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.checks.catalogue import check_catalogue, warnings_of
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureKind, InputType
 from gateval.domain.manifests.severity import Severity
-from gateval.formats.native.manifests import Parsed, read_manifests
+from gateval.formats.native.manifests import read_manifests
+from gateval.formats.parsed import Parsed
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 FOLDER = Path(__file__).parents[2] / "data" / "pai"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent
 from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
-from gateval.formats.registry import SUFFIXES, format_of
+from gateval.formats.registry import SUFFIXES, formats_of
 from tests.helpers.manifests import parse
 
 
@@ -103,9 +103,11 @@ def test_a_manifest_in_another_encoding_is_refused_and_not_passed_over(encoding:
 
 def test_the_registry_finds_the_format() -> None:
     data = b"apiVersion: gateval/v1\n"
-    found = format_of("a/b.yml", data)
-    assert found is not None
-    assert found.name == "native"
-    assert format_of("a/b.md", data) is None
-    assert format_of("a/b.yaml", b"a: 1\n") is None
+    assert [one.name for one in formats_of("a/b.yml", data)] == ["native"]
+    assert [one.name for one in formats_of("a/b.yml", data + b"tests: []\n")] == [
+        "native",
+        "agentv",
+    ]
+    assert formats_of("a/b.md", data) == ()
+    assert formats_of("a/b.yaml", b"a: 1\n") == ()
     assert SUFFIXES == (".yaml", ".yml", ".eval.jsonl", ".yaml.age", ".yml.age")

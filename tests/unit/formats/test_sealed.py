@@ -9,7 +9,7 @@ import pytest
 from gateval.adapters.age import new_identity, opener, seal
 from gateval.domain.manifests.sealed import SEALED_PROBLEM, with_first_line
 from gateval.errors import UsageError
-from gateval.formats.native.manifests import Parsed
+from gateval.formats.parsed import Parsed
 from gateval.formats.sealed import read_sealed
 from gateval.ports.sealing import CannotOpen
 from tests.helpers.manifests import REGISTRIES

@@ -10,7 +10,7 @@ from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.names import suite_name
 from gateval.formats.agentv.recognition import Kind, is_named, kind_of
 from gateval.formats.gathering import Pending
-from gateval.formats.native.manifests import Parsed
+from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 
 _PECULIAR = re.compile(rb"^[\"']?(?:evalcases|eval_cases)[\"']?[ \t]*:", re.MULTILINE)

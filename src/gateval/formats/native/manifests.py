@@ -10,7 +10,6 @@ exports carry it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -18,7 +17,6 @@ from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem, nearest, sort_problems
 from gateval.domain.text.quoting import quote
-from gateval.formats.gathering import Pending
 from gateval.formats.native.broken import broken_manifest
 from gateval.formats.native.cases.template import TemplateRead, is_template, read_template
 from gateval.formats.native.cases.written import Template
@@ -35,6 +33,7 @@ from gateval.formats.native.written import (
     Read,
     Source,
 )
+from gateval.formats.parsed import Parsed
 from gateval.formats.problems.sentences import expected_sentence, missing_key, unknown_word
 from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at
 from gateval.formats.registries import Registries
@@ -42,28 +41,6 @@ from gateval.formats.yaml.document import Document
 from gateval.formats.yaml.reader import read_documents
 
 _PAI_GROUP = PAI_VERSION.partition("/")[0]
-
-
-class Parsed(NamedTuple):
-    """The content of a file: its manifests, and all its problems in order of place.
-
-    `broken` holds what is there but cannot be used, as far as it says what it is; `templates` are
-    fixtures that have to be filled in, `pending` what other files complete. `locked` says that the
-    file is sealed and there is no key, `salt` goes into the digests of what was sealed.
-    """
-
-    manifests: tuple[Manifest, ...]
-    problems: tuple[Problem, ...]
-    broken: tuple[Broken, ...] = ()
-    templates: tuple[Template, ...] = ()
-    pending: tuple[Pending, ...] = ()
-    locked: bool = False
-    salt: str = ""
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing in it is known to be ours, well or badly written."""
-        return not (self.manifests or self.templates or self.problems or self.locked)
 
 
 def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
@@ -80,6 +57,7 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
     templates: list[Template] = []
     may_be_template = b"{{" in data or b"cases" in data
     foreign: set[Problem] = set()
+    left = False
     for document in documents:
         if len(problems) > PROBLEM_LIMIT:
             broken.append(Broken(problems[-1]))
@@ -87,6 +65,7 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
         kind = _kind_of(document)
         if kind is None:
             foreign.update(document.problems)
+            left = left or document.data is not None
         elif isinstance(kind, Problem):
             problems.append(kind)
             broken.append(Broken(kind))
@@ -107,7 +86,9 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
         return Parsed((), (_rename(path),), (Broken(_rename(path)),))
     named = {problem for document in documents for problem in document.problems}
     broken += [Broken(problem) for problem in ours if problem not in named]
-    return Parsed(tuple(manifests), _tidy(ours, problems), tuple(broken), tuple(templates))
+    left = left and bool(manifests or templates or problems)
+    told = _tidy(ours, problems)
+    return Parsed(tuple(manifests), told, tuple(broken), tuple(templates), left=left)
 
 
 def _read(kind: ManifestKind, source: Source) -> Read | TemplateRead:

@@ -20,7 +20,13 @@ from gateval.domain.promotion.recorded import (
     recorded_run,
 )
 from gateval.formats.traces.chat import as_json, as_result, read_message
-from gateval.formats.traces.otlp_attributes import Attributes, attributes, indexed, objects
+from gateval.formats.traces.otlp_attributes import (
+    Attributes,
+    as_number,
+    attributes,
+    indexed,
+    objects,
+)
 
 _INPUTS = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
 _OUTPUTS = ("gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
@@ -63,7 +69,7 @@ def _below(value: JsonValue, *keys: str) -> Iterator[JsonObject]:
 
 def _start(span: JsonObject) -> int:
     start = str(span.get("startTimeUnixNano", "0"))
-    return int(start) if start.isdigit() else 0
+    return as_number(start) or 0
 
 
 def _conversation(spans: list[JsonObject]) -> Iterator[RecordedMessage]:

@@ -11,9 +11,9 @@ from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.repository.paths import leads_out
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.tree import LINK_MODE, Tree, TreeEntry
-from gateval.formats.native.manifests import Parsed
+from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
-from gateval.formats.registry import SUFFIXES, ManifestFormat, format_of
+from gateval.formats.registry import SUFFIXES, ManifestFormat, formats_of, read_file
 from gateval.ports.repository import Repository
 
 Made = TypeVar("Made")
@@ -70,20 +70,21 @@ class ManifestCache:
 
     def is_manifest(self, path: str, entry: TreeEntry) -> bool:
         """Whether a file that may be a manifest by its name is one by its content."""
-        return self._format(path, entry) is not None
+        return bool(self._formats(path, entry))
 
     def may_matter(self, path: str, entry: TreeEntry) -> bool:
         """Whether other files may matter to a manifest: it can hold an Agent, a check of one's own,
         or messages with files. Judged without parsing; false is certain.
         """
-        found, data = self._format(path, entry), self.data(entry)
-        if found is None or data is None:
-            return False
-        return found.may_hold_agent(data) or found.may_name_files(data)
-
-    def _format(self, path: str, entry: TreeEntry) -> ManifestFormat | None:
         data = self.data(entry)
-        return format_of(path, data) if data is not None else None
+        return data is not None and any(
+            one.may_hold_agent(data) or one.may_name_files(data)
+            for one in self._formats(path, entry)
+        )
+
+    def _formats(self, path: str, entry: TreeEntry) -> tuple[ManifestFormat, ...]:
+        data = self.data(entry)
+        return formats_of(path, data) if data is not None else ()
 
     def _may_be(self, path: str, entry: TreeEntry) -> bool:
         return (
@@ -117,10 +118,11 @@ class ManifestCache:
         """The manifests of a file, or None when no manifest format recognises it."""
         key = (path, entry.oid)
         if key not in self._parsed:
-            found, data = self._format(path, entry), self.data(entry)
-            if found is None or data is None:
+            data = self.data(entry)
+            found = read_file(path, data, self.registries) if data is not None else None
+            if found is None:
                 return None
-            self._parsed[key] = found.read(path, data, self.registries)
+            self._parsed[key] = found
         return self._parsed[key]
 
     def passing(self, oids: Iterable[str], limit: int) -> Iterator[tuple[str, bytes | None]]:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.tree import Tree, TreeEntry
 from gateval.formats.gathering import Around, Gathered, Pending
-from gateval.formats.native.manifests import Parsed
+from gateval.formats.parsed import Parsed
 from gateval.formats.registry import gather
 from gateval.pipeline.manifests.cache import ManifestCache
 
@@ -83,7 +83,7 @@ def _likely(pending: Sequence[Pending], tree: Tree) -> Iterator[str]:
 
     Beside them, and in every folder around, stand those that are named by no text.
     """
-    for path, document in pending:
+    for path, document, _ in pending:
         folder = path.rpartition("/")[0]
         steps = folder.split("/") if folder else []
         roots = ["/".join(steps[:end]) for end in range(len(steps), -1, -1)]

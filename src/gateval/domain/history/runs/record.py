@@ -42,6 +42,8 @@ class Mark(StrEnum):
     LOST = "x"
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
 Marks = Annotated[str, Field(pattern=r"^[pfsx]{0,1000}$")]
 
 
@@ -102,10 +104,10 @@ class RunEval(Value):
     closure: str = Field(pattern=DIGEST_PATTERN)
     setting: str = Field(pattern=DIGEST_PATTERN)
     verdict: EvalsVerdict
-    low: float = Field(ge=0, le=1)
-    high: float = Field(ge=0, le=1)
-    limits: tuple[float, float] = (0.0, 1.0)
-    threshold: float | None = Field(default=None, ge=0, le=1)
+    low: Share
+    high: Share
+    limits: tuple[Share, Share] = (0.0, 1.0)
+    threshold: Share | None = None
     passing: int = Field(default=0, ge=0)
     failing: int = Field(default=0, ge=0)
     total: int = Field(ge=1)
@@ -144,7 +146,7 @@ class RunRecord(RunFacts):
     commit: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     gateval: ShortText = ""
-    seconds: float = Field(default=0, ge=0)
+    seconds: float = Field(default=0, ge=0, allow_inf_nan=False)
     verdict: EvalsVerdict
     evals: Annotated[tuple[RunEval, ...], first_of(EVALS_LISTED)] = ()
     agreements: Annotated[tuple[StoredAgreement, ...], first_of(EVALS_LISTED)] = ()

@@ -18,7 +18,7 @@ from gateval.formats.yaml.document import Document
 def suites(pending: Sequence[Pending], around: Around, found: Findings) -> Iterator[Suite]:
     """Yield each suite whose settings can be read; what is wrong with the others is told."""
     lines: dict[str, Document | None] = {}
-    for path, document in pending:
+    for path, document, _ in pending:
         if document is None:
             lines.setdefault(path, None)
             continue
