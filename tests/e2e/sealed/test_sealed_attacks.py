@@ -112,6 +112,20 @@ def test_an_eval_that_is_not_sealed_shows_nothing_of_a_sealed_fixture(tmp_path: 
     assert "There is no fixture" not in without.stderr
 
 
+def test_a_scripted_judge_is_no_oracle_for_a_sealed_rubric(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop")
+    shop.write(".gateval/scripted/oracle.yaml", "rules: [{when: {user: quokka}, reply: x}]\n")
+    shop.write(
+        "evals/mine.yaml",
+        "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: mine}\n"
+        "spec: {targetAgent: desk, fixtures: [greets], judge: {model: scripted/oracle}}\n",
+    )
+    shop.commit()
+    code, said, _ = check(shop, **KEY)
+    assert code == 2, said
+    assert "could try words of a sealed rubric" in said
+
+
 def test_easier_sealed_fixtures_are_told_without_a_word(tmp_path: Path) -> None:
     shop = sealed_shop(tmp_path / "shop", EASY)
     easier = EASY.replace("value: thanks", "value: Whatever")
