@@ -12,7 +12,8 @@ from tests.helpers.repo import Repo
 
 PRIVATE, PUBLIC = new_identity()
 OTHER_PRIVATE, OTHER_PUBLIC = new_identity()
-KEY = {"GATEVAL_IDENTITY": f"# public key: {PUBLIC}\n{PRIVATE}\n"}
+IDENTITY = f"# public key: {PUBLIC}\n{PRIVATE}\n"
+KEY = {"GATEVAL_IDENTITY": IDENTITY}
 
 SECRET_WORDS = ("ZANZIBAR", "quokka", "Marmalade", "ophicleide")
 """Words of rubric, expected texts and description. Nothing outside the sealed file holds them."""

@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
-from tests.helpers.sealed import CONFIG, KEY, PUBLIC, leaks, seal
+from tests.helpers.sealed import CONFIG, IDENTITY, PUBLIC, leaks, seal
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.pull import Pull
 
@@ -65,7 +65,7 @@ def told(shop: GitHubShop) -> list[str]:
 def test_a_pull_request_shows_scores_alone(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
     job = shop.on_pull(pull)
-    ended = job.run_action(**KEY)
+    ended = job.run_action(GATEVAL_IDENTITY=IDENTITY)
     assert ended.code == 1, ended.errors
     assert shop.conclusions(pull.head_sha) == ["failure"]
     (comment,) = pull.comments
@@ -86,8 +86,8 @@ def test_a_pull_request_shows_scores_alone(shop: GitHubShop) -> None:
 
 def test_a_label_restates_it_without_another_run(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
-    assert shop.on_pull(pull).run_action(**KEY).code == 1
-    ended = shop.label(pull).run_action(**KEY)
+    assert shop.on_pull(pull).run_action(GATEVAL_IDENTITY=IDENTITY).code == 1
+    ended = shop.label(pull).run_action(GATEVAL_IDENTITY=IDENTITY)
     assert ended.code == 0, ended.errors
     assert "The evals run" not in ended.log
     assert leaks([], [*told(shop), ended.log, ended.summary]) == []
@@ -96,14 +96,14 @@ def test_a_label_restates_it_without_another_run(shop: GitHubShop) -> None:
 def test_the_default_branch_keeps_a_record_that_tells_nothing(shop: GitHubShop) -> None:
     job = shop.job("push", shop.push_payload(), sha=shop.work.id("main"))
     job.check_out(shop.bare, "refs/heads/main", "--depth=1000")
-    ended = job.run_action(**KEY)
+    ended = job.run_action(GATEVAL_IDENTITY=IDENTITY)
     assert ended.code in {0, 1, 3}, ended.errors
     assert leaks([job.folder], [*told(shop), ended.log, ended.summary]) == []
 
 
 def test_a_plan_for_other_jobs_holds_no_words(shop: GitHubShop) -> None:
     job = shop.on_pull(shop.open_pull(WORSE))
-    ended = job.run_action(inputs={"step": "plan"}, **KEY)
+    ended = job.run_action(inputs={"step": "plan"}, GATEVAL_IDENTITY=IDENTITY)
     assert ended.code == 0, ended.errors
     assert "held-out" in (ended.results / "plan.v1.json").read_text("utf-8")
     assert leaks([job.folder], [ended.log, ended.summary]) == []
@@ -144,7 +144,8 @@ def test_a_fork_that_reseals_for_itself_gains_nothing(shop: GitHubShop) -> None:
     pull = shop.open_fork_pull(WORSE)
     dispatch = shop.on_dispatch()
     ended = dispatch.run_action(
-        inputs={"pull-request": str(pull.number), "head-sha": pull.head_sha}, **KEY
+        inputs={"pull-request": str(pull.number), "head-sha": pull.head_sha},
+        GATEVAL_IDENTITY=IDENTITY,
     )
     assert ended.code == 1, ended.errors + ended.log
     assert PUBLIC in (shop.work.path / ".github/gateval.yml").read_text()
