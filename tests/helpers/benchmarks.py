@@ -8,7 +8,7 @@ from pathlib import Path
 from gateval.domain.results.results import Results
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
-from tests.helpers.shop import build_shop
+from tests.helpers.shop import AGENT, PROMPT, SCRIPT
 
 HEAD = """\
 apiVersion: gateval/v1
@@ -41,7 +41,12 @@ def manifest(tasks: str = TASKS, more: str = "") -> str:
 
 def bench(path: Path, tasks: str = TASKS, more: str = "") -> Repo:
     """Return a shop with the benchmark, committed; its agent asks why, and says `Done.`."""
-    shop = build_shop(path)
+    shop = Repo(path)
+    shop.write("agents/support.yaml", AGENT)
+    shop.write("agents/prompts/support.md", PROMPT)
+    shop.write(".gateval/scripted/support.yaml", SCRIPT)
+    shop.commit("Begin")
+    shop.branch("change")
     shop.write("bench/desk.yaml", manifest(tasks, more))
     shop.commit("Add a benchmark")
     return shop

@@ -16,6 +16,7 @@ from gateval.assertions.own.base import OwnCheck
 from gateval.assertions.registry import ASSERTIONS
 from gateval.assertions.world import Asker, Assessed, Bench, Doubt, World, believed, error_of
 from gateval.candidates.checks import OwnChecks
+from gateval.candidates.playground.state import EndState
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
@@ -41,17 +42,19 @@ async def assess(
     embed: Embed | None = None,
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
     doubt: Doubt = believed,
+    state: EndState | None = None,
 ) -> tuple[tuple[Assessment, ...], Usage]:
     """Return one assessment per assertion, in order, and the tokens of judge and embeddings.
 
     `checks` runs the fixture's own checks, `embed` asks models for embeddings; without them what
-    needs them is an error. `doubt` says why the word of the judge does not count: what it says is
-    an error then, of the cause `uncalibrated`.
+    needs them is an error, and what looks at a playground without its end `state`. `doubt` says
+    why the word of the judge does not count: what it says is an error then, of the cause
+    `uncalibrated`.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer, fixture.reference)
-    world = World(judge, judge_spec, Bench(fixture, checks), embed, known, doubt)
+    world = World(judge, judge_spec, Bench(fixture, checks, state), embed, known, doubt)
     found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)

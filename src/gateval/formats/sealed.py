@@ -82,10 +82,19 @@ def _why_not(manifest: _Held) -> Iterator[str]:
             "A check of one's own is a program that a change can rewrite, and it would be told "
             "what is sealed. Use assertions without a program here."
         )
-    for _, part in manifest.attached():
-        path = resolve_path(manifest.folder, part.path)
+    for named in _named_files(manifest):
+        path = resolve_path(manifest.folder, named)
         if path is None or (manifest.folder and not under(path, {manifest.folder})):
             yield outside
+
+
+def _named_files(fixture: Fixture) -> Iterator[str]:
+    for _, part in fixture.attached():
+        yield part.path
+    if fixture.playground is not None:
+        yield from fixture.playground.files
+        for _, written, _ in fixture.playground.own_sources(fixture.folder):
+            yield written
 
 
 def _sealed(problem: Problem) -> Problem:

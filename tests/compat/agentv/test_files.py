@@ -125,7 +125,7 @@ exection: {target: other}
         ("evals/a.yaml", f"evalcase: [{CASE}]\n", '"evalcase" is no key of one'),
         ("evals/a.yaml", f"testcases:\n  - {CASE}\n", '"testcases" is no key of one'),
         ("a.eval.yaml", "execution: {target: default}\n", "This suite has no cases"),
-        ("a.eval.yaml", "$schema: agentv-eval-v2\n", "looks like a suite of AgentV"),
+        ("a.eval.yaml", "$schema: agentv-eval-v2\n", "This suite has no cases"),
         ("evals/a.yaml", "evalcases: []\n", "There are no cases here"),
         ("evals/a.yaml", "evalcases: many\n", "There is no file evals/many"),
         ("evals/a.yaml", "evalcases:\n  - {id: [\n", "This is not valid YAML"),

@@ -161,3 +161,13 @@ def test_variables_are_those_that_candidates_get(tmp_path: Path) -> None:
     world = World(tmp_path, environ={"LC_REGION": "eu west"})
     assert output(world, "echo '${{ LC_REGION }}'") == "eu west"
     assert "the variable OTHER is not passed on" in why_not(world, "echo ${{ OTHER }}")
+
+
+def test_files_whose_names_meet_are_all_given(world: World) -> None:
+    """`a` cannot be a file and a folder, and two files cannot have one place."""
+    parts = [
+        TextPart(type="text", text=f'<file path="{name}">\n{text}\n</file>', file=name)
+        for name, text in (("a", "1"), ("a/b", "2"), ("../a", "3"), ("a", "1"))
+    ]
+    request = asked(InputMessage(role=Role.USER, content=tuple(parts)))
+    assert output(world, "cat {FILES}", request).split() == ["1", "2", "3"]

@@ -62,7 +62,7 @@ def suite(assertions: str) -> str:
             },
             "stands at a.jsonl:1:1 already",
         ),
-        ({"a.eval.yaml": suite("{type: composite, aggregator: {type: threshold}, evaluators: [" * 20 + "x" + "]}" * 20)}, "4 levels"),
+        ({"a.eval.yaml": suite("{type: composite, aggregator: {type: threshold, threshold: 1}, evaluators: [" * 20 + "x" + "]}" * 20)}, "4 levels"),
         ({"a.eval.yaml": "tests: a.jsonl\n", "a.jsonl": "[" * 100_000 + "\n"}, "nested"),
         ({"a.eval.yaml": "tests: ../../etc\n"}, "leads out of the repository"),
     ],

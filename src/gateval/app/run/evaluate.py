@@ -29,6 +29,7 @@ from gateval.candidates.doors.models import ModelDoor
 from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.playground.playgrounds import Playgrounds
 from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
@@ -123,6 +124,7 @@ def evaluate(
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
         isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
+        interrupted=interrupted,
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
@@ -275,6 +277,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             agreements=Agreements(plan, judge, keep=_keeping(run)),
             embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(checks),
+            playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
             log=run.log,
             tell=run.listen,
             redact=_redacting(run),

@@ -158,18 +158,26 @@ async def _spoken_to(
     spec: ToolServerSpec, launch: Launch, stack: contextlib.AsyncExitStack
 ) -> McpTransport:
     """Start a server that reads and prints. Raises `ServerFault`."""
-    around = launch.context
+    around, at = launch.context, launch.addresses
     private = await stack.enter_async_context(private_folders(around.scratch))
     env = instance_environment(
         around.environ,
-        literals={"PYTHONUNBUFFERED": "1", **launch.env, **spec.env},
+        literals={"PYTHONUNBUFFERED": "1", **at.literals({**launch.env, **spec.env})},
         door={},
         home=str(private.home),
         tmp=str(private.tmp),
         name=launch.name,
     )
     place = launch.place
-    program = Program(spec.command, place.folder, env, reads=place.reads, listens=True)
+    program = Program(
+        at.words(spec.command),
+        place.folder,
+        env,
+        writes=launch.writes,
+        reads=place.reads,
+        ports=at.ports,
+        listens=True,
+    )
     limits = replace(launch.limits, stdout_kept=MESSAGE_LIMIT, stdout_bytes=PRINTED_LIMIT)
     try:
         return Streams(launch.programs.start(program, limits))

@@ -82,15 +82,22 @@ def prompt_of(asked: FixtureInput) -> str:
 
 
 def files_of(asked: FixtureInput) -> list[AskedFile]:
-    """Return the files of a case, each name once."""
+    """Return the files of a case, each once, at paths that differ, and of which none is a folder of
+    another.
+    """
     found: dict[str, AskedFile] = {}
     for message in asked.messages:
         for part in parts_of(message.content):
-            data = _data(part)
-            if data is not None:
-                name = _safe(_name(part))
-                found.setdefault(name, AskedFile(name, data))
+            data, written = _data(part), _name(part)
+            if data is not None and written not in found:
+                name, taken = _safe(written), [one.name for one in found.values()]
+                clash = any(_meet(name, other) for other in taken)
+                found[written] = AskedFile(f"_{len(found)}/{name}" if clash else name, data)
     return list(found.values())
+
+
+def _meet(one: str, other: str) -> bool:
+    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def _segments(message: InputMessage) -> Iterator[str]:

@@ -20,6 +20,7 @@ from gateval.domain.manifests.messages import (
     text_of,
     with_files,
 )
+from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.manifests.recorded import Origin, ToolReplay
 from gateval.domain.manifests.reference import Reference
 from gateval.domain.manifests.severity import AnyWeight, Severity
@@ -103,7 +104,7 @@ class FixtureInput(Spec):
 
 
 class CheckFiles(Value):
-    """The files of one of people's own checks, at the revision of its fixture.
+    """The files of one of people's own checks, or of a playground, at the fixture's revision.
 
     `rules` say which files its export holds, but for those in `hidden`, which are the gate's own.
     `digest` covers them as seen from the fixture's folder.
@@ -169,7 +170,8 @@ class Fixture(Value):
     `places` maps `spec.KEY` to the place of that key, and each file of a message to its own.
     `files` are the paths of those, from the root, once they were read. `family` is the name of the
     manifest whose file of cases it is from, empty for a fixture of its own; `place` is the line of
-    the case. `timeout_seconds` are those for one answer, None where the Eval's count.
+    the case. `timeout_seconds` are those for one answer, None where the Eval's count. `ground` are
+    the files of its `playground`, known once the whole revision was read.
     """
 
     kind: Literal["EvalFixture"] = "EvalFixture"
@@ -185,6 +187,8 @@ class Fixture(Value):
     files: tuple[str, ...] = ()
     reference: Reference | None = None
     assertions: tuple[AssertionSpec, ...] = Field(min_length=1)
+    playground: PlaygroundSpec | None = None
+    ground: CheckFiles | None = None
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()
     timeout_seconds: float | None = Field(default=None, gt=0, le=86_400)

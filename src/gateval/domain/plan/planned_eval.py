@@ -12,6 +12,7 @@ from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
+from gateval.domain.plan.axes import axis_tests
 from gateval.domain.plan.bar import Bar, Baseline, Reason
 from gateval.domain.plan.joint import Joint, joint_tests
 from gateval.domain.plan.stored import StoredTrials
@@ -56,15 +57,16 @@ class PlannedEval(Value):
     `compared` names the fixtures that are held against the baseline: those that stand at the
     merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
-    compared. `family_share` is that of the cases of one file, `silence_share` that of a fixture
-    which is tested with its family only (`joint.py`). `calibration` is what its judge is measured
-    against, None where it names none, or none is there. `deterministic` says that the candidates
-    are known to do the same each time, `strict` that the policy asks for a threshold of 1 where
-    none is written. `standing` is what an earlier run found regressed, `stored` what the default
-    branch measured before in place of base; `base_seen` says that the gate saw model calls there
-    itself. `quarantined` inform and do not block. `left_out` are fixtures of it that nobody asked
-    for. `repetitions_asked` is what the Eval says, where the budget leaves it fewer. What a
-    `sealed` one asks, and what came of it, is for holders of the key alone.
+    compared. `family_share` is that of the cases of one file, `axis_share` that of one axis of
+    scores, `silence_share` that of a fixture which is tested with its family only (`joint.py`).
+    `calibration` is what its judge is measured against, None where it names none, or none is there.
+    `deterministic` says that the candidates are known to do the same each time, `strict` that the
+    policy asks for a threshold of 1 where none is written. `standing` is what an earlier run found
+    regressed, `stored` what the default branch measured before in place of base; `base_seen` says
+    that the gate saw model calls there itself. `quarantined` inform and do not block. `left_out`
+    are fixtures of it that nobody asked for. `repetitions_asked` is what the Eval says, where the
+    budget leaves it fewer. What a `sealed` one asks, and what came of it, is for holders of the key
+    alone.
     """
 
     kind: EvalKind = "Eval"
@@ -85,6 +87,7 @@ class PlannedEval(Value):
     fixture_share: float = Field(default=0.0, ge=0, lt=1)
     broad_share: float = Field(default=0.0, ge=0, lt=1)
     family_share: float = Field(default=0.0, ge=0, lt=1)
+    axis_share: float = Field(default=0.0, ge=0, lt=1)
     silence_share: float = Field(default=0.0, ge=0, lt=1)
     deterministic: bool = False
     strict: bool = False
@@ -145,16 +148,33 @@ class PlannedEval(Value):
 
     @property
     def joint_tests(self) -> tuple[Joint, ...]:
-        """The tests of several compared fixtures together; none where that says nothing."""
+        """The tests of several compared fixtures together, those of axes last; none where that
+        says nothing.
+        """
+        axes = self._axis_tests
         if not self.broad_share or self.deterministic:
-            return ()
-        apart = {one.fixture for one in self.quarantined}
-        compared = [name for name in self.compared if name not in apart]
-        tests = joint_tests(self.fixtures, compared, self.execution.reps_per_fixture)
-        return tuple(
-            one._replace(share=self.family_share if one.family else self.broad_share)
-            for one in tests
+            return axes
+        tests = joint_tests(self.fixtures, self._blocking, self.execution.reps_per_fixture)
+        return (
+            *(
+                one._replace(share=self.family_share if one.family else self.broad_share)
+                for one in tests
+            ),
+            *axes,
         )
+
+    @property
+    def _axis_tests(self) -> tuple[Joint, ...]:
+        if not self.axis_share:
+            return ()
+        tests = axis_tests(self.fixtures, self._blocking, self.execution.reps_per_fixture)
+        return tuple(one._replace(share=self.axis_share) for one in tests)
+
+    @property
+    def _blocking(self) -> list[str]:
+        """The compared fixtures that are not in quarantine."""
+        apart = {one.fixture for one in self.quarantined}
+        return [name for name in self.compared if name not in apart]
 
     def most(self) -> dict[str, Look]:
         """The most trials of each side that can be asked for, by own fixture."""
@@ -198,8 +218,11 @@ class PlannedEval(Value):
 
     @property
     def shown_name(self) -> str:
-        """The name for people: the target branch's version says in words that it is that."""
-        return f"{self.bar.eval} (target branch)" if self.bar else self.name
+        """The name for people: a benchmark has its version behind it, as in `desk@2`; the target
+        branch's version of an Eval says in words that it is that.
+        """
+        versioned = f"{self.own_name}@{self.version}" if self.version else self.own_name
+        return f"{versioned} (target branch)" if self.bar else versioned
 
     @property
     def own_fixtures(self) -> tuple[Fixture, ...]:

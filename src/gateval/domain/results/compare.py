@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.axes import compare_axes, without_base
 from gateval.domain.results.comparison import (
     Comparison,
     EvalComparison,
@@ -110,9 +111,10 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> E
         head=head,
         base=base,
         fixtures=fixtures,
-        broad=next((said for test, said in broad if said and not test.family), None),
+        broad=next((s for test, s in broad if s and not (test.family or test.axis)), None),
         families=tuple(said for test, said in broad if said and test.family),
         head_first=first,
+        axes=compare_axes(planned, trials, broad),
         cut=planned.name in far.cut_together,
     )
 
@@ -191,7 +193,7 @@ def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -
     if found.added:
         return FixtureChange.NEW
     if walk is None or course.design is None:
-        return _without_base(baseline)
+        return without_base(baseline)
     if found.no_answer or course.regressed:
         return FixtureChange.REGRESSED
     if (
@@ -232,9 +234,3 @@ def _repeated(trials: Sequence[Trial], most: int, *, weighted: bool) -> Repeated
         lost=len(mine) - count.trials,
         mean=sample(grades(mine)).mean if weighted else None,
     )
-
-
-def _without_base(baseline: Baseline) -> FixtureChange:
-    if baseline is Baseline.SAME_AGENT:
-        return FixtureChange.UNCHANGED
-    return FixtureChange.NEW if baseline is Baseline.NEW_AGENT else FixtureChange.NOT_COMPARED

@@ -10,7 +10,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.results.looks.broad_slippage import Stored, broad_slippage
-from gateval.domain.results.looks.course import Course, course_of, larger, rules_of
+from gateval.domain.results.looks.course import AGREEING, Course, course_of, larger, rules_of
 from gateval.domain.results.looks.purse import Purse, purse_of
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
@@ -150,7 +150,10 @@ def _next(test: Joint, said: Broad, stored: int) -> Look:
     """Return what a test of several fixtures wants of one of them next."""
     if said.confirming:
         return Look(base=stored + CONFIRMING_TRIALS, head=1)
-    return Look(base=max(stored, test.looks[1].base), head=test.looks[1].head)
+    if said.exact:
+        return Look(base=AGREEING, head=AGREEING)
+    after = test.looks[said.at + 1]
+    return Look(base=max(stored, after.base), head=after.head)
 
 
 def _done(name: _Name, trials: Grouped) -> Look:

@@ -20,6 +20,7 @@ class RunInfo(Value):
     """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
 
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
+    `interrupted` says that somebody cancelled it.
     `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
@@ -29,6 +30,7 @@ class RunInfo(Value):
     gateval: str = ""
     isolation: str = ""
     ended: str = ""
+    interrupted: bool = False
     warnings: tuple[str, ...] = ()
 
 

@@ -81,7 +81,7 @@ class FixtureScore(Value):
         """The rate if everything unmeasured had passed, in [0, 1]."""
         if self.points is None:
             return self.passes[1]
-        return min(1.0, (self.points + self.planned - self.graded) / self.planned)
+        return min(1.0, (self.points + (self.planned - self.graded)) / self.planned)
 
     @property
     def passes(self) -> tuple[float, float]:

@@ -8,13 +8,14 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.cases.case import CaseReader
 from gateval.formats.agentv.suites.evals import Asked, asked_by, eval_of, targets_of
 from gateval.formats.agentv.suites.finding import suites
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
-from gateval.formats.agentv.targets.agents import agent_of, model_of
+from gateval.formats.agentv.targets.agents import CLI, agent_of, model_of
 from gateval.formats.agentv.targets.file import NoTarget, Target, TargetsFile, targets_paths
 from gateval.formats.gathering import Around, Gathered, Pending
 
@@ -62,16 +63,28 @@ class _Assembly:
             return
         self.fixtures += [case.fixture for case in cases]
         usual = tuple(targets_of(suite.node, suite.execution, suite.body.target))
+        for one in usual:
+            self._tell_same(one, next(other for other in usual if other.key == one.key))
         wanted: dict[str, tuple[Asked, list[Fixture]]] = {one.key: (one, []) for one in usual}
         for case in cases:
             for asked in asked_by(case, usual):
-                wanted.setdefault(asked.key, (asked, []))[1].append(case.fixture)
+                known = wanted.setdefault(asked.key, (asked, []))
+                if asked.name != known[0].name:
+                    self._tell_same(asked, known[0])
+                elif case.fixture not in known[1][-1:]:
+                    known[1].append(case.fixture)
         wanted = {key: one for key, one in wanted.items() if one[1]} or wanted
         for key, (asked, fixtures) in wanted.items():
             own = usual[0].key == key and len(usual) == 1
             name = suite.name if own else f"{suite.name}.{key}"
             names = [suite.name] if len(wanted) == 1 else [one.name for one in fixtures]
             self._eval(name, suite, asked, fixtures, names)
+
+    def _tell_same(self, asked: Asked, known: Asked) -> None:
+        """Say so where two targets of a suite would make one Eval."""
+        if asked.name != known.name:
+            said = f'"{asked.name}" makes the same name as "{known.name}". Change one.'
+            self._found.problems.append(asked.node.problem(said))
 
     def _eval(
         self, name: str, suite: Suite, asked: Asked, fixtures: Sequence[Fixture], names: list[str]
@@ -81,13 +94,21 @@ class _Assembly:
             target = self._target(suite, asked)
             agent = agent_of(target, suite.folder, self._around)
             judge = self._judge(target, suite, fixtures)
+            agent = self._alone(agent)
         except NoTarget as error:
             problem = error.problem or asked.node.problem(str(error))
             self._found.problems.append(problem)
             self._found.broken += [Broken(problem, "Agent"), Broken(problem, "Eval", name)]
             return
-        self.agents[(agent.path, agent.name)] = agent
         self.evals.append(eval_of(name, suite, asked, target, agent, judge, names))
+
+    def _alone(self, agent: Agent) -> Agent:
+        """Return the Agent, unless another target of the file makes the same name."""
+        known = self.agents.setdefault((agent.path, agent.name), agent)
+        if known.place != agent.place:
+            said = f"This target makes the same name ({agent.name}) as that at {known.place}."
+            raise NoTarget("", Problem(place=agent.place, message=f"{said} Change one."))
+        return agent
 
     def _target(self, suite: Suite, asked: Asked) -> Target:
         path = next(targets_paths(suite.folder, self._around), None)
@@ -118,4 +139,7 @@ class _Assembly:
             judge = self._files[target.path].target(node.value)
         except NoTarget as error:
             raise NoTarget("", error.problem or node.problem(str(error))) from None
+        if judge.body.provider == CLI:
+            said = "A judge is a model here, and this target is a program. Name one with a model."
+            raise NoTarget("", node.problem(said))
         return JudgeSpec(model=model_of(judge, self._around))

@@ -8,7 +8,7 @@ from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.place import Problem
 from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.names import suite_name
-from gateval.formats.agentv.recognition import Kind, is_named, kind_of
+from gateval.formats.agentv.recognition import Kind, is_named, kind_of, narrow
 from gateval.formats.gathering import Pending
 from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
@@ -31,7 +31,8 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
     documents, problems = read_yaml(path, data)
     kinds = [kind_of(path, document.data) for document in documents]
     if not any(kinds):
-        surely = b"agentv-eval" in data or _PECULIAR.search(data) is not None
+        plain = narrow(data)
+        surely = b"agentv-eval" in plain or _PECULIAR.search(plain) is not None
         if problems and (surely or is_named(path)):
             return _broken(path, problems)
         return Parsed((), ())

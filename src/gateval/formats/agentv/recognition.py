@@ -13,6 +13,7 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
+from gateval.domain.repository.place import nearest
 
 CASES_KEYS = ("tests", "eval_cases", "evalcases", "cases")
 """Where the cases stand, the newest spelling first."""
@@ -30,16 +31,22 @@ _PECULIAR = frozenset({"expected_outcome", "expected_messages", "input_messages"
 _USUAL = frozenset(
     {"criteria", "rubrics", "evaluators", "assertions", "conversation_id", "expected_output"}
 )
+_LOOKED_AT = 20
 SUFFIXES = (".yaml", ".yml", ".eval.jsonl")
 """How the names of files end that are looked at; a companion tells of other JSON lines."""
 
 _SCHEMA = "agentv-eval"
 _NAMED = re.compile(r"(?:^|/)(?:[^/]*\.eval|eval)\.ya?ml$", re.IGNORECASE)
 _KEY = re.compile(
-    rb"^[ \t{,]*[\"']?(?:eval[-_ ]?[a-z]{0,8}|tests?|cases|test[-_ ]?cases|execution|evaluator)"
-    rb"[\"']?[ \t]*:",
-    re.MULTILINE | re.IGNORECASE,
+    rb"(?<![\w.$/-])(?:eval[-_ ]?[a-z]{0,8}|tests?|cases|test[-_ ]?cases|execution|evaluators?"
+    rb"|assertions|dataset|expected_outcome|expected_messages|input_messages)[\"']?[ \t]*:",
+    re.IGNORECASE,
 )
+_MARK = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
+_HEAD = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*apiVersion[ \t]*:")
+_TOP = re.compile(rb"^[\"']?([A-Za-z_$][\w-]*)[\"']?[ \t]*:", re.MULTILINE)
+_SETTINGS_LIMIT = 16 * 1024
+"""Bytes of a file that may have nothing but the settings of a file of cases."""
 _LIKE = re.compile(r"(?:eval|test)?[-_ ]?(?:tests?|cases?|cses|csaes|evals?)", re.IGNORECASE)
 
 
@@ -56,7 +63,24 @@ def may_be_suite(path: str, data: bytes) -> bool:
     """Whether a file may be a suite or a companion, told without parsing; false is certain."""
     if path.lower().endswith(".jsonl"):
         return True
-    return _SCHEMA.encode() in data or _KEY.search(data) is not None
+    plain = narrow(data)
+    if _of_others(plain):
+        return False
+    if _SCHEMA.encode() in plain or _KEY.search(plain) is not None:
+        return True
+    keys = {key.decode() for key in _TOP.findall(plain)} if len(plain) < _SETTINGS_LIMIT else set()
+    return bool(keys) and keys <= {*SETTINGS}
+
+
+def _of_others(data: bytes) -> bool:
+    """Whether each document begins with `apiVersion`, as manifests do: no suite has that key."""
+    parts = [part for part in _MARK.split(data) if part.strip()]
+    return bool(parts) and all(_HEAD.match(part) for part in parts)
+
+
+def narrow(data: bytes) -> bytes:
+    """Return a text in UTF-16 or UTF-32 as ASCII, so that it is recognised and then refused."""
+    return data.replace(b"\0", b"").lstrip(b"\xff\xfe") if b"\0" in data[:4096] else data
 
 
 def is_named(path: str) -> bool:
@@ -68,8 +92,7 @@ def kind_of(path: str, data: JsonValue) -> Kind | None:
     """Return what a document is; None for what belongs to others."""
     if not isinstance(data, dict) or "apiVersion" in data:
         return None
-    schema = data.get("$schema")
-    marked = isinstance(schema, str) and schema.startswith(_SCHEMA)
+    marked = is_marked(data)
     named = is_named(path)
     if "evalcases" in data or "eval_cases" in data:
         return Kind.SUITE
@@ -84,7 +107,7 @@ def kind_of(path: str, data: JsonValue) -> Kind | None:
         return None
     telling = bool(data.keys() & _TELLING)
     held = _holds_mappings(cases) or isinstance(cases, str) or _names_files(cases)
-    return Kind.SUITE if held and (telling or named) else None
+    return Kind.SUITE if named or (held and telling) else None
 
 
 def almost_key(data: JsonObject) -> str:
@@ -99,21 +122,44 @@ def _without_cases(data: JsonObject, *, marked: bool, named: bool) -> Kind | Non
     key = almost_key(data)
     if key and (marked or named or _like_cases(data[key]) or "execution" in data):
         return Kind.ALMOST
-    if data.keys() & _FOREIGN or not data.keys() & _TELLING:
+    if data.keys() & _FOREIGN:
         return Kind.ALMOST if marked else None
-    return Kind.COMPANION if marked or data.keys() <= {*SETTINGS} else None
+    if data.keys() <= {*SETTINGS} and data:
+        return Kind.COMPANION
+    if not marked:
+        return None
+    return Kind.COMPANION if data.keys() & _TELLING else Kind.ALMOST
+
+
+def tells(data: JsonObject) -> bool:
+    """Whether settings are such as only AgentV has; others belong to whatever lies beside them."""
+    return bool(data.keys() & _TELLING) or is_marked(data)
+
+
+def is_marked(data: JsonObject) -> bool:
+    """Whether a document says that it is of AgentV."""
+    schema = data.get("$schema")
+    return isinstance(schema, str) and schema.startswith(_SCHEMA)
 
 
 def _like_cases(value: JsonValue) -> bool:
-    """Whether a value is a list with a case as nobody else writes it."""
-    return any(
-        isinstance(one, dict)
-        and (
-            (one.keys() & _PECULIAR and ("id" in one or "input" in one))
-            or (one.keys() & _USUAL and "id" in one and ("input" in one or "turns" in one))
-        )
-        for one in (value if isinstance(value, list) else [])
+    """Whether a value is a list with a case as nobody else writes it, or nearly so."""
+    entries = value if isinstance(value, list) else []
+    return any(map(like_case, entries)) or any(map(_nearly_case, entries[:_LOOKED_AT]))
+
+
+def like_case(one: JsonValue) -> bool:
+    """Whether a value is a case as nobody else writes it."""
+    return isinstance(one, dict) and bool(
+        (one.keys() & _PECULIAR and ("id" in one or "input" in one))
+        or (one.keys() & _USUAL and "id" in one and ("input" in one or "turns" in one))
     )
+
+
+def _nearly_case(one: JsonValue) -> bool:
+    """Whether a value is a case but for a wrong letter in what is peculiar to it."""
+    keys = [*one][:_LOOKED_AT] if isinstance(one, dict) and "id" in one else []
+    return any(nearest(key, _PECULIAR, likeness=0.85) for key in keys)
 
 
 def _holds_mappings(value: JsonValue) -> bool:

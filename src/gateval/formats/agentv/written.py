@@ -39,7 +39,7 @@ class ExecutionBody(Written):
     """How a suite or a case runs."""
 
     target: str | None = None
-    targets: list[str | TargetRef] | None = None
+    targets: Annotated[list[str | TargetRef], Field(min_length=1)] | None = None
     evaluators: Entries = None
     workers: Annotated[int, Field(ge=1, le=1000)] | None = None
     skip_defaults: bool = False
@@ -112,6 +112,15 @@ _REFUSED: Mapping[str, str] = {
     "cases that build on each other as `turns` of one, and remove `depends_on`.",
 }
 """Keys that change what is measured, and that nothing here does."""
+
+
+def refused_in_case(node: Node) -> Iterator[Problem]:
+    """Yield a problem for each setting that only a suite has."""
+    inside = node.at("execution")
+    for key in ("trials", "workers"):
+        if inside.at(key).value is not None:
+            said = f"All cases of a suite have the same `{key}` here. Write it in the suite's."
+            yield inside.at(key).problem(said)
 
 
 def refused(node: Node) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,17 +12,23 @@ from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.sealed import SEALED_PROBLEM, is_sealed
 from gateval.domain.repository.place import Problem
+from gateval.formats.parsed import Parsed
 from gateval.pipeline.manifests.cache import ManifestCache
 
 Kept = TypeVar("Kept", Eval, Fixture)
 
 
-def salted(catalogue: Catalogue, salts: Mapping[str, str], cache: ManifestCache) -> Catalogue:
-    """Return the catalogue with the salt of its file in each digest of what was sealed.
+def with_seals(catalogue: Catalogue, read: Mapping[str, Parsed], cache: ManifestCache) -> Catalogue:
+    """Return the catalogue with the files that are locked, and salt in the digests of sealed ones.
 
     Digests stand in results that everybody may read. One manifest gives one value, however often
     it is asked for, so that revisions share what did not change.
     """
+    locked = frozenset(path for path, one in read.items() if one.locked)
+    catalogue = replace(catalogue, locked=locked) if locked else catalogue
+    salts = {path: one.salt for path, one in read.items() if one.salt}
+    if not salts:
+        return catalogue
 
     def with_salt(one: Kept) -> Kept:
         salt = salts.get(one.path)
@@ -43,8 +49,16 @@ def salted(catalogue: Catalogue, salts: Mapping[str, str], cache: ManifestCache)
     )
 
 
-def without_sealed_words(problem: Problem) -> Problem:
-    """Return a problem as everybody may read it: of a sealed file, only where it is."""
-    if not is_sealed(problem.place.file):
-        return problem
-    return Problem(place=problem.place, message=SEALED_PROBLEM)
+def without_sealed_words(
+    problems: Iterable[Problem], parsed: Iterable[Parsed]
+) -> Iterator[Problem]:
+    """Yield the problems as everybody may read them: of what is sealed, only where they are.
+
+    Those that `parsed` tells are without words already.
+    """
+    known = {found for one in parsed for found in one.problems}
+    for one in problems:
+        if one not in known and is_sealed(one.place.file):
+            yield Problem(place=one.place, message=SEALED_PROBLEM)
+        else:
+            yield one

@@ -26,11 +26,14 @@ def bands_of(ranges: Sequence[RubricBand] | dict[str, str]) -> tuple[Band, ...]:
     if not isinstance(ranges, dict):
         return tuple(Band(low=one.low, high=one.high, text=one.text) for one in ranges)
     by_low = sorted((_points(key), text) for key, text in ranges.items())
-    if by_low[0][0] != 0:
+    if by_low and by_low[0][0] != 0:
         raise ValueError("the first range begins at 0")
+    if len({low for low, _ in by_low}) < len(by_low):
+        raise ValueError("two ranges begin with the same points")
     highs = [*(low - 1 for low, _ in by_low[1:]), POINTS]
     return tuple(
-        Band(low=low, high=high, text=text) for (low, text), high in zip(by_low, highs, strict=True)
+        Band(low=low, high=high, text=text)
+        for (low, text), high in zip(by_low, highs, strict=False)
     )
 
 

@@ -19,6 +19,7 @@ _PARTS = {
     "DD": r"(?P<day>\d{1,2})",
     "D": r"(?P<day>\d{1,2})",
 }
+_WHAT = {"year": "year", "short": "year", "word": "month", "month": "month", "day": "day"}
 _TOKEN = re.compile("|".join(_PARTS))
 _TIME = re.compile(r"(?<=\d)[T ]\d{1,2}:\d{2}.*$", re.DOTALL)
 
@@ -35,6 +36,13 @@ def read_date(text: str, formats: tuple[str, ...] = ()) -> date | None:
         if read is not None:
             return read
     return None
+
+
+def is_date_format(written: str) -> bool:
+    """Whether a format names a year, a month and a day, each once."""
+    parts = [_PARTS[token.group()] for token in _TOKEN.finditer(written[:100])]
+    names = sorted(_WHAT[part[4:].partition(">")[0]] for part in parts)
+    return names == ["day", "month", "year"]
 
 
 def _pattern(written: str) -> str:

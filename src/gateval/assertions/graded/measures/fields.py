@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from gateval.assertions.graded.measures.dates import read_date
+from gateval.assertions.graded.measures.dates import is_date_format, read_date
 from gateval.assertions.matching.json_match import json_equal
 from gateval.assertions.matching.numbers import exact, only_number
 from gateval.domain.base import Spec, canonical_json
@@ -50,6 +50,9 @@ class ExpectedField(Spec):
             raise ValueError("`tolerance` goes with `match: numericTolerance`")
         if self.match != "date" and self.formats:
             raise ValueError("`formats` goes with `match: date`")
+        wrong = next((one for one in self.formats if not is_date_format(one)), None)
+        if wrong is not None:
+            raise ValueError(f"`{wrong[:40]}` names no year, month and day, each once")
         return self
 
 

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from gateval.domain.base import Value
-from gateval.domain.history.runs.record import RunEval, RunRecord
+from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
+from gateval.domain.manifests.axes import show_axis
+from gateval.domain.results.lifecycle import RunStatus
+from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import GateVerdict
 
@@ -37,7 +40,10 @@ class FixtureMark(StrEnum):
 
 
 class FixtureResult(Value):
-    """One fixture of the newest run. `score` is its rate, to two digits; `trials` are its marks."""
+    """One fixture of the newest run. `score` is its rate, to two digits; `trials` are its marks.
+
+    Of a benchmark's task it is its score, and `status` says how it ended.
+    """
 
     name: str
     score: str
@@ -46,6 +52,14 @@ class FixtureResult(Value):
     message: str = ""
     trials: str = ""
     regressed: bool = False
+    status: str = ""
+
+
+class AxisResult(Value):
+    """One axis of the newest run's scores, to two digits."""
+
+    name: str
+    score: str
 
 
 class EvalStatus(Value):
@@ -53,12 +67,18 @@ class EvalStatus(Value):
 
     `revision` is the commit that was measured (empty: a working tree), `agent_revision` the first
     digits of the Agent's closure there, `agent_now` those of now. `judge_agreement` is Cohen's
-    kappa, to two digits; empty where no calibration was replayed.
+    kappa, to two digits; empty where no calibration was replayed. `kind` is empty for an Eval;
+    `version`, `status`, `verdict` and the scores by axis are those of a benchmark.
     """
 
     name: str
+    kind: str = ""
+    version: str = ""
     target_agent: str
     phase: EvalPhase
+    status: str = ""
+    verdict: str = ""
+    axes: tuple[AxisResult, ...] = ()
     last_result: FixtureMark | None = None
     last_score: str = ""
     pass_threshold: float | None = None
@@ -88,6 +108,8 @@ class Present(Value):
     schedule: str = ""
     time_zone: str = "UTC"
     agreement: str = ""
+    kind: str = ""
+    version: str = ""
 
 
 def newest_runs(
@@ -119,6 +141,9 @@ def status_of(
     """Return how an Eval stands."""
     status = EvalStatus(
         name=present.name,
+        kind=present.kind,
+        version=present.version,
+        status=RunStatus.ACTIVE.value if running and present.kind == "Benchmark" else "",
         target_agent=present.agent,
         phase=EvalPhase.RUNNING if running else EvalPhase.PENDING,
         total_fixtures=present.fixtures,
@@ -134,6 +159,15 @@ def status_of(
         update={
             "phase": EvalPhase.RUNNING if running else _phase(present, run),
             "last_result": _RESULTS[run.verdict],
+            "status": status.status or run.status,
+            "verdict": _verdict(run),
+            "axes": tuple(
+                AxisResult(
+                    name=show_axis(one.name),
+                    score="not measured" if one.score is None else f"{one.score:.2f}",
+                )
+                for one in run.axes
+            ),
             "last_score": show_score(run.low, run.high, run.threshold),
             "pass_threshold": run.threshold,
             "last_run_at": record.at,
@@ -158,6 +192,12 @@ _RESULTS = {
 }
 
 
+def _verdict(run: RunEval) -> str:
+    if run.kind != "Benchmark" or run.low != run.high:
+        return ""
+    return benchmark_verdict(run.low).value
+
+
 def _phase(present: Present, run: RunEval) -> EvalPhase:
     if run.closure != present.closure:
         return EvalPhase.STALE
@@ -175,12 +215,19 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
             result = FixtureMark.ERROR if one.trials else FixtureMark.SKIP
         yield FixtureResult(
             name=one.fixture,
-            score=show_score(one.passes / planned, (one.passes + lost) / planned)
-            if one.trials
-            else "",
+            score=_score(one, planned, lost),
             result=result,
             severity=one.severity,
             message=one.says,
             trials=one.trials,
             regressed=one.regressed,
+            status=one.status,
         )
+
+
+def _score(one: RunFixture, planned: int, lost: int) -> str:
+    if one.score is not None:
+        return show_score(one.score, one.score)
+    if not one.trials:
+        return ""
+    return show_score(one.passes / planned, (one.passes + lost) / planned)

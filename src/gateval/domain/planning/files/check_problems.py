@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.own_checks import named_paths, own_checks, starting_folder
+from gateval.domain.manifests.own_checks import CWD, named_paths, own_checks, starting_folder
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.files.named_paths import program_index
 from gateval.domain.planning.snapshot import Snapshot
@@ -21,14 +21,19 @@ def check_problems(snapshot: Snapshot) -> Iterator[Problem]:
     for fixture in snapshot.catalogue.fixtures:
         for spec in own_checks(fixture):
             yield from _missing(spec, fixture, snapshot)
-    own = snapshot.check_roots
-    for agent in snapshot.catalogue.agents if own else ():
+    for agent in snapshot.catalogue.agents if snapshot.check_roots else ():
         if agent.starts_process:
-            yield from _shared(agent, own, snapshot)
+            yield from _shared(agent, snapshot)
 
 
 def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Iterator[Problem]:
-    """A program that is no file of this revision."""
+    """A program that is no file of this revision, or a folder that is none."""
+    start = starting_folder(spec, fixture.folder)
+    if start is None or not _is_folder(start, fixture, snapshot):
+        shown = show_path(str(spec.options.get(CWD)))
+        said = f"{shown} (`cwd`) is no folder of this revision. Correct it, or track its files."
+        yield Problem(place=spec.place, message=said)
+        return
     for path in _programs(spec, fixture.folder):
         if path not in snapshot.tree and not has_folder(snapshot.tree, path):
             yield Problem(
@@ -36,6 +41,11 @@ def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Itera
                 message=f"{show_path(path)} is no file of this revision. Correct the path, which "
                 f"counts from the folder of {show_path(fixture.path)}, or track the file.",
             )
+
+
+def _is_folder(path: str, fixture: Fixture, snapshot: Snapshot) -> bool:
+    near = under(fixture.folder, {path}) or path == fixture.folder
+    return near or has_folder(snapshot.tree, path)
 
 
 def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
@@ -52,12 +62,19 @@ def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
             yield path
 
 
-def _shared(agent: Agent, own: frozenset[str], snapshot: Snapshot) -> Iterator[Problem]:
+def _shared(agent: Agent, snapshot: Snapshot) -> Iterator[Problem]:
     """What an Agent names of a check's own files: a candidate must not read what it is held to."""
     closure = closure_of(agent, snapshot)
     names = {**closure.roots, **{folder_of(one): why for one, why in closure.patterns.items()}}
     for path in sorted(names):
-        if path and under(path, own):
+        if path and under(path, snapshot.ground_roots):
+            yield Problem(
+                place=_place(agent, names[path]),
+                message=f"{show_path(path)} ({names[path]}) is a playground's own, which agents "
+                "get in its trials alone. What an agent always needs belongs elsewhere, under "
+                "`files` of the playground.",
+            )
+        elif path and under(path, snapshot.own_check_roots):
             yield Problem(
                 place=_place(agent, names[path]),
                 message=f"{show_path(path)} ({names[path]}) is among the own files of a check, "

@@ -217,7 +217,7 @@ def _deterministic(
     if None in (*old, *new):
         return None
     counts = _counts(old, new)
-    if not _alike(base) or not _alike(head):
+    if not alike(base) or not alike(head):
         return None
     quiet = is_silent(head) and not is_silent(base)
     same = new[0] or old[0] is new[0]
@@ -232,8 +232,8 @@ def _deterministic(
     return Course(second, taken, exact=True, fell_silent=quiet)
 
 
-def _alike(trials: Sequence[Trial]) -> bool:
-    """Whether all trials went the same way, step by step."""
+def alike(trials: Sequence[Trial]) -> bool:
+    """Whether all trials went the same way, step by step; false without any."""
     return len({_way(trial) for trial in trials}) == 1
 
 

@@ -19,9 +19,9 @@ from gateval.domain.manifests.evaluation import SCORE_FROM, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.results.models.verdict import (
     TrialVerdict,
-    at_best,
     called,
     counted,
+    criterion_score,
     mean,
     nothing_counts,
     says_too_little,
@@ -44,14 +44,6 @@ def benchmark_verdict(score: float) -> BenchmarkVerdict:
     if score >= SCORE_FROM - TOLERANCE:
         return BenchmarkVerdict.PASS
     return BenchmarkVerdict.PARTIAL if score > 0 else BenchmarkVerdict.FAIL
-
-
-def criterion_score(one: Assessment) -> float:
-    """Return what a criterion scores in [0, 1]: 1 at best, where it could not be evaluated.
-
-    0 where a part of it failed that it requires.
-    """
-    return 0.0 if one.fatal else at_best(one)
 
 
 def by_criteria(

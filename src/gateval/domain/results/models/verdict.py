@@ -67,6 +67,14 @@ def at_best(one: Assessment) -> float:
     return 1.0 if one.status is AssessmentStatus.ERROR else one.score or 0.0
 
 
+def criterion_score(one: Assessment) -> float:
+    """Return what a criterion scores in [0, 1]: 1 at best, where it could not be evaluated.
+
+    0 where a part of it failed that it requires.
+    """
+    return 0.0 if one.fatal else at_best(one)
+
+
 def worst(pairs: Pairs) -> str:
     """Say what costs the most."""
     spec, one = max(pairs, key=lambda pair: pair[0].weight * (1 - at_best(pair[1])))

@@ -77,6 +77,8 @@ class AskedReader:
             if body.turns:
                 said = messages_before(messages)
                 return FixtureInput(type=InputType.PROMPT, messages=said)
+            if own is None and (body.mode or body.turns is not None):
+                return None
             if own is None:
                 self._found.problems.append(node.problem(missing_key("input")))
                 return None
@@ -87,8 +89,8 @@ class AskedReader:
 
     def turns(self, node: Node, body: CaseBody) -> Iterator[Content]:
         """Yield what the user says in each turn of a conversation."""
-        if body.turns is None:
-            if body.mode is not None:
+        if not body.turns:
+            if body.turns is not None or body.mode is not None:
                 self._found.problems.append(node.problem("A conversation needs `turns`."))
             return
         if body.aggregation != "mean":

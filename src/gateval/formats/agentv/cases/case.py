@@ -16,6 +16,7 @@ from gateval.formats.agentv.evaluators.reading import Evaluators
 from gateval.formats.agentv.filling import with_variables, with_vars
 from gateval.formats.agentv.names import slug
 from gateval.formats.agentv.node import Node
+from gateval.formats.agentv.spellings import of_case
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.agentv.written import (
@@ -26,6 +27,7 @@ from gateval.formats.agentv.written import (
     OUTCOME,
     CaseBody,
     refused,
+    refused_in_case,
 )
 from gateval.formats.gathering import Around
 from gateval.formats.problems.sentences import missing_key
@@ -80,7 +82,8 @@ class CaseReader:
         if not isinstance(node.value, dict):
             self._found.problems.append(node.wrong("a case: a mapping with `id` and `input`"))
             return None
-        self._found.problems += (*node.slips(CASE_KEYS), *refused(node))
+        self._found.problems += (*node.slips(CASE_KEYS), *refused(node), *of_case(node))
+        self._found.problems += refused_in_case(node)
         self._found.problems += node.at("execution").slips(EXECUTION_KEYS)
         body, problems = node.read(CaseBody)
         self._found.problems += problems

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -11,12 +12,12 @@ from yaml.error import Mark
 from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.patterns import match_any
-from gateval.domain.repository.place import Place, Problem
+from gateval.domain.repository.place import Place, Problem, nearest
 from gateval.domain.repository.tree import has_folder
 from gateval.domain.text.quoting import quote
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.formats.agentv.documents import read_yaml
-from gateval.formats.agentv.node import Node
+from gateval.formats.agentv.node import ALIKE, Node
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.gathering import Around
 from gateval.formats.native.cases.case import CASES_LIMIT
@@ -54,7 +55,8 @@ def json_lines(path: str, around: Around, found: Findings) -> Iterator[RawCase]:
         return
     entries: dict[str | int, Branching | Mark | None] = {}
     values: list[JsonValue] = []
-    for number, line in enumerate(_lines(path, data, found)):
+    for number, raw in enumerate(data.removeprefix(BOM_UTF8).split(b"\n")):
+        line = _text(path, number, raw, found)
         if not line or line.isspace():
             continue
         if len(values) == CASES_LIMIT:
@@ -116,21 +118,33 @@ def _file(node: Node, path: str, around: Around, found: Findings) -> Iterator[Ra
 def _folder(node: Node, path: str, around: Around, found: Findings) -> Iterator[RawCase]:
     """Yield the one case of each folder below `path`."""
     prefix = f"{path}/" if path else ""
-    names = sorted(
-        {p[len(prefix) :].partition("/")[0] for p in around.tree if p.startswith(prefix)}
-    )
+    folders: dict[str, list[str]] = {}
+    for one in around.tree:
+        name, slash, file = one.removeprefix(prefix).partition("/")
+        if one.startswith(prefix) and slash:
+            folders.setdefault(name, []).append(file)
     some = False
-    for name in names:
-        file = next(
-            (f"{prefix}{name}/{one}" for one in _ONE if f"{prefix}{name}/{one}" in around.tree), ""
-        )
-        document = _document(file, around, found) if file else None
+    for name, files in sorted(folders.items()):
+        file = next((one for one in _ONE if one in files), "")
+        if not file:
+            _tell_nearly(f"{prefix}{name}", files, found)
+            continue
+        document = _document(f"{prefix}{name}/{file}", around, found)
         if document is not None:
             some = True
             yield RawCase(Node(document, (), document.data), name)
     if not some:
         said = f"No folder in {show_path(path)}/ holds a case.yaml."
         found.problems.append(node.problem(said))
+
+
+def _tell_nearly(folder: str, files: Iterable[str], found: Findings) -> None:
+    """Say so where a file is nearly named as that of a case: it would be passed over."""
+    for name in files:
+        if name[:1] in {"c", "C"} and nearest(name.lower(), _ONE, likeness=ALIKE):
+            said = f"This file is passed over: that of a case is named {_ONE[0]}. Rename it."
+            place = Place(file=show_path(f"{folder}/{name}"))
+            found.problems.append(Problem(place=place, message=said))
 
 
 def _document(path: str, around: Around, found: Findings) -> Document | None:
@@ -159,14 +173,13 @@ def _data(path: str, around: Around, found: Findings) -> bytes | None:
     return data
 
 
-def _lines(path: str, data: bytes, found: Findings) -> Sequence[str]:
+def _text(path: str, number: int, raw: bytes, found: Findings) -> str:
     try:
-        return data.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start)
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
         said = "This line is not UTF-8. Save the file as UTF-8."
         found.problems.append(Problem(place=_place(path, number), message=said))
-        return ()
+        return ""
 
 
 def _place(path: str, number: int) -> Place:

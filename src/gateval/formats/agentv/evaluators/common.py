@@ -11,6 +11,11 @@ from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.surroundings import Findings
 
 
+def is_weight(value: JsonValue) -> bool:
+    """Whether a value says how much something counts."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
 class Common:
     """Reads them; a least score goes to the options of an evaluator that has one."""
 
@@ -20,9 +25,12 @@ class Common:
         value = node.value if isinstance(node.value, dict) else {}
         self.name = name if isinstance(name := value.get("name"), str) else ""
         self.required = False
-        self.negated = value.get("negate") is True
+        negated = value.get("negate", False)
+        self.negated = negated is True
+        if not isinstance(negated, bool):
+            found.problems.append(node.at("negate").wrong("true", "false"))
         given = weights.get(self.name, value.get("weight", 1.0))
-        wrong = isinstance(given, bool) or not isinstance(given, int | float) or given < 0
+        wrong = not is_weight(given)
         if wrong:
             said = "A weight is a number from 0 on."
             found.problems.append(node.at("weight").problem(said))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.evaluators.entry import Context
@@ -66,4 +67,6 @@ def _found(name: str, context: Context, *, whole: bool) -> str:
     try:
         return find(f"{name}.yaml", context.folder, context.around)
     except NoFile:
-        return find(f"{name}.yml", context.folder, context.around)
+        with suppress(NoFile):
+            return find(f"{name}.yml", context.folder, context.around)
+        raise

@@ -7,6 +7,7 @@ import re
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
+from gateval.domain.repository.paths import show_path
 from gateval.formats.agentv.evaluators.entry import Becomes, Entry
 from gateval.formats.agentv.evaluators.programs import command_of
 from gateval.formats.agentv.node import Node
@@ -74,20 +75,34 @@ def _item(entry: Entry, node: Node) -> JsonValue:
     for key in ("id", "weight", "required", "operator"):
         if node.at(key).value is not None:
             item[key] = node.at(key).value
-    least, share = node.at("required_min_score").value, node.at("min_score").value
-    if isinstance(least, int | float):
+    if (least := _least_points(entry, node)) is not None:
         item["minPoints"] = least
-    elif isinstance(share, int | float):
-        item["minPoints"] = share * _TEN
     ranges = node.at("score_ranges")
-    if isinstance(ranges.value, dict):
+    if isinstance(ranges.value, dict) and ranges.value:
         item["ranges"] = ranges.value
-    elif isinstance(ranges.value, list):
-        item["ranges"] = [_range(one) for one in ranges.items()]
+    elif isinstance(ranges.value, list) and ranges.value:
+        item["ranges"] = [_range(entry, one) for one in ranges.items()]
+    elif ranges.value is not None:
+        said = "`score_ranges` is a list of ranges, or a mapping from the lowest points of each."
+        entry.tell(ranges, said)
     return item
 
 
-def _range(node: Node) -> JsonValue:
+def _least_points(entry: Entry, node: Node) -> JsonValue:
+    """Return the points that are needed: `required_min_score`, else ten times `min_score`."""
+    points, share = node.at("required_min_score"), node.at("min_score")
+    if points.value is not None:
+        return points.value
+    if share.value is None:
+        return None
+    if isinstance(share.value, bool) or not isinstance(share.value, int | float):
+        entry.context.found.problems.append(share.wrong("a score above 0 up to 1"))
+        return None
+    return share.value * _TEN
+
+
+def _range(entry: Entry, node: Node) -> JsonValue:
+    entry.context.found.problems += node.slips(("score_range", *_TEXTS))
     bounds, text = node.at("score_range").value, node.first(_TEXTS)
     ends = bounds if isinstance(bounds, list) and len(bounds) == 2 else [None, None]
     return {"low": ends[0], "high": ends[1], "text": text.value if text else ""}
@@ -105,6 +120,9 @@ def prompt_text(entry: Entry, node: Node) -> str | None:
         entry.context.found.problems.append(node.wrong("text", "the path of a file"))
         return None
     written = node.value.strip()
+    if not written:
+        entry.tell(node, "This prompt is empty. Write what the judge is asked, or remove it.")
+        return None
     if len(written) > _LONGEST_PATH or not _PATH.fullmatch(written):
         return node.value
     context = entry.context
@@ -116,7 +134,10 @@ def prompt_text(entry: Entry, node: Node) -> str | None:
         return None
     context.found.own.add(path)
     if text is None:
-        entry.tell(node, f"{path} is no text.")
+        entry.tell(node, f"{show_path(path)} is no text.")
+    elif not text.strip():
+        entry.tell(node, f"{show_path(path)} is empty. Write what the judge is asked.")
+        return None
     return text
 
 

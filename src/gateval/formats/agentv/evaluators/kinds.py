@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.formats.agentv.evaluators import judged, measured, programs, texts
+from gateval.formats.agentv.evaluators import composites, judged, measured, programs, texts
 from gateval.formats.agentv.evaluators.entry import Reading
 
 KINDS: Mapping[str, Reading] = {
@@ -12,7 +12,7 @@ KINDS: Mapping[str, Reading] = {
     "rubrics": judged.rubric,
     "rubric": judged.rubric,
     "code-grader": programs.code,
-    "composite": programs.composite,
+    "composite": composites.composite,
     "tool-trajectory": measured.tool_trajectory,
     "field-accuracy": measured.field_accuracy,
     "latency": measured.latency,
@@ -39,7 +39,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "rubric": judged.LLM_KEYS,
     "rubrics": judged.LLM_KEYS,
     "code-grader": programs.CODE_KEYS,
-    "composite": ("evaluators", "assertions", "aggregator"),
+    "composite": ("evaluators", "assertions", "assert", "aggregator"),
     "tool-trajectory": ("mode", "minimums", "expected", "args_match"),
     "field-accuracy": ("fields", "aggregation"),
     "latency": ("threshold",),

@@ -63,16 +63,20 @@ def field_accuracy(entry: Entry) -> Becomes:
     return Becomes("fieldAccuracy", options, {"fields": "fields"}, graded=True)
 
 
-def latency(entry: Entry) -> Becomes:
+def latency(entry: Entry) -> Becomes | None:
     """Read the longest time, in milliseconds."""
-    options: JsonObject = {}
-    if (limit := entry.value("threshold")) is not None:
-        options["maxSeconds"] = _seconds(limit)
-    return Becomes("latency", options, {"maxSeconds": "threshold"})
+    limit = entry.value("threshold")
+    if limit is None:
+        entry.tell(entry.node, "This evaluator needs `threshold`: the most milliseconds.")
+        return None
+    return Becomes("latency", {"maxSeconds": _seconds(limit)}, {"maxSeconds": "threshold"})
 
 
-def cost(entry: Entry) -> Becomes:
+def cost(entry: Entry) -> Becomes | None:
     """Read the most US dollars."""
+    if entry.value("budget") is None:
+        entry.tell(entry.node, "This evaluator needs `budget`: the most US dollars.")
+        return None
     return renamed(entry, "cost", {"budget": "maxUSD"})
 
 

@@ -1,4 +1,4 @@
-"""Evaluators that run a program, and those that are made of others."""
+"""Evaluators that run a program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from gateval.formats.agentv.evaluators.entry import Becomes, Entry
 from gateval.formats.agentv.node import Node
 
 CODE_KEYS = ("script", "command", "cwd", "target")
-_AGGREGATORS = "weighted_average, threshold, code_judge or llm_judge"
 
 
 def code(entry: Entry) -> Becomes | None:
@@ -24,53 +23,13 @@ def code(entry: Entry) -> Becomes | None:
     command = command_of(entry, written)
     if command is None:
         return None
-    options: JsonObject = {"command": command, **_where(entry.node)}
+    options: JsonObject = {"command": command, **where(entry.node)}
     if config := entry.configured(CODE_KEYS):
         options["config"] = config
     if entry.context.newer:
         options["plainText"] = True
     key = str(written.path[-1])
     return Becomes("codeJudge", options, {"command": key, "cwd": "cwd"}, graded=True)
-
-
-def composite(entry: Entry) -> Becomes | None:
-    """Read evaluators that make one score."""
-    inner = entry.node.first(("assertions", "evaluators", "assert"))
-    if inner is None or not isinstance(inner.value, list) or not inner.value:
-        entry.tell(inner or entry.node, "A composite needs a list of `evaluators`.")
-        return None
-    parts = list(inner.items())
-    aggregator = entry.node.at("aggregator")
-    kind = aggregator.at("type").value if isinstance(aggregator.value, dict) else None
-    known = _normal(kind)
-    if known is None:
-        entry.tell(aggregator, f"The aggregator of a composite is of type {_AGGREGATORS}.")
-        return None
-    weights = aggregator.at("weights").value
-    made = Becomes("composite", {}, {}, parts, graded=True)
-    if isinstance(weights, dict):
-        made.weights = weights
-    if known == "threshold":
-        made.options, made.keys = (
-            {"threshold": aggregator.at("threshold").value},
-            {"threshold": "aggregator"},
-        )
-    elif known == "code-grader":
-        written = aggregator.first(("path", "command", "script"))
-        command = command_of(entry, written or aggregator)
-        if command is None:
-            return None
-        made.type, made.options = "compositeScript", {"command": command, **_where(aggregator)}
-        made.keys = {"command": "aggregator"}
-    elif known == "llm-grader":
-        from gateval.formats.agentv.evaluators.judged import prompt_text
-
-        prompt = aggregator.at("prompt")
-        text = prompt_text(entry, prompt) if prompt.value is not None else ""
-        made.type = "compositeJudge"
-        made.options = {"prompt": text} if text else {}
-        made.keys = {"prompt": "aggregator"}
-    return made
 
 
 def command_of(entry: Entry, node: Node) -> list[JsonValue] | None:
@@ -83,15 +42,7 @@ def command_of(entry: Entry, node: Node) -> list[JsonValue] | None:
     return None
 
 
-def _normal(kind: JsonValue) -> str | None:
-    if not isinstance(kind, str):
-        return None
-    plain = kind.replace("_", "-").replace("-judge", "-grader")
-    return (
-        plain if plain in {"weighted-average", "threshold", "code-grader", "llm-grader"} else None
-    )
-
-
-def _where(node: Node) -> JsonObject:
+def where(node: Node) -> JsonObject:
+    """Return the option with the folder in which a program runs, if one is named."""
     cwd = node.at("cwd").value
     return {} if cwd is None else {"cwd": cwd}

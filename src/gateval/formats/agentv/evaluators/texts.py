@@ -13,7 +13,10 @@ _FLAGS = frozenset("ims")
 def one(type_: str, *, ignore_case: bool = False) -> Reading:
     """Return how an evaluator is read that looks for one text."""
 
-    def read(entry: Entry) -> Becomes:
+    def read(entry: Entry) -> Becomes | None:
+        if entry.value("value") is None:
+            entry.tell(entry.node, "This evaluator needs `value`: what it looks for.")
+            return None
         options: JsonObject = {"value": entry.value("value")}
         return Becomes(type_, _with_case(options, ignore_case=ignore_case), {"value": "value"})
 

@@ -34,7 +34,7 @@ class Asked(NamedTuple):
     @property
     def key(self) -> str:
         """The end of the name of an Eval that is not the suite's only one."""
-        from_ = "" if self.threshold is None else f".from-{self.threshold:g}"
+        from_ = "" if self.threshold is None else f".from-{repr(self.threshold).removesuffix('.0')}"
         return f"{slug(self.name)}{from_}"
 
 

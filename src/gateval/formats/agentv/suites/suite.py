@@ -14,6 +14,7 @@ from gateval.formats.agentv.filling import with_variables
 from gateval.formats.agentv.names import suite_name
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.recognition import CASES_KEYS
+from gateval.formats.agentv.spellings import of_suite
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.agentv.written import (
     EXECUTION_KEYS,
@@ -90,7 +91,7 @@ def read_lines(path: str, companion: Document | None, around: Around, found: Fin
 
 def _settings(node: Node, found: Findings) -> SuiteBody:
     """Return the settings; the defaults, with the problems told, where they cannot be read."""
-    found.problems += (*node.slips(SUITE_KEYS), *refused(node))
+    found.problems += (*node.slips(SUITE_KEYS), *refused(node), *of_suite(node))
     found.problems += node.at("execution").slips(EXECUTION_KEYS)
     body, wrong = node.read(SuiteBody)
     found.problems += wrong

@@ -17,6 +17,7 @@ from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.filling import with_variables
 from gateval.formats.agentv.node import Node, Written
 from gateval.formats.agentv.references import roots
+from gateval.formats.agentv.spellings import OF_TARGET, twice
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.gathering import Around
 
@@ -108,13 +109,21 @@ class TargetsFile:
         self._wrong = next(iter(found.problems[before:]), None)
 
     def _read(self) -> dict[str, Node]:
+        if not self._around.tree[self.path].is_file:
+            said = "A targets file must be a file; this is a symbolic link. Put the file itself."
+            problem = Problem(place=Place(file=show_path(self.path)), message=said)
+            self._found.problems.append(problem)
+            return {}
         data = self._around.content(self.path)
         documents, problems = read_yaml(self.path, data or b"")
         self._found.problems += problems
         if problems or not documents:
             return {}
         entries = Node(documents[0], (), documents[0].data).at("targets")
-        if not isinstance(entries.value, list):
+        if entries.value is None:
+            said = "There are no targets here. List them under `targets`."
+            self._found.problems.append(Problem(place=documents[0].place(), message=said))
+        elif not isinstance(entries.value, list):
             self._found.problems.append(entries.wrong("a list of targets"))
         named: dict[str, Node] = {}
         for entry in entries.items():
@@ -157,7 +166,7 @@ class TargetsFile:
 
     def _checked(self, node: Node) -> Target:
         filled = dict(node.value) if isinstance(node.value, dict) else {}
-        apart = Findings(problems=[*node.slips(KNOWN)])
+        apart = Findings(problems=[*node.slips(KNOWN), *twice(node, OF_TARGET)])
         for key in ("provider", "model", "cwd", "judge_target", "grader_target", "system_prompt"):
             if filled.get(key) is not None:
                 filled[key] = with_variables(node.at(key), self._around.variables, apart).value
@@ -174,5 +183,5 @@ def targets_paths(folder: str, around: Around) -> Iterator[str]:
     for root in roots(folder):
         for name in FILES:
             path = f"{root}/{name}".lstrip("/")
-            if path in around.tree and around.tree[path].is_file:
+            if path in around.tree:
                 yield path

@@ -78,6 +78,7 @@ def _eval(source: Source, written: BenchmarkDocument, tasks: tuple[Fixture, ...]
     spec, metadata = written.spec, written.metadata
     apart = canonical(spec)
     del apart["tasks"]
+    apart.pop("playground", None)  # it is the tasks'
     return Eval(
         kind=written.kind,
         name=metadata.name,
@@ -122,6 +123,9 @@ def _task(source: Source, written: BenchmarkDocument, number: int, checks: _Chec
         payload["entities"] = dict(task.entities)
     asked = criteria or (none,)
     means = canonical(task) | {"criteria": [one.meaning for one in asked]}
+    playground = task.playground or written.spec.playground
+    if playground is not None:
+        means["playground"] = canonical(playground)
     return Fixture(
         name=f"{written.metadata.name}.{task.name}",
         labels=dict.fromkeys(task.tags, "true"),
@@ -130,6 +134,7 @@ def _task(source: Source, written: BenchmarkDocument, number: int, checks: _Chec
         input=FixtureInput(type=task.scenario.trigger, payload=payload),
         reference=task.reference,
         assertions=asked,
+        playground=playground,
         tool_replay=task.tool_replay,
         shadow_tools=task.shadow_tools,
         timeout_seconds=task.timeout_seconds,

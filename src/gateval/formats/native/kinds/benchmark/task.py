@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue, field_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import InputType
+from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.manifests.recorded import ToolReplay
 from gateval.domain.manifests.reference import Reference
 from gateval.domain.manifests.severity import AssertionWeight
@@ -78,6 +79,11 @@ class TaskBody(Spec):
     )
     criteria: tuple[CriterionBody, ...] = Field(
         default=(), description="What must hold at the end. A task without any fails."
+    )
+    playground: PlaygroundSpec | None = Field(
+        default=None,
+        description="A folder that is made anew for each run of the task; the benchmark's if "
+        "absent.",
     )
     reference: Reference | None = Field(
         default=None, description="What a good answer is, for judges and checks; agents get none."

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from gateval.domain.base import Name, Spec
 from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.kinds.benchmark.task import TaskBody
 from gateval.formats.native.written import Written
@@ -56,6 +57,9 @@ class BenchmarkBody(Spec):
         default=False,
         description="Whether criteria and evidence are shown to holders of the key alone "
         "(`policy.recipients`). What lies in a sealed file always is.",
+    )
+    playground: PlaygroundSpec | None = Field(
+        default=None, description="The playground of the tasks that have none of their own."
     )
     tasks: tuple[TaskBody, ...] = Field(min_length=1, description="The tasks.")
 
