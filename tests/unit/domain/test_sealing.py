@@ -13,10 +13,13 @@ from gateval.domain.decision.report import Report, make_report
 from gateval.domain.history.record import plan_digest
 from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
+from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.manifests.recorded import Origin
 from gateval.domain.manifests.reference import Reference
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, shut_plan
 from gateval.domain.repository.place import Place
+from gateval.domain.results.outcome import reassessed
 from gateval.domain.results.results import Results
 from gateval.domain.results.sealing import shut_results, unsealed
 from gateval.domain.trials.trial import Trial
@@ -52,6 +55,8 @@ FIXTURE = Fixture(
     reference=Reference(answer=WORD),
     assertions=(ASSERTION,),
     shadow_tools=(WORD,),
+    playground=PlaygroundSpec(files=(WORD,)),
+    origin=Origin(trace_id=WORD),
     timeout_seconds=5,
     place=PLACE,
     places={"spec.input": PLACE},
@@ -154,7 +159,7 @@ PAIRS = st.lists(st.tuples(OUTCOMES, OUTCOMES), min_size=1, max_size=5)
 
 
 @settings(max_examples=150, deadline=None)
-@given(PAIRS, st.sampled_from([ScoringModel.FIXTURES, ScoringModel.WEIGHTED]), st.booleans())
+@given(PAIRS, st.sampled_from(ScoringModel), st.booleans())
 def test_any_results_decide_alike(
     pairs: list[tuple[str, str]], model: ScoringModel, deterministic: bool
 ) -> None:
@@ -162,17 +167,19 @@ def test_any_results_decide_alike(
         f"a-eval f{number} base:{base} head:{head}" for number, (base, head) in enumerate(pairs)
     )
     results = make_results(rows, deterministic=deterministic)
-    if model is ScoringModel.WEIGHTED:
-        results = _weighted(results)
+    if model is not ScoringModel.FIXTURES:
+        results = _graded(results, model)
     whole = sealed(results)
     assert decides(make_report(shut_results(whole, KEY))) == decides(make_report(whole))
 
 
-def _weighted(results: Results) -> Results:
-    from gateval.domain.results.outcome import reassessed
-
-    scoring = ScoringSpec(model=ScoringModel.WEIGHTED)
-    evals = tuple(one.model_copy(update={"scoring": scoring}) for one in results.plan.evals)
+def _graded(results: Results, model: ScoringModel) -> Results:
+    """The same scored by another model, with an axis on every assertion."""
+    scoring = ScoringSpec(model=model)
+    evals = tuple(
+        one.model_copy(update={"scoring": scoring, "fixtures": tuple(map(_on_axis, one.fixtures))})
+        for one in results.plan.evals
+    )
     plan = results.plan.model_copy(update={"evals": evals})
 
     def scored(trial: Trial) -> Trial:
@@ -182,3 +189,11 @@ def _weighted(results: Results) -> Results:
         )
 
     return results.model_copy(update={"plan": plan, "trials": tuple(map(scored, results.trials))})
+
+
+def _on_axis(fixture: Fixture) -> Fixture:
+    assertions = tuple(
+        one.model_copy(update={"axis": f"axis {number % 2}"})
+        for number, one in enumerate(fixture.assertions)
+    )
+    return fixture.model_copy(update={"assertions": assertions})
