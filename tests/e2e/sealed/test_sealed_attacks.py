@@ -69,6 +69,17 @@ def test_without_the_key_other_changes_pass(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stdout
 
 
+def test_without_the_key_commands_say_what_they_did_not_look_into(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop", EASY)
+    said = gateval(shop, "validate").stdout
+    assert "warning: evals/held.yaml.age:1:1: This is sealed, and the key is not here" in said
+    done = gateval(shop, "run", "held-out")
+    assert done.returncode == 2
+    assert "It may be sealed" in done.stderr
+    said = gateval(shop, "plan", "--base", "main").stdout
+    assert "no Eval targets it" not in said
+
+
 @pytest.mark.parametrize("key", [{}, KEY])
 def test_a_sealed_file_that_the_change_takes_away_still_binds(
     tmp_path: Path, key: dict[str, str]
