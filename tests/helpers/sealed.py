@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gateval.adapters.age import new_identity
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
+from tests.servers.model_server import Answer, Call, reply
 
 PRIVATE, PUBLIC = new_identity()
 OTHER_PRIVATE, OTHER_PUBLIC = new_identity()
@@ -57,6 +59,29 @@ spec:
 """
 
 CONFIG = f"policy: {{recipients: [{PUBLIC}]}}\n"
+
+
+VERDICT = {
+    "score": 0.1,
+    "confidence": 0.9,
+    "summary": "It hints at a quokka.",
+    "violations": [
+        {
+            "rule": "Mentions no quokka",
+            "severity": "high",
+            "evidence_step": 2,
+            "quote": "Whatever.",
+        }
+    ],
+    "what_would_raise_score": "No Marmalade.",
+}
+KIND = {**VERDICT, "score": 1.0, "violations": []}
+
+
+def judges(call: Call) -> Answer:
+    """Answer as the judge of the sealed Eval."""
+    assert "quokka" in call.raw.decode(), "only the judge is asked here, and is told the rubric"
+    return reply(call, json.dumps(VERDICT if b"Whatever." in call.raw else KIND))
 
 
 def sealed_shop(path: Path, held: str = HELD) -> Repo:

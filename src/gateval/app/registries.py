@@ -6,6 +6,7 @@ import os
 
 from gateval.adapters.age import opener
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
+from gateval.assertions.scorers.names import SCORERS
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
@@ -24,6 +25,7 @@ def registries() -> Registries:
         combinators=COMBINATORS,
         environ=os.environ,
         weighing=WEIGHING,
+        scorers=SCORERS,
         unseal=opener(os.environ),
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

@@ -52,6 +52,12 @@ def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
     return read_sealed(path, data, registries)
 
 
+def _gather_experiments(pending: Sequence[Pending], around: Around) -> Gathered:
+    from gateval.formats.native.experiments.lowering import gather
+
+    return gather(pending, around)
+
+
 NATIVE = ManifestFormat(
     name="native",
     suffixes=(".yaml", ".yml"),
@@ -59,6 +65,7 @@ NATIVE = ManifestFormat(
     may_hold_agent=may_hold_agent,
     may_name_files=may_name_files,
     read=read_manifests,
+    gather=_gather_experiments,
 )
 
 AGENTV = ManifestFormat(

@@ -42,6 +42,12 @@ def read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
             "name. Put it back, or unseal it there and seal it here.",
         )
     found = read_manifests(path, content.text, registries)
+    if found.pending:
+        return _refused(
+            path,
+            "An experiment reads its golden set from a file that lies there for all to see. Only "
+            "Evals, benchmarks and fixtures are sealed.",
+        )
     if found.empty:
         return _refused(path, "There is no manifest in what is sealed here.")
     wrong = tuple(_sealed(one) for one in found.problems)

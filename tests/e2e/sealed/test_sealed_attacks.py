@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command import gateval
+from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.sealed import (
     AGENT,
@@ -17,6 +18,7 @@ from tests.helpers.sealed import (
     OTHER_PRIVATE,
     OTHER_PUBLIC,
     PROGRAM,
+    judges,
     leaks,
     seal,
     sealed_shop,
@@ -148,6 +150,26 @@ def test_easier_sealed_fixtures_are_told_without_a_word(tmp_path: Path) -> None:
     assert "what the fixture greets asks, which is sealed" in said
     assert "asks less" in said or "target branch" in said
     assert leaks([out], [said]) == []
+
+
+def test_commands_that_look_back_show_nothing_of_it(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop")
+    with provider(judges) as (_, environ):
+        assert gateval(shop, "check", "--base", "main", **environ, **KEY).returncode == 1
+        for words in (
+            ["show", "greets"],
+            ["get", "fixtures", "-o", "json"],
+            ["history", "held-out"],
+            ["judge", "try", "greets"],
+            ["challenge", "greets", "--score", "1", "--reason", "lenient"],
+            ["run", "held-out"],
+            ["doctor"],
+        ):
+            done = gateval(shop, *words, **environ, **KEY)
+            assert "fault in Gateval" not in done.stderr, done.stderr
+            assert leaks([shop.path], [done.stdout, done.stderr]) == [], words
+        refused = gateval(shop, "judge", "try", "greets", **environ, **KEY)
+        assert "greets is sealed, and this would print its rubric" in refused.stderr
 
 
 def test_sealed_again_as_it_was_it_did_not_change(tmp_path: Path) -> None:

@@ -101,6 +101,19 @@ def test_the_default_branch_keeps_a_record_that_tells_nothing(shop: GitHubShop) 
     assert leaks([job.folder], [*told(shop), ended.log, ended.summary]) == []
 
 
+def test_an_explanation_does_not_say_what_is_asked(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    assert shop.on_pull(pull).run_action(GATEVAL_IDENTITY=IDENTITY).code == 1
+    ended = shop.on_comment(pull, "/gateval explain asks-first").run_action(
+        GATEVAL_IDENTITY=IDENTITY
+    )
+    assert ended.code == 0, ended.errors
+    answer = pull.comments[-1].body
+    assert "evals/held.yaml.age:1" in answer
+    assert "toolCalled" not in answer
+    assert leaks([], [answer, ended.log, ended.summary]) == []
+
+
 def test_a_plan_for_other_jobs_holds_no_words(shop: GitHubShop) -> None:
     job = shop.on_pull(shop.open_pull(WORSE))
     ended = job.run_action(inputs={"step": "plan"}, GATEVAL_IDENTITY=IDENTITY)

@@ -8,29 +8,8 @@ from pathlib import Path
 
 from tests.helpers.command import gateval
 from tests.helpers.providers import provider
-from tests.helpers.sealed import KEY, PRIVATE, SECRET_WORDS, leaks, sealed_shop
-from tests.servers.model_server import Answer, Call, reply
-
-VERDICT = {
-    "score": 0.1,
-    "confidence": 0.9,
-    "summary": "It hints at a quokka.",
-    "violations": [
-        {
-            "rule": "Mentions no quokka",
-            "severity": "high",
-            "evidence_step": 2,
-            "quote": "Whatever.",
-        }
-    ],
-    "what_would_raise_score": "No Marmalade.",
-}
-KIND = {**VERDICT, "score": 1.0, "violations": []}
-
-
-def judges(call: Call) -> Answer:
-    assert "quokka" in call.raw.decode(), "only the judge is asked here, and is told the rubric"
-    return reply(call, json.dumps(VERDICT if b"Whatever." in call.raw else KIND))
+from tests.helpers.sealed import KEY, PRIVATE, SECRET_WORDS, judges, leaks, sealed_shop
+from tests.servers.model_server import Answer, Call
 
 
 def test_what_is_sealed_is_found_only_encrypted_and_at_the_judges(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
 from gateval.domain.manifests.sealed import is_sealed
@@ -22,6 +23,14 @@ def is_sealed_eval(evaluation: Eval, fixtures: Iterable[Fixture]) -> bool:
     """Whether an Eval with these fixtures is sealed: it says so, or a part of it lies sealed."""
     paths = (evaluation.path, *(one.path for one in fixtures))
     return evaluation.sealed or any(map(is_sealed, paths))
+
+
+def is_sealed_fixture(fixture: Fixture, catalogue: Catalogue) -> bool:
+    """Whether what a fixture asks is for holders of the key alone."""
+    return is_sealed(fixture.path) or any(
+        one.sealed and fixture.name in {each.name for each in select_fixtures(one, catalogue)}
+        for one in catalogue.evals
+    )
 
 
 def is_open(planned: PlannedEval) -> bool:
@@ -46,11 +55,13 @@ def shut_plan(plan: Plan) -> Plan:
 def _shut_eval(planned: PlannedEval) -> PlannedEval:
     if not is_open(planned):
         return planned
-    fixtures = tuple(map(_shut_fixture, planned.fixtures))
-    return planned.model_copy(update={"place": _place(planned.place), "fixtures": fixtures})
+    fixtures = tuple(map(shut_fixture, planned.fixtures))
+    shown = {"place": _place(planned.place), "fixtures": fixtures, "feedback": ()}
+    return planned.model_copy(update=shown)
 
 
-def _shut_fixture(fixture: Fixture) -> Fixture:
+def shut_fixture(fixture: Fixture) -> Fixture:
+    """Return a fixture as everybody may see it, made anew of what is no secret."""
     return Fixture(
         name=fixture.name,
         target_agent=fixture.target_agent,

@@ -9,6 +9,7 @@ from gateval.domain.history.runs.flakiness import Wavering
 from gateval.domain.history.runs.trend import ALL, Point
 from gateval.domain.text.figures import show_percent, show_score
 from gateval.render.history.plot import sparkline
+from gateval.render.history.scorers import add_scorers
 from gateval.render.history.sheet import Sheet
 from gateval.render.report.words.counts import count
 
@@ -35,6 +36,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
         for one in reversed(points)
     ]
     sheet.table(("RUN AT (UTC)", "REVISION", "EVENT", "SCORE", "95 %", "PASSING", ""), rows)
+    add_scorers(sheet, points)
     return sheet.text()
 
 
@@ -60,6 +62,8 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
         for name, points in known.items()
     ]
     sheet.table(("EVAL", "SCORES", "LAST", "ON", "RUNS"), rows)
+    if len(known) == 1:
+        add_scorers(sheet, next(iter(known.values())))
     return sheet.text()
 
 

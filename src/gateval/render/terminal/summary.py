@@ -35,6 +35,7 @@ from gateval.render.report.words.wording import (
     regressed_title,
     score,
 )
+from gateval.render.terminal.experiments import experiments
 from gateval.render.terminal.page import Page
 from gateval.render.terminal.sections import fixtures, silent, unmeasured
 
@@ -58,6 +59,7 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     _verdict(page, report)
     _listed(page, "Labels", [str(line) for line in label_lines(report.decision)])
     _table(page, report)
+    experiments(page, report)
     plan = report.results.plan
     _listed(page, "Axes", moved(report))
     fixtures(page, regressed_title(plan.policy), with_status(facts, FixtureStatus.REGRESSED), plan)
