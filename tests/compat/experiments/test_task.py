@@ -77,6 +77,7 @@ def test_a_task_that_never_answers_is_no_pass(tmp_path: Path) -> None:
     ("spec", "said"),
     [
         (SPEC.replace("task.py:shout", "task.py"), "lab/experiment.yaml:5"),
+        (SPEC.replace("task.py:", "tusk.py:"), "There is no file lab/tusk.py in this revision."),
         (f"{SPEC}targetAgent: x\n", "Write `targetAgent` or `task`, one of them"),
         (SPEC.replace("task: {python: task.py:shout}\n", ""), "Write `targetAgent` or `task`"),
         (SPEC.replace("task: {python: task.py:shout}", "targetAgent: nobody"), 'no Agent "nobody"'),

@@ -19,6 +19,7 @@ from gateval.render.comment.fixture_section import (
 )
 from gateval.render.report.axes import by_axis, moved, score_lines
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.report.benchmarks import benchmark_lines
 from gateval.render.report.causes import FEW, FailureGroup, causes
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence, trace_sources
@@ -64,6 +65,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     parts = (
         table,
         *_experiments(report),
+        _list("benchmark", "Benchmarks", benchmark_lines(report)),
         *([_axis_scores(report)] if moved(report) else []),
         *_worse(report, facts, frame.tree_url),
         _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),

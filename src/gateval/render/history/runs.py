@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gateval.domain.history.runs.compared import ComparedEval
+from gateval.domain.history.compared.runs import ComparedEval
 from gateval.domain.history.runs.flakiness import Wavering
 from gateval.domain.history.runs.trend import ALL, Point
 from gateval.domain.text.figures import show_percent, show_score
 from gateval.render.history.plot import sparkline
 from gateval.render.history.scorers import add_scorers
+from gateval.render.history.scores import show_scores
 from gateval.render.history.sheet import Sheet
 from gateval.render.report.words.counts import count
 
@@ -92,6 +93,9 @@ def render_compared(
         sheet.line(title, style="bold")
         if one.otherwise:
             sheet.line(one.otherwise, indent=2)
+        if one.scores is not None:
+            show_scores(sheet, one.scores, names)
+            continue
         moved = [fixture for fixture in one.fixtures if fixture.differs]
         rows = [
             (
@@ -114,7 +118,9 @@ def render_compared(
     if not evals:
         sheet.line("The two have no Eval in common.")
     else:
-        sheet.line("P: the chance to look so much worse if nothing changed (Fisher, one-sided).")
+        passes = any(one.scores is None for one in evals)
+        test = "Fisher" if passes else "paired permutations"
+        sheet.line(f"P: the chance to look so much worse if nothing changed ({test}, one-sided).")
     return sheet.text()
 
 

@@ -101,7 +101,18 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             for path in sorted(catalogue.locked)
         ),
         *_unlimited(catalogue),
+        *_unsupported(catalogue),
     )
+
+
+def _unsupported(catalogue: Catalogue) -> Iterator[Problem]:
+    """Yield the criteria of benchmarks that fail whatever happens."""
+    for fixture in catalogue.fixtures:
+        for spec in fixture.assertions:
+            if spec.unsupported:
+                message = f'The criterion {quote(spec.name)} of the task "{fixture.name}" fails, '
+                message += f"whatever happens: {spec.unsupported}."
+                yield Problem(place=spec.place, message=message)
 
 
 def _unselected(catalogue: Catalogue, selected: Container[str]) -> Iterator[Problem]:
