@@ -7,7 +7,7 @@ import time
 import pytest
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.promotion.proposal import Origin, Target, propose
+from gateval.domain.promotion.proposal import Promoter, PromotionTarget, propose
 from gateval.domain.promotion.recorded import Recorded, RecordedCall
 from gateval.domain.promotion.telling import telling_part
 
@@ -55,7 +55,7 @@ def test_calls_by_the_thousand_are_compared_once_each() -> None:
     )
     run = Recorded(input=FixtureInput(type=InputType.PROMPT, payload={"prompt": "q"}), calls=calls)
     begun = time.process_time()
-    found = propose(run, Target(agent="desk", replayed=None), Origin(), ())
+    found = propose(run, PromotionTarget(agent="desk", replayed=None), Promoter(), ())
     assert time.process_time() - begun < 4
     spec = found["spec"]
     assert isinstance(spec, dict)
