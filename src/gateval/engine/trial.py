@@ -49,6 +49,8 @@ async def _tried(
         playground=ground.playground if ground else None,
     )
     answer = await context.candidates.answer(agent, request)
+    if ground:
+        ground.playground.shut()
     if isinstance(answer, NoAnswer):
         return conclude_no_answer(key, answer, task.planned.scoring)
     judge = task.planned.judge

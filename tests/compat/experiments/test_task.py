@@ -37,6 +37,8 @@ def test_a_function(tmp_path: Path, task: str) -> None:
 
 
 @states("The task is an agent: a call of an LLM, or one with many tools")
+@states("Tool usage: the agent called the right tool with the right arguments; `expected` is the "
+        "call")  # fmt: skip
 def test_an_agent(tmp_path: Path) -> None:
     shop = build_shop(tmp_path / "shop")
     spec = """\
@@ -77,6 +79,7 @@ def test_a_task_that_never_answers_is_no_pass(tmp_path: Path) -> None:
     ("spec", "said"),
     [
         (SPEC.replace("task.py:shout", "task.py"), "lab/experiment.yaml:5"),
+        (SPEC.replace("task.py:", "tusk.py:"), "There is no file lab/tusk.py in this revision."),
         (f"{SPEC}targetAgent: x\n", "Write `targetAgent` or `task`, one of them"),
         (SPEC.replace("task: {python: task.py:shout}\n", ""), "Write `targetAgent` or `task`"),
         (SPEC.replace("task: {python: task.py:shout}", "targetAgent: nobody"), 'no Agent "nobody"'),

@@ -64,8 +64,8 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     table, more = _tables(report, frame)
     parts = (
         table,
-        _list("benchmark", "Benchmarks", benchmark_lines(report)),
         *_experiments(report),
+        _list("benchmark", "Benchmarks", benchmark_lines(report)),
         *([_axis_scores(report)] if moved(report) else []),
         *_worse(report, facts, frame.tree_url),
         _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.manifests.evaluation import Eval, ScoringModel, ScoringSpec
+from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.inputs import input_of
 from gateval.domain.repository.place import Problem
-from gateval.domain.text.quoting import quote
 from gateval.formats.gathering import Around, Gathered, Pending
 from gateval.formats.native.broken import broken_manifest
 from gateval.formats.native.cases.case import Row, cases_of
 from gateval.formats.native.cases.reading import read_cases
 from gateval.formats.native.experiments.files import Named, named_file
 from gateval.formats.native.experiments.labels import read_labels
+from gateval.formats.native.experiments.made import (
+    experiment_eval,
+    long_names,
+    row_fixture,
+    row_name,
+)
 from gateval.formats.native.experiments.rows import GoldenRow, RowsRead, golden_rows
 from gateval.formats.native.experiments.scorers import Scorers, read_scorers
 from gateval.formats.native.experiments.task import task_agent
 from gateval.formats.native.experiments.written import ExperimentDocument
-from gateval.formats.native.written import Source, canonical, meaning
+from gateval.formats.native.written import Source
 from gateval.formats.problems.validation import PROBLEM_LIMIT, validate
-
-NAME_LIMIT = 253
-"""Characters of a name."""
 
 
 @dataclass
@@ -81,35 +81,29 @@ def _experiment(source: Source, around: Around, found: _Found) -> list[Problem]:
         problems += _lacking(scorers, read.rows)
     if problems:
         return problems
-    rows = {_name(written, row): row for row in read.rows}
+    rows = {row_name(written, row): row for row in read.rows}
     labels = read_labels(source, written, around, rows, scorers)
     found.own |= {labels.file} - {""}
-    if problems := [*labels.problems, *_long_names(rows)]:
+    if problems := [*labels.problems, *long_names(rows), *_no_task(source, written, around)]:
         return problems
     agent = task_agent(source, written)
     target = agent.name if agent else str(written.spec.target_agent)
-    fixtures = [_fixture(source, written, target, row, scorers) for row in read.rows]
+    fixtures = [row_fixture(source, written, target, row, scorers) for row in read.rows]
     found.calibrations += [labels.calibration] if labels.calibration else []
     found.agents += [agent] if agent else []
     found.fixtures += fixtures
-    evaluation = _eval(source, written, target, fixtures)
+    evaluation = experiment_eval(source, written, target, fixtures)
     found.evals.append(evaluation.model_copy(update={"feedback": labels.feedback}))
     return []
 
 
-def _name(written: ExperimentDocument, row: GoldenRow) -> str:
-    return f"{written.metadata.name}.{row.word}"
-
-
-def _long_names(rows: Mapping[str, GoldenRow]) -> list[Problem]:
-    return [
-        Problem(
-            place=row.place,
-            message=f"The name {quote(name)} would be too long for a fixture. Shorten the `id`.",
-        )
-        for name, row in rows.items()
-        if len(name) > NAME_LIMIT
-    ]
+def _no_task(source: Source, written: ExperimentDocument, around: Around) -> list[Problem]:
+    """Return what is wrong with the file of the function, if anything."""
+    if written.spec.task is None:
+        return []
+    file = written.spec.task.python.partition(":")[0]
+    found = named_file(source, ("spec", "task", "python"), file, around, (".py",))
+    return [] if isinstance(found, Named) else [found]
 
 
 def _rows(source: Source, written: ExperimentDocument, around: Around, own: set[str]) -> RowsRead:
@@ -135,49 +129,3 @@ def _rows(source: Source, written: ExperimentDocument, around: Around, own: set[
 
 def _lacking(scorers: Scorers, rows: Iterable[GoldenRow]) -> list[Problem]:
     return [problem for row in rows if (problem := scorers.lacking(row))]
-
-
-def _fixture(
-    source: Source, written: ExperimentDocument, target: str, row: GoldenRow, scorers: Scorers
-) -> Fixture:
-    asked = input_of(row.input)
-    means: JsonObject = {
-        "input": canonical(asked),
-        "reference": canonical(row.reference),
-        "scorers": [one.meaning for one in scorers.specs],
-    }
-    return Fixture(
-        name=_name(written, row),
-        target_agent=target,
-        input=asked,
-        reference=row.reference,
-        assertions=scorers.specs,
-        place=row.place,
-        path=source.path,
-        digest=meaning("Row", written.metadata, means),
-    )
-
-
-def _eval(
-    source: Source, written: ExperimentDocument, target: str, fixtures: Sequence[Fixture]
-) -> Eval:
-    spec, metadata = written.spec, written.metadata
-    apart = {key: one for key, one in canonical(spec).items() if key not in {"data", "feedback"}}
-    return Eval(
-        kind=written.kind,
-        name=metadata.name,
-        labels=metadata.labels,
-        target_agent=target,
-        fixtures=tuple(one.name for one in fixtures),
-        judge=spec.judge,
-        scoring=ScoringSpec(
-            model=ScoringModel.EXPERIMENT, pass_score=0.0, pass_threshold=spec.pass_threshold
-        ),
-        execution=spec.execution,
-        schedule=spec.schedule,
-        time_zone=spec.time_zone,
-        place=source.document.place(("metadata", "name")),
-        places=source.document.key_places(("spec",), depth=2),
-        path=source.path,
-        digest=meaning(written.kind, metadata, apart),
-    )
