@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gateval.adapters.age import opener
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
 from gateval.assertions.scorers.names import SCORERS
 from gateval.candidates.registry import RUNTIMES
@@ -25,5 +26,6 @@ def registries() -> Registries:
         environ=os.environ,
         weighing=WEIGHING,
         scorers=SCORERS,
+        unseal=opener(os.environ),
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

@@ -29,6 +29,7 @@ ROOMS: Final = {
         "promote",
         "import",
     ),
+    "sealing": ("seal", "unseal"),
 }
 """The folders here, and the commands in each: a file with a function of that name; `import_` is
 `import`."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from gateval.domain.base import JsonObject
+from gateval.ports.sealing import Unseal
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Registries:
     `environ` is the environment of the gate; readers see of it what `policy.candidateEnv` names.
     `providers` are the model providers that can be asked, `scripted` among them, `required` for a
     runtime the shared keys that it cannot do without, `word_checks` what looks at each word of its
-    `command` and raises `ValueError`.
+    `command` and raises `ValueError`. `unseal` opens sealed files; None without a key.
 
     The models see JSON in strict mode and only camelCase aliases, never field names; they may hold
     any validators. A `ValueError` raised in one becomes a problem with that text.
@@ -41,3 +42,4 @@ class Registries:
     scorers: Mapping[str, JsonObject] = field(default_factory=dict)
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     word_checks: Mapping[str, Callable[[str], None]] = field(default_factory=dict)
+    unseal: Unseal | None = field(default=None, repr=False)
