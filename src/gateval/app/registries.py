@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+from gateval.app.foreign import git_sources
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
 from gateval.gateway.upstream.providers import PROVIDERS
+from gateval.pipeline.foreign import Pinned
 
 
 def registries() -> Registries:
@@ -22,6 +24,7 @@ def registries() -> Registries:
         judged=JUDGED,
         combinators=COMBINATORS,
         environ=os.environ,
+        foreign=Pinned(git_sources(os.environ)),
         weighing=WEIGHING,
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

@@ -19,7 +19,7 @@ from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 COMMANDS: Final = (
     "aa", "action", "calibrate", "challenge", "check", "plan", "promote", "run", "show", "report",
     "validate", "closure", "init", "doctor", "audit", "schema", "get", "history", "compare",
-    "flaky", "due", "import",
+    "flaky", "due", "import", "lock",
 )  # fmt: skip
 """Every command: a file of this folder, with a function of that name; `import_` is `import`."""
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from gateval.ports.sources import ForeignFiles
+
 
 @dataclass(frozen=True)
 class Registries:
@@ -19,6 +21,7 @@ class Registries:
     `combinators` those that are made of others, which stand under their key `assertions`, and
     `weighing` those of them whose parts have a name and a weight.
     `environ` is the environment of the gate; readers see of it what `policy.candidateEnv` names.
+    `foreign` reads files of other repositories; without it there are none.
     `providers` are the model providers that can be asked, `scripted` among them, `required` for a
     runtime the shared keys that it cannot do without, `word_checks` what looks at each word of its
     `command` and raises `ValueError`.
@@ -33,6 +36,7 @@ class Registries:
     providers: frozenset[str]
     combinators: frozenset[str] = frozenset()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    foreign: ForeignFiles | None = None
     weighing: frozenset[str] = frozenset()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
