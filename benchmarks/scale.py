@@ -9,6 +9,7 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Scale:
     """The sizes. `packages` of `modules` each are installed, and `checked` fixtures then run.
+    `tasks` have a playground each.
 
     `runs` holds pairs of fixtures and `parallel`; `latency` is in seconds.
 
@@ -25,6 +26,7 @@ class Scale:
     packages: int = 60
     modules: int = 40
     checked: int = 10
+    tasks: int = 200
     rounds: int = 9
     entry_rounds: int = 5
     runs: tuple[tuple[int, int], ...] = ((200, 20), (1_000, 100))
@@ -48,6 +50,7 @@ def tiny(cache: Path) -> Scale:
         packages=2,
         modules=2,
         checked=2,
+        tasks=3,
         rounds=1,
         entry_rounds=1,
         runs=((4, 2),),

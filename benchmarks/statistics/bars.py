@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from benchmarks.figures import Figure
 from benchmarks.scale import Scale
-from benchmarks.statistics import deciding, scores, signaltest
+from benchmarks.statistics import axes, deciding, scores, signaltest
 from benchmarks.statistics.lines import Line
 from benchmarks.statistics.scenarios import (
     BROKEN_RATE,
@@ -28,7 +28,7 @@ from gateval.domain.statistics.design import design
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.power import power
 from gateval.domain.statistics.shares import FIXTURES, fixture_share
-from gateval.domain.statistics.simulation import Rule
+from gateval.domain.statistics.simulation import RunSettings
 
 MORE_RUNS = 5
 """A rate near its bar is simulated so many times as often."""
@@ -53,11 +53,12 @@ def lines(runs: int) -> Iterator[Line]:
     yield from _beside_signaltest(runs)
     yield from _new_fixtures()
     yield from scores.lines(runs)
+    yield from axes.lines(runs)
     yield from _deciding()
 
 
 def _defaults(runs: int) -> Iterator[Line]:
-    pool, rule, setting = Pool(20, (0.95,)), ours(Rule()), "defaults, 20 at .95"
+    pool, rule, setting = Pool(20, (0.95,)), ours(RunSettings()), "defaults, 20 at .95"
     calm = measure(rule, pool, UNCHANGED, runs * MORE_RUNS)
     spent = (calm.base_trials + calm.head_trials) / (2 * pool.fixtures)
     yield Line(setting, "unchanged: blocked", calm.blocked, reference=0.0, bar=0.01)
@@ -75,7 +76,7 @@ def _three(
     hard: dict[float, tuple[float, float]],
     slipped: tuple[float, float],
 ) -> Iterator[Line]:
-    rule = ours(Rule(reps_per_fixture=3, stored=stored))
+    rule = ours(RunSettings(reps_per_fixture=3, stored=stored))
     pool, setting = Pool(40, MIXED), f"3 repetitions, 40 mixed, {stored} stored"
     calm = measure(rule, pool, UNCHANGED, runs * MORE_RUNS)
     yield Line(setting, "unchanged: blocked", calm.blocked, reference=blocked, bar=0.02)
@@ -95,7 +96,7 @@ def _three(
 
 
 def _beside_signaltest(runs: int) -> Iterator[Line]:
-    rule = ours(Rule())
+    rule = ours(RunSettings())
     changes = (UNCHANGED, Change(1), Change(3), SLIPPED)
     for fixtures, rate in ((20, 0.95), (20, 0.9), (20, 0.8), (40, 0.95), (40, 0.8)):
         setting, pool = f"beside signaltest, {fixtures} at {rate}", Pool(fixtures, (rate,))

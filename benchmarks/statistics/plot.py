@@ -12,7 +12,7 @@ from gateval.domain.statistics.design import design
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.power import power
 from gateval.domain.statistics.shares import FIXTURES, fixture_share
-from gateval.domain.statistics.simulation import Rates, Rule
+from gateval.domain.statistics.simulation import Rates, RunSettings
 
 COUNT, BASE = 20, 0.95
 DROPS = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
@@ -32,7 +32,11 @@ class Curve(NamedTuple):
 
 def draw(runs: int) -> str:
     """Return the plot as SVG; each dot is the share of `runs` runs. Equal `runs`, equal text."""
-    stored, three, one = Rule(reps_per_fixture=3, stored=10), Rule(reps_per_fixture=3), Rule()
+    stored, three, one = (
+        RunSettings(reps_per_fixture=3, stored=10),
+        RunSettings(reps_per_fixture=3),
+        RunSettings(),
+    )
     return svg(
         [
             Curve("3 repetitions, 10 stored", "#7b3294", _exact(stored), _dots(ours(stored), runs)),
@@ -57,7 +61,7 @@ def svg(curves: Iterable[Curve]) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _exact(rule: Rule) -> Points:
+def _exact(rule: RunSettings) -> Points:
     chosen = design(looks(rule.reps_per_fixture, rule.stored), fixture_share(FIXTURES, COUNT))
     drops = [step / 100 for step in range(round(100 * BASE) + 1)]
     return [(drop, power(chosen, BASE, max(0.0, BASE - drop))) for drop in drops]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 
-from gateval.domain.statistics.simulation import Rates, Rule, simulate
+from gateval.domain.statistics.simulation import Rates, RunSettings, simulate
 
 MIXED = (0.95, 0.9, 0.8, 0.6)
 BROKEN_RATE = 0.1
@@ -82,7 +82,7 @@ class Single:
     head_trials: int
 
 
-def ours(rule: Rule) -> Callable[[Random, Rates, int], Single]:
+def ours(rule: RunSettings) -> Callable[[Random, Rates, int], Single]:
     """Our rule as a function of random numbers, one Eval's rates and the count of broken ones."""
 
     def once(random: Random, rates: Rates, broken: int) -> Single:

@@ -14,7 +14,7 @@ from gateval.domain.statistics.design import LookResult, design
 from gateval.domain.statistics.graded.simulation import Draw, GradedRun, simulate_scores
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.shares import FIXTURES, fixture_share
-from gateval.domain.statistics.simulation import Rule
+from gateval.domain.statistics.simulation import RunSettings
 from gateval.domain.statistics.walk import walk
 
 UNITS = 20
@@ -83,7 +83,7 @@ def _kind(kind: Kind, reps: int, runs: int) -> Iterator[Line]:
 
 def _measure(reps: int, units: list[tuple[Draw, Draw]], runs: int) -> list[GradedRun]:
     random = Random(reps)
-    return [simulate_scores(random, units, Rule(reps_per_fixture=reps)) for _ in range(runs)]
+    return [simulate_scores(random, units, RunSettings(reps_per_fixture=reps)) for _ in range(runs)]
 
 
 def _share(runs: list[GradedRun]) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+IN_MS = {"gateway", "closure_export", "playgrounds"}
 
 
 def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -31,6 +32,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("action_entry", "nothing to evaluate / (git diff + pydantic)"),
         ("run_http", "4 at 2: wall / ideal"),
         ("gateway", "CPU per call"),
+        ("playgrounds", "3 tasks, 50 files each: a task without one"),
     ],
 )
 def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, name: str, ratio: str) -> None:
@@ -38,7 +40,7 @@ def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, name: str, ratio:
     assert done.returncode == 0, done.stderr
     figures = {figure["name"]: figure for figure in json.loads(done.stdout)}
     assert figures[ratio]["value"] > 0
-    assert figures[ratio]["unit"] == ("ms" if name in {"gateway", "closure_export"} else "×")
+    assert figures[ratio]["unit"] == ("ms" if name in IN_MS else "×")
     assert {figure["benchmark"] for figure in figures.values()} == {name}
 
 

@@ -76,6 +76,15 @@ def test_a_judge_that_agrees_with_people_decides(
     assert "The judge scripted/judge agrees with people, by tone: κ 0.80 (95 % 0.36 to" in said
 
 
+def test_assertions_that_ask_by_another_rubric_are_counted(tmp_path: Path) -> None:
+    shop = judged_shop(tmp_path / "shop", wrong=2)
+    asked = FIXTURES.replace("Is it kind?}", "Is it short?}", 1)
+    shop.write("evals/fixtures.yaml", asked)
+    change_agent(shop)
+    _, _, said = measured(shop, tmp_path / "out")
+    assert "It was measured by one rubric; 1 of 2 assertions has another." in said
+
+
 def test_what_other_assertions_say_holds_without_the_judge(tmp_path: Path) -> None:
     shop = judged_shop(tmp_path / "shop", wrong=8)
     shop.write("agents/support.yaml", AGENT.replace("scripted/support", "scripted/rude"))

@@ -114,6 +114,10 @@ def test_personal_data_are_taken_out(shop: Repo) -> None:
         (("kind-word", "--score", "2", *OBJECTION[2:]), "2.0 is not in the range"),
         (("kind-word", *OBJECTION[:3], "moodWrong", *OBJECTION[4:]), "'moodWrong' is not one of"),
         (("kind-word", *OBJECTION, "--run", "nowhere"), "nowhere"),
+        (("kind-word", "--score", "nan", *OBJECTION[2:]), "--score is a number from 0 to 1"),
+        (("kind-word", *OBJECTION, "--calibration", "../../evil"), "is no name of a Judge"),
+        (("kind-word", *OBJECTION, "--calibration", "Two words"), "is no name of a Judge"),
+        (("kind-word", *OBJECTION, "--calibration", ""), "is no name of a Judge"),
     ],
 )
 def test_wrong_words_are_told(shop: Repo, words: tuple[str, ...], said: str) -> None:
@@ -121,3 +125,4 @@ def test_wrong_words_are_told(shop: Repo, words: tuple[str, ...], said: str) -> 
     assert done.returncode == 2, done.stdout
     assert said in done.stderr
     assert shop.git("status", "--short", "evals") == b""
+    assert not (shop.path.parent / "evil.yaml").exists()

@@ -22,6 +22,7 @@ DOCS = "test_a_readme_speaks_of_files_that_exist"
 ALONE = "test_base_runs_alone"
 DESK = "test_the_desk_refuses"
 CASES = "test_each_case_of_a_file_runs"
+PLAYGROUND = "test_an_agent_is_judged_by_what_it_leaves"
 AGENTV = "test_the_example_is_valid_and_passes"
 
 COVERED = {
@@ -43,6 +44,14 @@ COVERED = {
     "cases/eval.yaml": CASES,
     "cases/refunds.csv": CASES,
     "cases/refunds.yaml": CASES,
+    "playground/README.md": DOCS,
+    "playground/desk/agent.yaml": PLAYGROUND,
+    "playground/desk/desk.py": PLAYGROUND,
+    "playground/desk/evals.yaml": PLAYGROUND,
+    "playground/desk/services/labels.py": PLAYGROUND,
+    "playground/desk/shop.sql": PLAYGROUND,
+    "playground/desk/world/notes/README.txt": PLAYGROUND,
+    "playground/desk/world/orders.json": PLAYGROUND,
     "runtimes/README.md": DOCS,
     "frameworks/README.md": DOCS,
     "shop/README.md": DOCS,
@@ -170,6 +179,20 @@ def test_each_case_of_a_file_runs(tmp_path: Path) -> None:
     done = _gateval(own, "run", "desk-eval", "--fixture", "refunds")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "refunds-a" in done.stdout, done.stdout
+
+
+def test_an_agent_is_judged_by_what_it_leaves(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(EXAMPLES / "playground", own)
+    git(own, "init", "--quiet", "--initial-branch=main", "--template=")
+    commit(own, "A desk and its playground", minute=0)
+    done = _gateval(own, "run", "desk-ships")
+    assert done.returncode == 0, done.stdout + done.stderr
+    desk, told = own / "desk" / "desk.py", 'print(f"Order {order} is on its way.")'
+    desk.write_text(f'import sys\norder = "10482"\n{told}\n', "utf-8")
+    done = _gateval(own, "run", "desk-ships")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "nothing there" in done.stdout, done.stdout
 
 
 def test_this_repositorys_own_gate_finds_its_agent_and_passes(tmp_path: Path) -> None:

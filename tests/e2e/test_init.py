@@ -208,6 +208,67 @@ def test_two_programs_as_likely_are_told(tmp_path: Path) -> None:
     assert "name: sales" in files(repo)["agents/sales/agent.yaml"].decode()
 
 
+def test_a_person_names_the_program_and_then_a_further_one(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    for name in ("sales", "support"):
+        repo.write(f"{name}/bot.py", PROGRAM)
+    repo.commit()
+    first = gateval(repo, "init", "support/bot.py")
+    assert "support/bot.py uses OpenAI SDK, so it is the first Agent." in first.stdout
+    before = files(repo)
+
+    second = gateval(repo, "init", "./support/../sales/bot.py")
+    assert second.returncode == 0, second.stderr
+    assert "sales/bot.py uses OpenAI SDK, so it is an Agent." in second.stdout
+    assert {path: files(repo)[path] for path in before} == before
+    assert "gateval validate && gateval run sales-eval" in second.stdout
+    assert gateval(repo, "validate").stdout.startswith("2 Agents, 2 Evals, 2 fixtures")
+
+    twice = gateval(repo, "init", "sales/bot.py")
+    assert "agents/sales-2/agent.yaml" in twice.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("gone.py",), '"gone.py" is no file of this repository.'),
+        (("../new.py",), '"../new.py" is no file of this repository.'),
+        (("sales",), '"sales" is no file of this repository.'),
+        (("run.sh",), 'How "run.sh" is started cannot be told: this reads .py, .js,'),
+        (("run.sh", "--model", "ollama/x"), "leave out PROGRAM or --model"),
+    ],
+)
+def test_what_a_person_names_has_to_be_a_program(
+    tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("sales/bot.py", PROGRAM)
+    repo.write("run.sh", "exit\n")
+    before = files(repo)
+    done = gateval(repo, "init", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert files(repo) == before
+
+
+def test_a_program_that_nothing_starts_is_not_made_green(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("lib/desk.py", "try:\n    import openai\nexcept ImportError:\n    openai = None\n")
+    repo.write("prompts/support.md", "You help.\n")
+    repo.commit()
+    done = gateval(repo, "init", "--yes")
+    assert "Nothing tells how it is started, so `command` is a guess" in done.stdout
+    assert gateval(repo, "run", "desk-eval").returncode == 1
+
+
+def test_without_a_program_that_is_said(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("agent.ipynb", "{}")
+    done = gateval(repo, "init", "--yes")
+    assert "It runs no program of yours." in done.stdout
+    assert "jupyter nbconvert --to script" in done.stdout
+
+
 def test_a_hostile_name_stays_a_name(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "new")
     odd = "x: [y]\n# $schema"

@@ -89,6 +89,16 @@ def test_forged_lines_are_passed_over_and_what_they_say_is_no_command(shop: Repo
     assert ET.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own
 
 
+@pytest.mark.parametrize("limits", ["[1e999, 1e999]", "[NaN, NaN]", "[-1e308, 1e308]"])
+def test_limits_that_are_none_are_passed_over(shop: Repo, limits: str) -> None:
+    line = record_line(run_record(5, run_eval(limits=(0.5, 0.7)))).decode()
+    forged = line.replace("[0.5,0.7]", limits)
+    assert forged != line
+    keep(shop, record_line(run_record(4)), forged.encode())
+    shown = gateval(shop, "history", "support-eval", "--json").stdout
+    assert [one["run"] for one in json.loads(shown)["support-eval"]] == ["4-1"]
+
+
 def test_the_history_of_one_eval(shop: Repo) -> None:
     worse = run_eval(run_fixture("greets", "pff", regressed=True), verdict="fail")
     keep(

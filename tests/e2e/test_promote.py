@@ -282,6 +282,48 @@ def test_what_is_no_run_is_told(tmp_path: Path, trace: str, said: str) -> None:
     assert repo.git("status", "--short") == b""
 
 
+def chat(user: str, answer: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": user}, {"role": "assistant", "content": answer}]
+
+
+def test_the_first_fixture_of_an_eval_can_be_a_promoted_one(tmp_path: Path) -> None:
+    """Before it, the Eval's selector selects nothing, which is an error everywhere else."""
+    repo = shop(tmp_path / "shop")
+    (repo.path / "desk/fixtures/first.yaml").unlink()
+    assert gateval(repo, "validate").returncode == 2
+    trace = json.dumps(chat("Hello", "Hello! How can I help?"))
+    done = gateval(repo, "promote", "-", "--agent", "desk", stdin=trace)
+    assert done.returncode == 0, done.stderr
+    assert "Runs in desk-eval." in done.stdout
+    assert gateval(repo, "run", "desk-eval").returncode == 0
+
+
+def test_lines_of_records_end_where_json_lines_end(tmp_path: Path) -> None:
+    repo = shop(tmp_path / "shop")
+    traces = [chat(f"one\u2028two\x85three {n}", "Hello! 4711") for n in range(2)]
+    lines = "\r\n".join(json.dumps(one, ensure_ascii=False) for one in traces)
+    done = gateval(repo, "promote", "-", "--agent", "desk", stdin=lines)
+    assert done.returncode == 0, done.stderr
+    assert "2 fixtures" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        {"startTimeUnixNano": "²"},
+        {"startTimeUnixNano": "9" * 5_000},
+        {"attributes": [{"key": "gen_ai.usage", "value": {"intValue": "many"}}]},
+        {"attributes": [{"key": "gen_ai.prompt.0.tool_calls.²", "value": {"stringValue": "x"}}]},
+    ],
+)
+def test_spans_that_no_exporter_writes_are_told(tmp_path: Path, span: dict[str, Any]) -> None:
+    repo = shop(tmp_path / "shop")
+    trace = {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "../x\x1b", **span}]}]}]}
+    done = gateval(repo, "promote", "-", "--agent", "desk", stdin=json.dumps(trace))
+    assert done.returncode == 2, done.stderr
+    assert "Nothing was promoted." in done.stderr
+
+
 def test_the_agent_has_to_be_known(tmp_path: Path) -> None:
     repo = shop(tmp_path / "shop")
     several = gateval(repo, "promote", "-", stdin="[]")

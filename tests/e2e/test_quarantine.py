@@ -75,6 +75,24 @@ def test_it_ends_on_its_date(shop: Repo) -> None:
     assert f"The quarantine of refund-asks-why ended on {day(-1)}" in text
 
 
+def test_what_ended_is_told_only_if_nothing_else_holds(shop: Repo) -> None:
+    quarantine(shop, day(2), f"{ENTRY.replace('DAY', day(-1))}, {ENTRY}")
+    code, reasons, text = checked(shop)
+    assert code == 0, text
+    assert "ended on" not in text
+    (found,) = [one for one in reasons if one["code"] == "regression"]
+    assert f"in quarantine until {day(2)} (ada)" in found["text"]
+
+
+def test_a_name_that_is_no_fixture_s_is_told(shop: Repo) -> None:
+    quarantine(shop, day(2), ENTRY.replace("asks-why", "ask-why"))
+    code, _, text = checked(shop)
+    text = " ".join(text.split())
+    assert code == 1
+    assert "policy.quarantine names refund-ask-why, and there is no such fixture. " in text
+    assert 'Did you mean "refund-asks-why"?' in text
+
+
 def test_it_is_about_one_eval_if_it_says_so(shop: Repo) -> None:
     entry = ENTRY.replace("{fixture", "{eval: another-eval, fixture")
     quarantine(shop, day(3), entry)

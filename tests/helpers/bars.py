@@ -12,7 +12,7 @@ from gateval.domain.planning.bar.planning import BarPlan
 from gateval.domain.planning.planner import GateRules, plan_change
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import sort_problems
-from gateval.domain.repository.tree import Entry
+from gateval.domain.repository.tree import TreeEntry
 from gateval.formats.native.scripted import read_scripted
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
@@ -90,7 +90,7 @@ def snapshot(
         models[name] = model
         texts[path] = text
     parsed = [parse(text, path) for path, text in files.items()]
-    tree = {path: Entry("100644", digest(text)) for path, text in texts.items()}
+    tree = {path: TreeEntry("100644", digest(text)) for path, text in texts.items()}
     catalogue = catalogue_of(parsed, flawless=flawless)
     wrong = [problem for one in parsed for problem in one.problems]
     wrong += check_catalogue(catalogue, tree, REGISTRIES.providers)

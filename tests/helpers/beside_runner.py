@@ -89,10 +89,18 @@ class Runner:
         """Where the action keeps environments."""
         return self.tool_cache / "gateval"
 
-    def give(self, folder: Path) -> None:
-        """Give a folder and all in it to the runner's user."""
+    def give(self, *paths: Path) -> None:
+        """Give folders and all in them to the runner's user."""
         if self.user is not None:
-            subprocess.run(["chown", "-hR", f"{self.user}:{self.user}", folder], check=True)
+            subprocess.run(["chown", "-hR", f"{self.user}:{self.user}", *paths], check=True)
+
+    def _give_job(self, job: Job) -> None:
+        """Give the user a job's files, but for `tmp`: what a killed gate left is ending in there."""
+        if self.user is None:
+            return
+        for folder in (job.folder, job.folder / "tmp"):
+            os.chown(folder, self.user, self.user)
+        self.give(*(path for path in job.folder.iterdir() if path.name != "tmp"))
 
     def allow_sudo(self) -> None:
         """Let the runner's user be root without a password; if it is ours, as this machine does."""
@@ -131,7 +139,7 @@ class Runner:
         environ = self.environ(job, inputs, extra)
         for name in ("output", "state", "summary"):
             (job.folder / "file_commands" / name).touch()  # the runner does
-        self.give(job.folder)
+        self._give_job(job)
         runs = yaml.safe_load((self.action / "runner/action.yml").read_text())["runs"]
         return subprocess.Popen(
             [self.home / "externals/node24/bin/node", self.action / "runner" / runs[entry]],

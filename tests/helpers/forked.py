@@ -26,7 +26,7 @@ NEEDED = (
     "gateval.app.run.evaluate",
     "gateval.app.run.measure",
     "gateval.app.run.views",
-    "gateval.cli.action",
+    "gateval.cli.gate.action",
     "gateval.cli.main",
     "gateval.render.github.restated",
 )

@@ -16,7 +16,7 @@ from gateval.domain.audit.chain import append, read_log
 from gateval.domain.audit.entry import AuditEvent, AuditKind, AuditRun
 from gateval.domain.decision.decision import Decision, with_labels
 from gateval.domain.decision.report import Report, make_report
-from gateval.domain.forge.stamp import BORDER, MARKER, Marked, Stamp, mark, read_mark
+from gateval.domain.forge.stamp import BORDER, MARKER, MarkedComment, Stamp, mark, read_mark
 from gateval.domain.history.audited import Occurrence, about_record
 from gateval.domain.history.record import HistoryRecord, record_of
 from gateval.domain.ruling import (
@@ -46,7 +46,7 @@ from tests.helpers.runner_log import commands
 
 BREAK = "\u200b"
 TOKEN = "gateval-0123456789abcdef"
-MARKED = Marked(
+MARKED = MarkedComment(
     stamp=Stamp(started="2026-11-20T09:00:00Z", run=7, attempt=1),
     head="d" * 40,
 )

@@ -29,9 +29,12 @@ def write_over(root: Path, path: str, text: str) -> None:
 def write_new(root: Path, path: str, text: str) -> bool:
     """Write the file `path` below `root`, folders included; False when something is there.
 
-    Raises `UsageError` when a folder on the way is a file or a link, or may not be written to.
+    Raises `UsageError` when a folder on the way is a file or a link, leads up, or may not be
+    written to.
     """
     *folders, name = path.split("/")
+    if {".", "..", ""} & {*folders, name}:
+        raise UsageError(f"{show_path(path)} is no path below the repository's root.")
     try:
         with ExitStack() as opened:
             folder = opened.enter_context(opened_folder(root))

@@ -17,7 +17,7 @@ from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
 from gateval.domain.calibration.belief import LEAST_AGREEMENT
-from gateval.domain.calibration.replay import Phase, Replay
+from gateval.domain.calibration.replay import CalibrationPhase, CalibrationReplay
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
@@ -93,9 +93,9 @@ def calibrate_judges(
 
 def _exit_code(found: CalibrationReport) -> int:
     phases = {one.phase for one in found.judges}
-    if Phase.FAILED in phases:
+    if CalibrationPhase.FAILED in phases:
         return EXIT_NOT_EVALUATED
-    return EXIT_FAILED if Phase.STALE in phases else EXIT_PASS
+    return EXIT_FAILED if CalibrationPhase.STALE in phases else EXIT_PASS
 
 
 def _asked(snapshot: Snapshot, names: Sequence[str], models: Sequence[str]) -> list[_Asked]:
@@ -150,7 +150,7 @@ def _refuse_unanswerable(asked: Sequence[_Asked], snapshot: Snapshot, settings: 
 
 async def _replays(
     asked: Sequence[_Asked], snapshot: Snapshot, settings: Settings
-) -> tuple[Replay, ...]:
+) -> tuple[CalibrationReplay, ...]:
     from gateval.gateway.door import Gateway
     from gateval.gateway.upstream.retry import RetryPolicy
     from gateval.judging.judge import Judge

@@ -124,8 +124,7 @@ def carry_out(
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     measured = measure(plan, repository, settings, folder, minutes=minutes)
     report = make_report(measured.results)
-    if not measured.interrupted:
-        remember(report, folder, RunFacts(id=folder.run, at=SystemClock().utc_now()))
+    remember(report, folder, RunFacts(id=folder.run, at=SystemClock().utc_now()))
     views = write_views(report, folder)
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
         _show(report, views, settings)

@@ -16,12 +16,13 @@ from gateval.assertions.own.base import OwnCheck
 from gateval.assertions.registry import ASSERTIONS
 from gateval.assertions.world import Asker, Assessed, Bench, Doubt, World, believed, error_of
 from gateval.candidates.checks import OwnChecks
+from gateval.candidates.playground.state import EndState
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Answer, Assessment, Cause
+from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 from gateval.ports.model_calls import Embed
@@ -41,17 +42,19 @@ async def assess(
     embed: Embed | None = None,
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
     doubt: Doubt = believed,
+    state: EndState | None = None,
 ) -> tuple[tuple[Assessment, ...], Usage]:
     """Return one assessment per assertion, in order, and the tokens of judge and embeddings.
 
     `checks` runs the fixture's own checks, `embed` asks models for embeddings; without them what
-    needs them is an error. `doubt` says why the word of the judge does not count: what it says is
-    an error then, of the cause `uncalibrated`.
+    needs them is an error, and what looks at a playground without its end `state`. `doubt` says
+    why the word of the judge does not count: what it says is an error then, of the cause
+    `uncalibrated`.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer, fixture.reference)
-    world = World(judge, judge_spec, Bench(fixture, checks), embed, known, doubt)
+    world = World(judge, judge_spec, Bench(fixture, checks, state), embed, known, doubt)
     found = await _assess_all(fixture.assertions, evidence, world)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)
@@ -68,6 +71,8 @@ async def _assess_all(
 
 
 async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> Assessed:
+    if spec.unsupported:
+        return _unsupported(spec), None
     try:
         assertion = _assertion(spec, world.known.get(spec.type))
         if spec.turn is not None:
@@ -84,6 +89,11 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> 
     except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
         what = f"`{spec.type}` broke with {type(error).__name__}: {error}; please report it"
         return error_of(spec.type, Cause.GATE, what), None
+
+
+def _unsupported(spec: AssertionSpec) -> Assessment:
+    reason = f"{spec.unsupported}."
+    return Assessment(type=spec.type, status=AssessmentStatus.FAILED, score=0.0, reason=reason)
 
 
 async def _found(

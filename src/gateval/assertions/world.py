@@ -15,6 +15,7 @@ from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
     from gateval.candidates.checks import OwnChecks
+    from gateval.candidates.playground.state import EndState
     from gateval.domain.manifests.evaluation import JudgeSpec
     from gateval.judging.judge import Judge
     from gateval.ports.model_calls import Embed
@@ -32,10 +33,14 @@ async def believed() -> str:
 
 
 class Bench(NamedTuple):
-    """What own checks of a trial are run with: its fixture, and what runs them if anything does."""
+    """What own checks of a trial are run with: its fixture, and what runs them if anything does.
+
+    `state` is the end state of its playground, if it has one.
+    """
 
     fixture: Fixture
     checks: OwnChecks | None
+    state: EndState | None = None
 
 
 class World(NamedTuple):

@@ -15,7 +15,7 @@ from gateval.candidates.contract.agentv_options import AgentvOptions
 
 if TYPE_CHECKING:
     from gateval.candidates.beside.commands import Ground
-    from gateval.candidates.contract.question import Said
+    from gateval.candidates.contract.question import ProgramAnswer
     from gateval.domain.manifests.fixture import FixtureInput
 
 _SHELL = "/bin/sh"
@@ -59,7 +59,7 @@ class AgentvRuntime(CommandRuntime):
         answer = (folder, _ANSWER) if "{OUTPUT_FILE}" in self.given.line else None
         return Asking((_SHELL, "-c", line), writes=(folder,), answer=answer)
 
-    def said(self, answered: bytes, asked: FixtureInput) -> Said:
+    def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """See `CommandRuntime`."""
         return read_output(answered, asked.prompt)
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gateval.candidates.doors.models import ModelDoor, ModelSession
 from gateval.candidates.process.once import Once
@@ -26,14 +26,17 @@ from gateval.ports.layers import KeptLayers
 from gateval.ports.local_http import LocalHttp
 from gateval.ports.model_calls import ModelCalls
 
+if TYPE_CHECKING:
+    from gateval.candidates.playground.made import Playground
+
 
 @dataclass(frozen=True)
 class TrialRequest:
     """One question to a candidate.
 
     With `turns` the user says one after the other, and `input` holds what was there before.
-    Of these only `input` and `turns` may ever reach the candidate: the key names the fixture, and
-    the replays tell what its tools will answer.
+    Of these only `input`, `turns` and `playground` may ever reach the candidate: the key names the
+    fixture, and the replays tell what its tools will answer.
     """
 
     key: TrialKey
@@ -42,6 +45,7 @@ class TrialRequest:
     shadow_tools: tuple[str, ...]
     timeout_seconds: float
     turns: tuple[Content, ...] = ()
+    playground: Playground | None = None
 
     @property
     def replay(self) -> Replay:

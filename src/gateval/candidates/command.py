@@ -14,7 +14,7 @@ from gateval.candidates.beside.commands import Ground
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import write_stdin, write_words
 from gateval.candidates.contract.options import CommandOptions
-from gateval.candidates.contract.question import Said, answer_from
+from gateval.candidates.contract.question import ProgramAnswer, answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
@@ -73,7 +73,7 @@ class CommandRuntime(Runtime):
         stdin = write_stdin(self.options_given.stdin, asked)
         return Asking(argv, stdin, answer=(home, file) if file else None)
 
-    def said(self, answered: bytes, asked: FixtureInput) -> Said:
+    def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """Read what the program answered when it was asked this. Raises `ClaimError`."""
         del asked
         return read_response(self.options_given.response, answered)
@@ -93,7 +93,7 @@ class CommandRuntime(Runtime):
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run the command once and read what it printed."""
-        return await self._trial(lambda place, ground: self._asked(request, place, ground))
+        return await self._trial(request, lambda place, ground: self._asked(request, place, ground))
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run it for each turn, or have one process go on if the Agent says so."""
@@ -107,13 +107,16 @@ class CommandRuntime(Runtime):
             anew = EachAnew(request, lambda one: self._asked(one, place, ground))
             return converse(anew, request, self.context.clock)
 
-        return await self._trial(talk)
+        return await self._trial(request, talk)
 
     async def _trial(
-        self, ask: Callable[[Workplace, Ground], Awaitable[Answer | NoAnswer]]
+        self,
+        request: TrialRequest,
+        ask: Callable[[Workplace, Ground], Awaitable[Answer | NoAnswer]],
     ) -> Answer | NoAnswer:
         """Have `ask` ask the program, in a HOME of the trial and beside its services."""
         from gateval.candidates.beside.commands import Ground
+        from gateval.candidates.playground.made import told_of, writable
         from gateval.candidates.process.private import private_folders
 
         beside, place = self._beside, self._place
@@ -123,7 +126,8 @@ class CommandRuntime(Runtime):
             lease = await beside.services.lease()
             if isinstance(lease, NoAnswer):
                 return lease
-            ground = Ground(lease.addresses, private)
+            addresses = told_of(request.playground, lease.addresses)
+            ground = Ground(addresses, private, writes=writable(request.playground))
             return await beside.trial(lease, ground, lambda: ask(place, ground))
 
     async def _asked(
@@ -172,7 +176,7 @@ class CommandRuntime(Runtime):
         try:
             asking = self.asking(request.input, ground)
             several = runtime.around or request.input.messages  # programs in one HOME
-            writes = (*((private.home,) if several else ()), *asking.writes)
+            writes = (*((private.home,) if several else ()), *asking.writes, *ground.writes)
             program = Program(
                 asking.argv,
                 place.folder,

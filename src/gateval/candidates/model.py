@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from gateval.candidates.agent_loop.conversation import Called, Conversation
 from gateval.candidates.agent_loop.faults import ServerFault
 from gateval.candidates.agent_loop.servers import Servers, running_servers
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
+from gateval.candidates.playground.made import told_of, writable
 from gateval.candidates.preparing.workplace import prepare_workplace
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.serving.launch import Launch
@@ -70,7 +72,7 @@ class ModelRuntime(Runtime):
         if self._launch is None:
             return await ask(Conversation(self.agent, request), None)
         try:
-            async with running_servers(self._launch) as servers:
+            async with running_servers(in_playground(self._launch, request)) as servers:
                 talk = Conversation(self.agent, request, servers.tools)
                 return await ask(talk, servers)
         except ServerFault as fault:
@@ -160,6 +162,12 @@ class ModelRuntime(Runtime):
                 if error.fault is not ModelCallFault.OUTAGE or len(models) == 1:
                     raise
                 models.pop(0)
+
+
+def in_playground(launch: Launch, request: TrialRequest) -> Launch:
+    """Return the launch of a trial's servers, which work in its playground if there is one."""
+    addresses = told_of(request.playground, launch.addresses)
+    return replace(launch, addresses=addresses, writes=writable(request.playground))
 
 
 class _GoingOn(Talk):

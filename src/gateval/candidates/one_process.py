@@ -109,7 +109,7 @@ class OneProcess(Talk):
             write_words(spec.command, asked, str(private.home), addresses.fill),
             self._place.folder,
             env,
-            writes=(private.home,) if spec.around else (),
+            writes=(*((private.home,) if spec.around else ()), *ground.writes),
             reads=self._place.reads,
             ports=addresses.ports,
             listens=True,

@@ -16,15 +16,28 @@ from gateval.app.guard import guarded
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
-COMMANDS: Final = (
-    "aa", "action", "calibrate", "challenge", "check", "plan", "promote", "run", "show", "report",
-    "validate", "closure", "init", "doctor", "audit", "schema", "get", "history", "compare",
-    "flaky", "due", "import", "lock",
-)  # fmt: skip
-"""Every command: a file of this folder, with a function of that name; `import_` is `import`."""
+ROOMS: Final = {
+    "gate": ("action", "check", "plan", "run", "aa", "closure", "validate", "report", "show"),
+    "records": ("audit", "get", "history", "compare", "flaky", "due"),
+    "authoring": (
+        "init",
+        "schema",
+        "doctor",
+        "calibrate",
+        "challenge",
+        "promote",
+        "import",
+        "lock",
+    ),
+}
+"""The folders here, and the commands in each: a file with a function of that name; `import_` is
+`import`."""
+
+COMMANDS: Final = {name: room for room, names in ROOMS.items() for name in names}
+"""Every command, and its folder."""
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """Imports the file of a command when it is asked for, so that no command loads the others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
@@ -50,12 +63,12 @@ class Commands(click.Group):
 def load(name: str) -> click.Command:
     """Return one of `COMMANDS`."""
     own = f"{name}_" if iskeyword(name) else name
-    command: click.Command = getattr(import_module(f"gateval.cli.{own}"), own)
+    command: click.Command = getattr(import_module(f"gateval.cli.{COMMANDS[name]}.{own}"), own)
     return command
 
 
 @click.group(
-    cls=Commands,
+    cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 pass, 1 gate failed, 2 usage or invalid manifest, 3 could not evaluate, "
     "130 interrupted.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from gateval.domain.calibration.replay import Replay
+from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.doubts.judges import binding_now, judge_doubt
@@ -24,13 +24,13 @@ class Agreements:
         plan: Plan,
         judge: Judge,
         *,
-        keep: Callable[[Replay], None] = lambda _: None,
+        keep: Callable[[CalibrationReplay], None] = lambda _: None,
     ) -> None:
         self._plan = plan
         self._judge = judge
         self._keep = keep
         self._known = {one.binding.digest: one for one in plan.agreements}
-        self._made: dict[str, asyncio.Task[Replay]] = {}
+        self._made: dict[str, asyncio.Task[CalibrationReplay]] = {}
 
     async def doubt(self, planned: PlannedEval) -> str:
         """Return why the word of this Eval's judge does not count; empty if it does."""
@@ -45,7 +45,7 @@ class Agreements:
             task.cancel()
         await asyncio.gather(*self._made.values(), return_exceptions=True)
 
-    async def _replay(self, planned: PlannedEval) -> tuple[Replay, ...]:
+    async def _replay(self, planned: PlannedEval) -> tuple[CalibrationReplay, ...]:
         bound = binding_now(self._plan, planned, prompt_digest())
         if bound is None:
             return ()
@@ -57,7 +57,7 @@ class Agreements:
             self._made[bound.digest] = task
         return (await asyncio.shield(task),)
 
-    async def _make(self, planned: PlannedEval, script: str) -> Replay:
+    async def _make(self, planned: PlannedEval, script: str) -> CalibrationReplay:
         assert planned.calibration is not None  # noqa: S101 - seen by the caller
         made = await replay(planned.calibration, planned.judge, self._judge, script=script)
         self._keep(made)

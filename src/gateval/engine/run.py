@@ -11,26 +11,23 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
-from gateval.assertions.assess import assess
-from gateval.assertions.world import believed
-from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
+from gateval.candidates.playground.playgrounds import Playgrounds
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.looks.next_trials import next_trials
-from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Cause, NoAnswer, Side, Trial, TrialKey
+from gateval.domain.trials.trial import Cause, Side, Trial, TrialKey
 from gateval.engine.agreements import Agreements
 from gateval.engine.judge_again import judge_again
 from gateval.engine.phases import phases
 from gateval.engine.start_spacing import StartSpacing
+from gateval.engine.trial import run_trial
 from gateval.events import (
     Event,
     RunFinished,
@@ -51,7 +48,7 @@ class RunContext:
     `redact` takes secrets out of a finished trial, before anybody sees it. `at_once` is how many
     trials may run side by side over all Evals; None for no such limit. Without `checks`, people's
     own checks are errors; without `embed`, likeness by embeddings is; without `agreements`, every
-    judge's word counts.
+    judge's word counts; without `playgrounds`, what wants one is an error.
     """
 
     candidates: Candidates
@@ -63,6 +60,7 @@ class RunContext:
     checks: Checks | None = None
     agreements: Agreements | None = None
     embed: Embed | None = None
+    playgrounds: Playgrounds | None = None
 
 
 TRIES = 4
@@ -174,32 +172,3 @@ async def _measured(task: Task, context: RunContext) -> Trial:
             break
         lost += (one for one in (trial.usage, trial.judge_usage) if one.total is not None)
     return trial.model_copy(update={"lost_usage": add_usage(lost)}) if lost else trial
-
-
-async def run_trial(task: Task, context: RunContext) -> Trial:
-    """Run one trial: let the candidate answer, then assess the answer."""
-    key, fixture = task.key, task.fixture
-    if task.agent is None:
-        reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
-        return conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason))
-    request = TrialRequest(
-        key=key,
-        input=fixture.input,
-        turns=fixture.turns,
-        tool_replay=fixture.tool_replay,
-        shadow_tools=fixture.shadow_tools,
-        timeout_seconds=task.planned.execution.timeout_seconds,
-    )
-    answer = await context.candidates.answer(task.agent, request)
-    if isinstance(answer, NoAnswer):
-        return conclude_no_answer(key, answer)
-    judge = task.planned.judge
-    checks = context.checks.of(task.planned) if context.checks else None
-    agreements = context.agreements
-    doubt = partial(agreements.doubt, task.planned) if agreements else believed
-    found = await assess(
-        fixture, answer, context.judge, judge, checks=checks, embed=context.embed, doubt=doubt
-    )
-    assessments, judge_usage = found
-    scoring = task.planned.scoring
-    return conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)

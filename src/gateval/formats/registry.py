@@ -14,7 +14,7 @@ from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 
 
-class Format(NamedTuple):
+class ManifestFormat(NamedTuple):
     """How manifests of one format are found and read. All its functions are pure.
 
     `suffixes`: how the names of its files end. `recognises`: whether a file with such a name,
@@ -45,7 +45,7 @@ def _gather_agentv(pending: Sequence[Pending], around: Around) -> Gathered:
     return gather(pending, around)
 
 
-NATIVE = Format(
+NATIVE = ManifestFormat(
     name="native",
     suffixes=(".yaml", ".yml"),
     recognises=lambda _path, data: looks_like_manifest(data),
@@ -54,7 +54,7 @@ NATIVE = Format(
     read=read_manifests,
 )
 
-AGENTV = Format(
+AGENTV = ManifestFormat(
     name="agentv",
     suffixes=AGENTV_SUFFIXES,
     recognises=may_be_suite,
@@ -64,20 +64,22 @@ AGENTV = Format(
     gather=_gather_agentv,
 )
 
-FORMATS: tuple[Format, ...] = (NATIVE, AGENTV)
+FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV)
 """In the order in which they are asked; the first that reads all of a file has it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))
 """How the name of any manifest file ends."""
 
 
-def formats_of(path: str, data: bytes, known: Sequence[Format] = FORMATS) -> tuple[Format, ...]:
+def formats_of(
+    path: str, data: bytes, known: Sequence[ManifestFormat] = FORMATS
+) -> tuple[ManifestFormat, ...]:
     """Return the formats that a file may be of; none when it is no manifest."""
     return tuple(one for one in known if path.endswith(one.suffixes) and one.recognises(path, data))
 
 
 def read_file(
-    path: str, data: bytes, registries: Registries, known: Sequence[Format] = FORMATS
+    path: str, data: bytes, registries: Registries, known: Sequence[ManifestFormat] = FORMATS
 ) -> Parsed | None:
     """Return what is read of a file, None when it is no manifest.
 
@@ -96,7 +98,7 @@ def read_file(
 
 
 def gather(
-    pending: Sequence[Pending], around: Around, known: Sequence[Format] = FORMATS
+    pending: Sequence[Pending], around: Around, known: Sequence[ManifestFormat] = FORMATS
 ) -> Gathered:
     """Return what the files of a revision say together that are `pending`, each to its format."""
     made = Gathered()

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import canonical_json, digest
 from gateval.domain.calibration.binding import binding_of
-from gateval.domain.calibration.replay import CUT, JudgedExample, Replay
+from gateval.domain.calibration.replay import CUT, CalibrationReplay, JudgedExample
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType
@@ -39,7 +39,7 @@ _Judged = tuple[JudgedExample, list[Usage]]
 
 async def replay(
     calibration: Calibration, spec: JudgeSpec, judge: Judge, *, script: str = ""
-) -> Replay:
+) -> CalibrationReplay:
     """Have the judge that `spec` names score every example; return what it said.
 
     `script` is the digest of a scripted judge. An example without a verdict is in the replay, with
@@ -54,7 +54,7 @@ async def replay(
     found = await asyncio.gather(
         *(judged(number, one) for number, one in enumerate(calibration.examples, 1))
     )
-    return Replay(
+    return CalibrationReplay(
         calibration=calibration.name,
         binding=binding_of(calibration, spec, prompt=prompt_digest(), script=script),
         examples=tuple(example for example, _ in found),

@@ -168,6 +168,8 @@ def _checks(plan: Plan) -> Iterator[tuple[Revision, CheckFiles]]:
     for planned in plan.evals:
         revision = plan.base_tip if planned.bar else plan.head
         for fixture in planned.own_fixtures:
+            if fixture.ground is not None and revision is not None:
+                yield revision, fixture.ground
             for spec in own_checks(fixture):
                 if spec.own is not None and revision is not None:
                     yield revision, spec.own

@@ -61,7 +61,8 @@ def plan_a_change(
         rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
     whole = plan_change(change.head, change.base, rules, change.tip)
     plan = picked(narrow(whole, narrowing), pick, change.head.catalogue)
-    plan = with_quarantine(plan, today) if today else plan
+    here = (change.head.catalogue, change.base.catalogue)
+    plan = with_quarantine(plan, today, here) if today else plan
     _refuse_pointers(repository, plan, change.head)
     return _with_disk(repository, plan)
 
@@ -91,7 +92,7 @@ def plan_named_evals(
     _refuse_unknown("Eval", evals, known_evals)
     _refuse_unknown("fixture", fixtures, known_fixtures)
     plan = plan_revision(snapshot, evals, fixtures, rules)
-    plan = with_quarantine(plan, today) if today else plan
+    plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
     if plan.nothing:
         raise UsageError(plan.nothing, hint="Run `gateval plan` to see which Eval runs what.")
     _refuse_pointers(repository, plan, snapshot)
@@ -124,7 +125,7 @@ def plan_everything(
     if names and not asked:
         return plan_revision(snapshot, (), (), rules, "schedule")
     plan = narrow(plan_revision(snapshot, tuple(asked), (), rules, "schedule"), narrowing)
-    plan = with_quarantine(plan, today) if today else plan
+    plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
     if plan.nothing:
         raise UsageError(f"There is no Eval to run on {revision.short}.", hint=_FIRST)
     _refuse_pointers(repository, plan, snapshot)

@@ -1,4 +1,4 @@
-"""Refuses Agents and own checks that would start on Git LFS pointers: they would get no content."""
+"""Refuses Agents, checks and playgrounds that would get Git LFS pointers in place of content."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.planning.closure import closure_of, closure_paths
 from gateval.domain.planning.files.check_files import check_closure
+from gateval.domain.planning.files.grounds import ground_closures
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem
@@ -21,13 +22,16 @@ _CHECKS = (
     "Checks run on git objects and would find the pointer, not the file: store it in git, or "
     "outside the check's folder."
 )
+_GROUNDS = (
+    "A playground is made of git objects and would hold the pointer, not the file: store it in git."
+)
 
 
 def pointer_problems(
     repository: Repository, agents: Iterable[Agent], snapshot: Snapshot
 ) -> tuple[Problem, ...]:
     """Return a problem for each Git LFS pointer among the files of each Agent that starts a
-    process, and of each own check of the snapshot.
+    process, of each own check and of each playground of the snapshot.
 
     Git is asked once, whatever their number.
     """
@@ -37,6 +41,10 @@ def pointer_problems(
         if agent.starts_process
     ]
     depends += [(place, paths, _CHECKS) for place, paths in _checks(snapshot)]
+    depends += [
+        (fixture.place, sorted(closure_paths(closure, snapshot)), _GROUNDS)
+        for fixture, closure in ground_closures(snapshot)
+    ]
     asked = dict.fromkeys(path for _, paths, _ in depends for path in paths)
     pointers = frozenset(repository.lfs_pointers(snapshot.revision, asked) if asked else ())
     found = (

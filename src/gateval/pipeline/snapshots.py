@@ -18,6 +18,7 @@ from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.files.check_files import with_check_files
 from gateval.domain.planning.files.check_problems import check_problems
 from gateval.domain.planning.files.checks import closure_problems
+from gateval.domain.planning.files.grounds import with_grounds
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
@@ -38,20 +39,9 @@ def snapshot_of(
 ) -> Snapshot:
     """Read one revision: all of it, or only the files that may hold an Agent or an own check."""
     tree_files = cache.tree_files(tree)
-    recognised = [
-        path for path, entry in tree_files.files.items() if cache.is_manifest(path, entry)
-    ]
-    read = {
-        path: found
-        for path in recognised
-        if not agents_only or cache.may_matter(path, tree[path])
-        if (found := cache.parse(path, tree[path])) is not None
-    }
-    parsed = list(read.values())
+    recognised, parsed = _read_files(tree_files, cache, agents_only=agents_only)
     if agents_only and any(one.templates or one.pending for one in parsed):
         return snapshot_of(revision, tree, cache)  # only whole fixtures tell the files of checks
-    if not agents_only:  # what merely mentions us is no manifest, but as good as any file
-        recognised = [path for path, one in read.items() if not one.empty]
     links = _links(tree_files, cache)
     unread = tuple(_unread(tree_files, links, cache))
     together = gathered(parsed, tree, cache)
@@ -59,12 +49,7 @@ def snapshot_of(
     problems = [*together.problems, *(found for one in parsed for found in one.problems)]
     if not agents_only:
         filled = _fill_in(parsed, catalogue.evals, tree, cache)
-        catalogue = replace(
-            catalogue,
-            fixtures=(*catalogue.fixtures, *filled.fixtures),
-            broken=(*catalogue.broken, *filled.broken),
-            filled=filled.by_eval,
-        )
+        catalogue = _with_filled(catalogue, filled)
         catalogue, unattached = with_attached(catalogue, tree, cache)
         problems += unattached
     prompts, prompt_problems = _prompts(catalogue.agents, tree, cache)
@@ -83,10 +68,40 @@ def snapshot_of(
         scripts=scripts,
     )
     snapshot = replace(snapshot, catalogue=with_check_files(catalogue, snapshot))
+    snapshot = replace(snapshot, catalogue=with_grounds(snapshot.catalogue, snapshot))
     if not agents_only:
         problems += check_problems(snapshot)
         problems += closure_problems(snapshot)
     return replace(snapshot, problems=sort_problems(problems))
+
+
+def _read_files(
+    tree_files: TreeFiles, cache: ManifestCache, *, agents_only: bool
+) -> tuple[list[str], list[Parsed]]:
+    """Return the paths of the manifests, and what stands in those that are to be read."""
+    tree = tree_files.tree
+    recognised = [
+        path for path, entry in tree_files.files.items() if cache.is_manifest(path, entry)
+    ]
+    read = {
+        path: found
+        for path in recognised
+        if not agents_only or cache.may_matter(path, tree[path])
+        if (found := cache.parse(path, tree[path])) is not None
+    }
+    if not agents_only:  # what merely mentions us is no manifest, but as good as any file
+        recognised = [path for path, one in read.items() if not one.empty]
+    return recognised, list(read.values())
+
+
+def _with_filled(catalogue: Catalogue, filled: Filled) -> Catalogue:
+    """Return the catalogue with the fixtures that templates became."""
+    return replace(
+        catalogue,
+        fixtures=(*catalogue.fixtures, *filled.fixtures),
+        broken=(*catalogue.broken, *filled.broken),
+        filled=filled.by_eval,
+    )
 
 
 def _fill_in(

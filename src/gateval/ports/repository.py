@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gateval.domain.plan.plan import Revision
-from gateval.domain.repository.tree import Entry
+from gateval.domain.repository.tree import TreeEntry
 
 if TYPE_CHECKING:
     from gateval.domain.forge.merge_group import Landed
@@ -43,7 +43,7 @@ class Repository(Protocol):
         At most a hundred. The authors of the commits wrote them.
         """
 
-    def tree(self, revision: Revision) -> Mapping[str, Entry]:
+    def tree(self, revision: Revision) -> Mapping[str, TreeEntry]:
         """All entries of a revision, recursively."""
 
     def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:

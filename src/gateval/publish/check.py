@@ -24,12 +24,12 @@ from gateval.domain.forge.stamp import Stamp
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.forge.check_runs import CheckRuns
 from gateval.publish.outcome import Note, Sink, failed, left, written
-from gateval.publish.target import Target
+from gateval.publish.target import PublishTarget
 
 FORBIDDEN = 403
 
 
-def newest_check(forge: CheckRuns, target: Target) -> CheckRun | None:
+def newest_check(forge: CheckRuns, target: PublishTarget) -> CheckRun | None:
     """Return the newest check run of this gate on the commit that is ours; None for none."""
     found = _stamped(forge, target)
     mine = [one.run for one in found if f"{one.run.app}[bot]" == forge.viewer()]
@@ -54,7 +54,7 @@ class _Present(NamedTuple):
         return [run for run in (*self.mine, *self.older) if not run.completed]
 
 
-def open_check(forge: CheckRuns, target: Target) -> Note:
+def open_check(forge: CheckRuns, target: PublishTarget) -> Note:
     """Show that the gate is at work."""
     report = CheckReport(
         name=target.check_name,
@@ -74,7 +74,7 @@ def open_check(forge: CheckRuns, target: Target) -> Note:
 
 
 def complete_check(
-    forge: CheckRuns, target: Target, announcement: Announcement, moved: str = ""
+    forge: CheckRuns, target: PublishTarget, announcement: Announcement, moved: str = ""
 ) -> tuple[Note, ...]:
     """Complete the check run with what the gate found; `moved` is the head's new SHA, if any."""
     try:
@@ -92,7 +92,7 @@ def complete_check(
 
 def close_check(
     forge: CheckRuns,
-    target: Target,
+    target: PublishTarget,
     conclusion: Conclusion,
     title: str,
     summary: str,
@@ -125,7 +125,7 @@ def close_check(
 _NEWER = "A newer run of this gate reports on this commit; an older one does not overwrite it."
 
 
-def _stamped(forge: CheckRuns, target: Target) -> list[_Stamped]:
+def _stamped(forge: CheckRuns, target: PublishTarget) -> list[_Stamped]:
     """The check runs on this commit that carry this gate's stamp, of whatever App, newest first."""
     return [
         _Stamped(run, stamp)
@@ -134,7 +134,7 @@ def _stamped(forge: CheckRuns, target: Target) -> list[_Stamped]:
     ]
 
 
-def _present(forge: CheckRuns, target: Target) -> _Present:
+def _present(forge: CheckRuns, target: PublishTarget) -> _Present:
     found = _stamped(forge, target)
     mine = [one.run for one in found if one.stamp.same_run(target.stamp)]
     newer = [one.run for one in found if one.stamp.newer_than(target.stamp)]
@@ -146,7 +146,7 @@ def _present(forge: CheckRuns, target: Target) -> _Present:
 
 
 def _write(
-    forge: CheckRuns, target: Target, candidates: Sequence[CheckRun], report: CheckReport
+    forge: CheckRuns, target: PublishTarget, candidates: Sequence[CheckRun], report: CheckReport
 ) -> CheckRun:
     """Update the first check run that is ours, or make a new one.
 
@@ -165,7 +165,7 @@ def _write(
 
 
 def _final(
-    target: Target, announcement: Announcement, moved: str, *, superseded: bool
+    target: PublishTarget, announcement: Announcement, moved: str, *, superseded: bool
 ) -> CheckReport:
     notes = []
     if moved:
@@ -188,7 +188,7 @@ def _final(
 
 def _complete(
     forge: CheckRuns,
-    target: Target,
+    target: PublishTarget,
     open_ones: Sequence[CheckRun],
     report: CheckReport,
     annotations: Sequence[Annotation],

@@ -14,7 +14,7 @@ import contextlib
 
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.forge.stamp import BORDER, Marked, mark
+from gateval.domain.forge.stamp import BORDER, MarkedComment, mark
 from gateval.errors import ForgeError, NotOnForge
 from gateval.ports.forge.comments import Comments
 from gateval.publish.our_comments import (
@@ -26,12 +26,12 @@ from gateval.publish.our_comments import (
     outdated_ones,
     verdict_on,
 )
-from gateval.publish.outcome import Note, Sink, Status, failed, left, written
-from gateval.publish.target import CommentMode, Target
+from gateval.publish.outcome import Note, Sink, WriteStatus, failed, left, written
+from gateval.publish.target import CommentMode, PublishTarget
 
 
 def publish_comment(
-    forge: Comments, target: Target, announcement: Announcement, pull_request: int
+    forge: Comments, target: PublishTarget, announcement: Announcement, pull_request: int
 ) -> Note:
     """Write the comment, or say why not. Head must have been found unmoved just before."""
     if target.comment is CommentMode.OFF:
@@ -43,14 +43,14 @@ def publish_comment(
     except ForgeError as error:
         return failed(Sink.COMMENT, error)
     with contextlib.suppress(ForgeError):  # what is written stands all the same
-        written_now = note.status is Status.WRITTEN
+        written_now = note.status is WriteStatus.WRITTEN
         _delete(forge, outdated_ones(forge, marked, target, written=written_now))
     return note
 
 
 def _write_comment(
     forge: Comments,
-    target: Target,
+    target: PublishTarget,
     announcement: Announcement,
     pull_request: int,
     every: list[OurComment],
@@ -64,7 +64,7 @@ def _write_comment(
     if not found and (unwanted := _unwanted(target, announcement)):
         return left(Sink.COMMENT, unwanted)
     text = _text(announcement, target, found)
-    body = mark(text, Marked(stamp=target.stamp, head=target.head))
+    body = mark(text, MarkedComment(stamp=target.stamp, head=target.head))
     if not found:
         made = forge.create_comment(pull_request, body)
         return _settle(forge, target, pull_request, made)
@@ -80,7 +80,7 @@ _VERDICT = "A trusted run has reported on this head; a claim takes nothing of it
 _DELETED = "The comment was deleted while it was written, as a newer run does."
 
 
-def _unwanted(target: Target, announcement: Announcement) -> str:
+def _unwanted(target: PublishTarget, announcement: Announcement) -> str:
     """Return why no first comment is made; empty when one is wanted."""
     if announcement.unasked:
         return "Nothing was to be evaluated, and there is no earlier comment to bring up to date."
@@ -94,7 +94,7 @@ def _delete(forge: Comments, found: list[OurComment]) -> None:
         forge.delete_comment(one.comment.number)
 
 
-def _text(announcement: Announcement, target: Target, found: list[OurComment]) -> str:
+def _text(announcement: Announcement, target: PublishTarget, found: list[OurComment]) -> str:
     """Return the comment, with the evals of the one before if they were not run again."""
     if not announcement.keeps_evals:
         return announcement.comment
@@ -110,7 +110,7 @@ _ROOM = 65_000
 """Characters of a comment; GitHub takes 65,536."""
 
 
-def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -> Note:
+def _settle(forge: Comments, target: PublishTarget, pull_request: int, made: Comment) -> Note:
     """After making a comment: leave one, should another run have made one at the same time.
 
     The newest run keeps its own and deletes the others; every other run deletes its own. A request
@@ -127,7 +127,7 @@ def _settle(forge: Comments, target: Target, pull_request: int, made: Comment) -
 
 
 def _now(
-    forge: Comments, target: Target, pull_request: int
+    forge: Comments, target: PublishTarget, pull_request: int
 ) -> tuple[list[OurComment], OurComment | None]:
     """Return this gate's comments as they are now, and that of a newer run."""
     found = of_gate(of_viewer(forge, marked_comments(forge, pull_request)), target)
@@ -135,7 +135,7 @@ def _now(
 
 
 def _write(
-    forge: Comments, target: Target, pull_request: int, found: list[OurComment], body: str
+    forge: Comments, target: PublishTarget, pull_request: int, found: list[OurComment], body: str
 ) -> Note:
     """Put the text into the comment of the newest run before, and delete the others.
 

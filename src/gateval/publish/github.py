@@ -16,8 +16,8 @@ from gateval.errors import ForgeError
 from gateval.ports.forge.forge import Forge
 from gateval.publish.check import close_check, complete_check, open_check
 from gateval.publish.comment import publish_comment
-from gateval.publish.outcome import Note, Publication, Sink, Status, failed, left
-from gateval.publish.target import CommentMode, Target
+from gateval.publish.outcome import Note, Publication, Sink, WriteStatus, failed, left
+from gateval.publish.target import CommentMode, PublishTarget
 from gateval.publish.unfinished import Ending, Unfinished, ending_of
 
 __all__ = ["abandon", "complete_left_open", "complete_unfinished", "open_check", "publish"]
@@ -25,7 +25,7 @@ __all__ = ["abandon", "complete_left_open", "complete_unfinished", "open_check",
 
 def publish(
     forge: Forge,
-    target: Target,
+    target: PublishTarget,
     announcement: Announcement,
     without_labels: Announcement | None = None,
     labels: Collection[GateLabel] = (),
@@ -52,7 +52,7 @@ def publish(
 
 def _publish(
     forge: Forge,
-    target: Target,
+    target: PublishTarget,
     announcement: Announcement,
     without_labels: Announcement | None,
     labels: Collection[str],
@@ -78,7 +78,7 @@ def _publish(
     return Publication(notes=(*checks, comment), without_labels=gone)
 
 
-def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Publication:
+def abandon(forge: Forge, target: PublishTarget, *, cancelled: bool, why: str) -> Publication:
     """Complete the check run of a run that ends without a verdict.
 
     `why` is a sanitised sentence. A required check that nobody reports would be waited for without
@@ -94,7 +94,7 @@ def abandon(forge: Forge, target: Target, *, cancelled: bool, why: str) -> Publi
     return Publication(notes=(note,), unfinished=kept if _is_unfinished(note) else None)
 
 
-def complete_left_open(forge: Forge, target: Target) -> Publication:
+def complete_left_open(forge: Forge, target: PublishTarget) -> Publication:
     """Complete what a crash left open, or unmade; for the step after the action's own."""
     why = "The gate ended without completing its check run: it was killed, or the machine was."
     return abandon(forge, target, cancelled=False, why=why)
@@ -128,10 +128,10 @@ def _labels_stand(forge: Forge, kept: Unfinished) -> bool:
 
 def _is_unfinished(note: Note) -> bool:
     """Whether the check run was not written."""
-    return note.sink is Sink.CHECK_RUN and note.status is Status.FAILED
+    return note.sink is Sink.CHECK_RUN and note.status is WriteStatus.FAILED
 
 
-def _no_comment(target: Target, error: ForgeError) -> Note:
+def _no_comment(target: PublishTarget, error: ForgeError) -> Note:
     if target.comment is CommentMode.OFF:
         return left(Sink.COMMENT, "Comments are switched off.")
     return failed(Sink.COMMENT, error)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.forge.stamp import Marked, read_mark
+from gateval.domain.forge.stamp import MarkedComment, read_mark
 from gateval.ports.forge.comments import Comments
-from gateval.publish.target import CHECK_NAME, Target
+from gateval.publish.target import CHECK_NAME, PublishTarget
 
 ACTIONS_BOT = "github-actions[bot]"
 """Who writes with the token that GitHub gives each job."""
@@ -21,7 +21,7 @@ class OurComment(NamedTuple):
     """A comment and what its first line says."""
 
     comment: Comment
-    marked: Marked
+    marked: MarkedComment
 
 
 def marked_comments(forge: Comments, pull_request: int) -> list[OurComment]:
@@ -42,13 +42,13 @@ def of_viewer(forge: Comments, marked: list[OurComment]) -> list[OurComment]:
     return sorted(mine, key=lambda one: one.comment.number)
 
 
-def of_gate(found: list[OurComment], target: Target) -> list[OurComment]:
+def of_gate(found: list[OurComment], target: PublishTarget) -> list[OurComment]:
     """Return those of this gate."""
     return [one for one in found if one.marked.stamp.gate == target.stamp.gate]
 
 
 def outdated_ones(
-    forge: Comments, marked: list[OurComment], target: Target, *, written: bool
+    forge: Comments, marked: list[OurComment], target: PublishTarget, *, written: bool
 ) -> list[OurComment]:
     """Return what is to go: claims, and, where the gate has `written`, what its other token did.
 
@@ -64,7 +64,7 @@ def outdated_ones(
     return [*(others if written else ()), *_claims(theirs, target)]
 
 
-def newer_one(found: list[OurComment], target: Target) -> OurComment | None:
+def newer_one(found: list[OurComment], target: PublishTarget) -> OurComment | None:
     """Return the comment of a newer run on the same head.
 
     One about another head gives way whatever its stamp: that head is no longer the head.
@@ -73,7 +73,7 @@ def newer_one(found: list[OurComment], target: Target) -> OurComment | None:
     return next((one for one in about_this if one.marked.stamp.newer_than(target.stamp)), None)
 
 
-def verdict_on(every: list[OurComment], target: Target) -> OurComment | None:
+def verdict_on(every: list[OurComment], target: PublishTarget) -> OurComment | None:
     """Return the verdict about this very head, if the target is only a claim."""
     if target.stamp.gate != UNVERIFIED_GATE:
         return None
@@ -81,7 +81,7 @@ def verdict_on(every: list[OurComment], target: Target) -> OurComment | None:
     return next((one for one in about if one.marked.stamp.gate == CHECK_NAME), None)
 
 
-def _claims(every: list[OurComment], target: Target) -> list[OurComment]:
+def _claims(every: list[OurComment], target: PublishTarget) -> list[OurComment]:
     """Return the claims that a verdict of the whole gate takes the place of."""
     whole = target.stamp.gate == CHECK_NAME
     return [one for one in every if whole and one.marked.stamp.gate == UNVERIFIED_GATE]

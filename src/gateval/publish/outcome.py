@@ -17,7 +17,7 @@ class Sink(StrEnum):
     COMMENT = "comment"
 
 
-class Status(StrEnum):
+class WriteStatus(StrEnum):
     """The outcome at one place: `left` was not to be written, `failed` could not be."""
 
     WRITTEN = "written"
@@ -33,7 +33,7 @@ class Note(Value):
     """
 
     sink: Sink
-    status: Status
+    status: WriteStatus
     url: str = ""
     why: str = ""
     permission: str = ""
@@ -56,7 +56,7 @@ class Publication(Value):
     @property
     def failed(self) -> tuple[Note, ...]:
         """What could not be written."""
-        return tuple(note for note in self.notes if note.status is Status.FAILED)
+        return tuple(note for note in self.notes if note.status is WriteStatus.FAILED)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -66,15 +66,15 @@ class Publication(Value):
 
 def written(sink: Sink, url: str, why: str = "") -> Note:
     """Return the note of something that stands there now."""
-    return Note(sink=sink, status=Status.WRITTEN, url=url, why=why)
+    return Note(sink=sink, status=WriteStatus.WRITTEN, url=url, why=why)
 
 
 def left(sink: Sink, why: str, url: str = "") -> Note:
     """Return the note of something that was not to be written."""
-    return Note(sink=sink, status=Status.LEFT, url=url, why=why)
+    return Note(sink=sink, status=WriteStatus.LEFT, url=url, why=why)
 
 
 def failed(sink: Sink, error: ForgeError) -> Note:
     """Return the note of something that GitHub did not take."""
     permission = getattr(error, "permission", "")
-    return Note(sink=sink, status=Status.FAILED, why=error.sentence, permission=permission)
+    return Note(sink=sink, status=WriteStatus.FAILED, why=error.sentence, permission=permission)

@@ -23,7 +23,7 @@ class CommentMode(StrEnum):
     OFF = "off"
 
 
-class Target(Value):
+class PublishTarget(Value):
     """A commit, the pull request it is head of (None for a push), and this run's stamp.
 
     `details_url` leads to the run's log. `into` is the target branch; empty for the default one.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gateval.domain.base import Value
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Conclusion
-from gateval.publish.target import Target
+from gateval.publish.target import PublishTarget
 
 
 class Ending(Value):
@@ -24,7 +24,7 @@ class Unfinished(Value):
     permission that is missing.
     """
 
-    target: Target
+    target: PublishTarget
     said: Ending
     without_labels: Ending | None = None
     labels: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ UNREADABLE, INVALID, NO_METHOD, BAD_PARAMS, REFUSED = -32700, -32600, -32601, -3
 Id = str | int | None
 
 
-class Message(NamedTuple):
+class McpMessage(NamedTuple):
     """A message of a client. Without `method` it answers something, which nobody asked here; a
     notification has no `id`, and gets no answer.
     """
@@ -36,7 +36,7 @@ class Message(NamedTuple):
     params: JsonObject
 
 
-def read(body: bytes) -> Message:
+def read(body: bytes) -> McpMessage:
     """Read one message. Raises `WireError`."""
     fields = read_object(body)
     if fields.get("jsonrpc") != "2.0":
@@ -46,7 +46,7 @@ def read(body: bytes) -> Message:
         raise WireError('"id" is no text and no whole number')
     if not isinstance(method, str) or not isinstance(params, dict):
         raise WireError('"method" is no text, or "params" no object')
-    return Message(number, method, params)
+    return McpMessage(number, method, params)
 
 
 def result(number: Id, value: JsonObject) -> bytes:

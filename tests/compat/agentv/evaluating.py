@@ -11,7 +11,8 @@ from typing import Any
 from gateval.assertions.assess import assess
 from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.results.trial_verdict import TrialVerdict, trial_verdict
+from gateval.domain.results.models.verdict import TrialVerdict
+from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.trial import Answer, Assessment
 from gateval.judging.judge import Judge
 from tests.helpers.agentv import agentv, read

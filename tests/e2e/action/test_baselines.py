@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
-from tests.helpers.main_branch import Main
+from tests.helpers.main_branch import SHAKY, Main
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended
+from tests.helpers.shop import EVAL, FIXTURES
 from tests.servers.blob_store import BlobStore
 from tests.servers.github.state.actions import WorkflowRun
 
@@ -85,7 +86,7 @@ def _set(**values: str) -> Callable[[WorkflowRun], None]:
 
 
 def _other_record(main: Main, run: WorkflowRun) -> None:
-    line = Repo.at(main.shop.bare).git("show", "refs/gateval/runs:runs.jsonl")
+    line = _lines(main)
     run.artifacts.clear()
     main.upload(run, line.replace(b'"pppppppppp"', b'"ffffffffff"'))
 
@@ -125,8 +126,12 @@ def _store(main: Main, line: bytes) -> None:
     bare.git("update-ref", "refs/gateval/runs", commit)
 
 
+def _lines(main: Main) -> bytes:
+    return Repo.at(main.shop.bare).git("show", "refs/gateval/runs:runs.jsonl")
+
+
 def _forged_line(main: Main, _: WorkflowRun) -> None:
-    line = Repo.at(main.shop.bare).git("show", "refs/gateval/runs:runs.jsonl")
+    line = _lines(main)
     _store(main, line.replace(b'"pppppppppp"', b'"ffffffffff"'))
 
 
@@ -205,12 +210,25 @@ def test_policy_can_do_without(main: Main, config: str) -> None:
     assert (base_trials(ended), baseline(ended)) == (2, None)
 
 
-def test_another_agent_at_base_has_no_stored_trials(main: Main) -> None:
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("agents__prompts__support.md", SAME),
+        (".gateval__scripted__support.yaml", SHAKY.replace("Hello!", "Hello Hello!")),
+        ("evals__fixtures.yaml", FIXTURES.replace("severity: high", "severity: low")),
+        ("evals__support-eval.yaml", EVAL + "  execution: {timeoutSeconds: 77}\n"),
+        ("evals__support-eval.yaml", EVAL + "  judge: {model: scripted/support}\n"),
+    ],
+)
+def test_what_measured_something_else_is_no_baseline(main: Main, path: str, text: str) -> None:
     main.measured()
-    main.shop.push_main(**{"agents__prompts__support.md": SAME})
-    pull = main.shop.open_pull(SAME + "Be kind.\n")
-    ended = main.gate(pull)
-    assert (base_trials(ended), baseline(ended)) == (2, None)
+    main.shop.push_main(**{path: text})
+    ended = main.gate(main.shop.open_pull(SAME + "Be kind.\n"))
+    found = baseline(ended)
+    stored = json.loads((ended.results / "plan.v1.json").read_text())["evals"][0]["stored"]
+    alike = ["greets"] if "fixtures" in path else []
+    assert [one["fixture"] for one in stored] == alike
+    assert (found is not None, base_trials(ended)) == (bool(alike), 1 if alike else 2)
 
 
 def test_the_folder_of_a_run_can_be_reported_again(main: Main, tmp_path: Path) -> None:
@@ -232,3 +250,28 @@ def test_a_label_restates_what_was_found_with_stored_trials(main: Main) -> None:
     assert labelled.code == 0, labelled.errors
     assert "The evals run:" not in labelled.log
     assert main.shop.conclusions(pull.head_sha)[-1] == "neutral"
+
+
+def test_a_record_that_is_written_twice_counts_once(main: Main) -> None:
+    """Its line and its artifact are genuine: only how often it stands there is a pusher's."""
+    config = "policy:\n  baseline: {repetitions: 2, trials: 10}\n"
+    main.shop.push_main(**{".github__gateval.yml": config})
+    main.measured()
+    _store(main, _lines(main) * 5)
+    ended = main.gate(main.shop.open_pull(SAME))
+    used = baseline(ended)
+    assert used is not None, ended.log
+    assert [one["run"] for one in used["runs"]] == [4711]
+    plan = json.loads((ended.results / "plan.v1.json").read_text())
+    assert {len(one["marks"]) for one in plan["evals"][0]["stored"]} == {2}
+
+
+def test_a_second_attempt_of_a_run_does_not_count(main: Main) -> None:
+    """Whoever may start a run again could do so until base looks as they want it."""
+    run = main.measured()
+    again = _lines(main).replace(b'"id":"4711-1"', b'"id":"4711-2"')
+    _store(main, again)
+    run.artifacts.clear()
+    main.upload(run, again)
+    ended = main.gate(main.shop.open_pull(SAME))
+    assert (base_trials(ended), baseline(ended)) == (2, None)

@@ -22,7 +22,7 @@ from gateval.adapters.git.server.fetch import Fetcher
 from gateval.adapters.github import GitHubAccess, GitHubForge
 from gateval.app.action.context import ActionContext, build_context, build_request
 from gateval.app.action.gate import run_gate
-from gateval.app.action.progress import Progress
+from gateval.app.action.progress import ActionProgress
 from gateval.publish.github import complete_unfinished
 from tests.helpers.github_shop import WORSE, GitHubShop
 from tests.helpers.runner import Job
@@ -95,7 +95,7 @@ def test_every_call_fails_once(shop: GitHubShop, turn: int) -> None:
     job = shop.on_pull(pull)
     environ = job.environ({}, {})
     context = hasty(build_context(environ, build_request(environ)), job)
-    result = run_gate(context, Progress(context, lambda _: None))
+    result = run_gate(context, ActionProgress(context, lambda _: None))
     assert (result.exit_code, result.outputs["verdict"]) == (1, "fail")
     if result.unfinished is not None:
         complete_unfinished(context.forge, result.unfinished)

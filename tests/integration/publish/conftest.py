@@ -11,7 +11,7 @@ from gateval.adapters.github import GitHubAccess, GitHubForge, RetryLimits
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Annotation, AnnotationLevel, Conclusion
 from gateval.domain.forge.stamp import MARKER, Stamp
-from gateval.publish.target import CommentMode, Target
+from gateval.publish.target import CommentMode, PublishTarget
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.people import GITHUB_ACTIONS, User
 from tests.servers.github.state.pull import Pull
@@ -57,12 +57,12 @@ class Shop:
         gate: str = "gateval",
         comment: CommentMode = CommentMode.ALWAYS,
         day: str = "2026-11-20",
-    ) -> Target:
+    ) -> PublishTarget:
         """This run's target; a run that began a later `minute` is a newer one.
 
         By default it began long after all that the server knows of was written.
         """
-        return Target(
+        return PublishTarget(
             head=head or self.pull.head_sha,
             pull_request=1,
             stamp=Stamp(gate=gate, started=f"{day}T09:{minute:02}:00Z", run=run, attempt=attempt),

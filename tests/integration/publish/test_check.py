@@ -6,7 +6,7 @@ import pytest
 
 from gateval.domain.forge.check_run import Conclusion
 from gateval.publish.github import abandon, complete_left_open, open_check, publish
-from gateval.publish.outcome import Sink, Status
+from gateval.publish.outcome import Sink, WriteStatus
 from tests.integration.publish.conftest import Shop, said
 from tests.servers.github.state.checks import CheckRun
 from tests.servers.github.state.people import App
@@ -37,7 +37,7 @@ def put(
 def test_in_progress_first_then_completed(shop: Shop) -> None:
     target = shop.target()
     opened = open_check(shop.forge(), target)
-    assert (opened.status, states(shop)) == (Status.WRITTEN, [("in_progress", None)])
+    assert (opened.status, states(shop)) == (WriteStatus.WRITTEN, [("in_progress", None)])
 
     done = publish(shop.forge(), target, said("x"))
 
@@ -80,8 +80,8 @@ def test_when_annotations_are_refused_it_is_completed_without_them(shop: Shop, n
 
     assert states(shop)[0] == ("completed", "failure")
     assert [(one.sink, one.status) for one in done.notes[:2]] == [
-        (Sink.CHECK_RUN, Status.WRITTEN),
-        (Sink.ANNOTATIONS, Status.FAILED),
+        (Sink.CHECK_RUN, WriteStatus.WRITTEN),
+        (Sink.ANNOTATIONS, WriteStatus.FAILED),
     ]
     (warning,) = done.warnings
     assert warning == (
@@ -119,8 +119,8 @@ def test_the_run_it_was_taken_from_leaves_it_alone(shop: Shop) -> None:
     open_check(shop.forge(), second)
 
     done = publish(shop.forge(), first, said("old", Conclusion.SUCCESS))
-    assert (done.notes[0].status, states(shop)) == (Status.LEFT, [("in_progress", None)])
-    assert open_check(shop.forge(), first).status is Status.LEFT
+    assert (done.notes[0].status, states(shop)) == (WriteStatus.LEFT, [("in_progress", None)])
+    assert open_check(shop.forge(), first).status is WriteStatus.LEFT
 
     publish(shop.forge(), second, said("new"))
     assert states(shop) == [("completed", "failure")]
@@ -153,7 +153,7 @@ def test_one_of_another_app_from_the_future_does_not_silence_the_gate(shop: Shop
     put(shop, "gateval/gateval/2026-11-20T23:59:00Z/99.1", status="completed", app=other)
     target = shop.target()
 
-    assert open_check(shop.forge(), target).status is Status.WRITTEN
+    assert open_check(shop.forge(), target).status is WriteStatus.WRITTEN
     publish(shop.forge(), target, said("x"))
 
     assert states(shop) == [("completed", "success"), ("completed", "failure")]
@@ -183,7 +183,7 @@ def test_a_run_without_a_verdict_completes_its_check(
 
     (note,) = abandon(shop.forge(), target, cancelled=cancelled, why="The disk is full.").notes
 
-    assert (note.status, states(shop)) == (Status.WRITTEN, [("completed", conclusion)])
+    assert (note.status, states(shop)) == (WriteStatus.WRITTEN, [("completed", conclusion)])
     (run,) = shop.repo.checks("gateval")
     assert (run.summary or "").startswith("The disk is full.\n\nNothing was decided")
 
@@ -195,7 +195,7 @@ def test_the_post_step_completes_what_a_killed_gate_left(shop: Shop) -> None:
         update={"stamp": target.stamp.model_copy(update={"started": "2026-11-20T09:44:00Z"})}
     )
 
-    assert complete_left_open(shop.forge(), later).notes[0].status is Status.WRITTEN
+    assert complete_left_open(shop.forge(), later).notes[0].status is WriteStatus.WRITTEN
     assert states(shop) == [("completed", "failure")]
 
 
@@ -205,13 +205,13 @@ def test_the_post_step_touches_neither_a_verdict_nor_another_run(shop: Shop) -> 
 
     for run in (0, 1):
         (note,) = complete_left_open(shop.forge(), shop.target(run, minute=run)).notes
-        assert note.status is Status.LEFT
+        assert note.status is WriteStatus.LEFT
     assert states(shop) == [("completed", "success"), ("in_progress", None)]
 
 
 def test_a_gate_that_was_killed_before_it_said_anything_is_reported(shop: Shop) -> None:
     """A required check that nobody reports is waited for without end."""
-    assert complete_left_open(shop.forge(), shop.target()).notes[0].status is Status.WRITTEN
+    assert complete_left_open(shop.forge(), shop.target()).notes[0].status is WriteStatus.WRITTEN
     assert states(shop) == [("completed", "failure")]
 
 

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from gateval.domain.forge.check_run import Conclusion
-from gateval.domain.forge.stamp import Marked, mark, read_mark
+from gateval.domain.forge.stamp import MarkedComment, mark, read_mark
 from gateval.publish.github import publish
-from gateval.publish.outcome import Sink, Status
+from gateval.publish.outcome import Sink, WriteStatus
 from gateval.publish.target import CommentMode
 from tests.integration.publish.conftest import Shop, said
 
@@ -18,10 +18,10 @@ def body(
     shop: Shop, text: str, run: int = 7, *, minute: int = 0, head: str = "", gate: str = "gateval"
 ) -> str:
     target = shop.target(run, minute=minute, head=head, gate=gate)
-    return mark(f"### {text}\n", Marked(stamp=target.stamp, head=target.head))
+    return mark(f"### {text}\n", MarkedComment(stamp=target.stamp, head=target.head))
 
 
-def note(shop: Shop, run: int = 7, text: str = "new", **options: object) -> tuple[Status, str]:
+def note(shop: Shop, run: int = 7, text: str = "new", **options: object) -> tuple[WriteStatus, str]:
     """Publish and return what became of the comment."""
     target = shop.target(run, **options)  # type: ignore[arg-type]
     done = publish(shop.forge(), target, said(text)).notes[-1]
@@ -33,7 +33,7 @@ def test_the_first_run_makes_it_and_the_next_ones_keep_it_up_to_date(shop: Shop)
     for run in (1, 2, 3):
         done = publish(shop.forge(), shop.target(run, minute=run), said(f"run {run}"))
 
-    assert [one.status for one in done.notes] == [Status.WRITTEN, Status.WRITTEN]
+    assert [one.status for one in done.notes] == [WriteStatus.WRITTEN, WriteStatus.WRITTEN]
     assert done.url(Sink.COMMENT).endswith(f"#issuecomment-{shop.pull.comments[0].id}")
     (only,) = shop.ours
     assert only.endswith("### run 3\n")
@@ -49,7 +49,7 @@ def test_it_is_found_among_three_hundred(shop: Shop) -> None:
     for number in range(50):
         shop.pull.comment(f"and me ({number})", by=shop.eve)
 
-    assert note(shop, 2, minute=1) == (Status.WRITTEN, "")
+    assert note(shop, 2, minute=1) == (WriteStatus.WRITTEN, "")
     assert [one.split("\n")[1] for one in shop.ours] == ["### new"]
     assert shop.server.log.count("GET", "*/comments") == 4
 
@@ -60,7 +60,7 @@ def test_a_copy_of_the_marker_by_somebody_else_is_no_comment_of_ours(shop: Shop)
     shop.copy_of(forged, by=shop.eve)
     shop.pull.comment(forged, by=other_app.bot, app=other_app)
 
-    assert note(shop) == (Status.WRITTEN, "")
+    assert note(shop) == (WriteStatus.WRITTEN, "")
     assert [one.body for one in shop.pull.comments[:2]] == [forged, forged]
     assert len(shop.ours) == 1
 
@@ -68,7 +68,7 @@ def test_a_copy_of_the_marker_by_somebody_else_is_no_comment_of_ours(shop: Shop)
 def test_a_marker_that_is_not_in_the_first_line_does_not_count(shop: Shop) -> None:
     shop.copy_of("Somebody else's workflow quotes us:\n" + body(shop, "old", run=99, minute=59))
 
-    assert note(shop) == (Status.WRITTEN, "")
+    assert note(shop) == (WriteStatus.WRITTEN, "")
     assert len(shop.ours) == 2
 
 
@@ -76,7 +76,7 @@ def test_duplicates_of_ours_are_deleted(shop: Shop) -> None:
     for run in (1, 2, 3):
         shop.copy_of(body(shop, f"run {run}", run))
 
-    assert note(shop, 4, minute=1) == (Status.WRITTEN, "")
+    assert note(shop, 4, minute=1) == (WriteStatus.WRITTEN, "")
     assert [one.split("\n")[1] for one in shop.ours] == ["### new"]
 
 
@@ -86,20 +86,20 @@ def test_an_older_run_leaves_the_text_of_a_newer_one(shop: Shop) -> None:
 
     status, why = note(shop, 7)
 
-    assert (status, why.split(" has ")[0]) == (Status.LEFT, "A newer run of this gate")
+    assert (status, why.split(" has ")[0]) == (WriteStatus.LEFT, "A newer run of this gate")
     assert shop.ours == [newer]
 
 
 def test_a_second_attempt_of_an_older_run_is_newer(shop: Shop) -> None:
     shop.copy_of(body(shop, "run 8", 8, minute=5))
 
-    assert note(shop, 7, minute=9, attempt=2) == (Status.WRITTEN, "")
+    assert note(shop, 7, minute=9, attempt=2) == (WriteStatus.WRITTEN, "")
 
 
 def test_what_is_said_about_another_head_gives_way_whatever_its_stamp(shop: Shop) -> None:
     shop.copy_of(body(shop, "from the future", 99, minute=59, head="a" * 40))
 
-    assert note(shop, 7) == (Status.WRITTEN, "")
+    assert note(shop, 7) == (WriteStatus.WRITTEN, "")
     assert len(shop.ours) == 1
 
 
@@ -143,7 +143,7 @@ def test_modes(shop: Shop, mode: CommentMode, conclusion: Conclusion, comments: 
     done = publish(shop.forge(), shop.target(comment=mode), said("x", conclusion))
 
     assert len(shop.ours) == comments
-    assert done.notes[-1].status is (Status.WRITTEN if comments else Status.LEFT)
+    assert done.notes[-1].status is (WriteStatus.WRITTEN if comments else WriteStatus.LEFT)
     assert done.warnings == ()
 
 
@@ -175,7 +175,7 @@ def test_two_runs_that_both_found_none_leave_one(shop: Shop, theirs: int, kept: 
     status, _ = note(shop, 7, "mine", minute=7)
 
     assert [one.split("\n")[1] for one in shop.ours] == [f"### {kept}"] or kept == "theirs"
-    assert status is (Status.WRITTEN if kept == "mine" else Status.LEFT)
+    assert status is (WriteStatus.WRITTEN if kept == "mine" else WriteStatus.LEFT)
     assert [one.split("\n")[1] for one in shop.ours] == [f"### {kept}"]
 
 
@@ -207,7 +207,7 @@ def test_a_comment_that_a_newer_run_deletes_meanwhile_is_left(shop: Shop) -> Non
     status, why = note(shop, 7)
 
     assert (status, why) == (
-        Status.LEFT,
+        WriteStatus.LEFT,
         "The comment was deleted while it was written, as a newer run does.",
     )
 
@@ -215,6 +215,6 @@ def test_a_comment_that_a_newer_run_deletes_meanwhile_is_left(shop: Shop) -> Non
 def test_a_comment_whose_answer_was_lost_is_there_once(shop: Shop) -> None:
     shop.server.faults.plant("POST", "*/comments", done=True, drop=True)
 
-    assert note(shop) == (Status.WRITTEN, "")
+    assert note(shop) == (WriteStatus.WRITTEN, "")
     assert len(shop.ours) == 1
     assert shop.waits == [1.0]

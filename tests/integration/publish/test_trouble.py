@@ -9,7 +9,7 @@ import pytest
 from gateval.adapters.github import RetryLimits
 from gateval.errors import ForgeRejected, ForgeUnavailable, NotOnForge, RateLimited
 from gateval.publish.github import open_check, publish
-from gateval.publish.outcome import Sink, Status
+from gateval.publish.outcome import Sink, WriteStatus
 from tests.integration.publish.conftest import Shop, open_shop, said
 from tests.servers.github.http import Reply
 from tests.servers.github.server import GitHubServer
@@ -35,7 +35,7 @@ def test_a_missing_permission_is_named_and_the_rest_is_written(
     open_check(forge, target)
     done = publish(forge, target, said("x"))
 
-    assert {one.sink for one in done.notes if one.status is Status.FAILED} == failed
+    assert {one.sink for one in done.notes if one.status is WriteStatus.FAILED} == failed
     assert {one.permission for one in done.notes} - {""} == named
     for permission in named:
         assert any(
@@ -59,7 +59,7 @@ def test_without_check_runs_our_own_comment_is_still_known(shop: Shop) -> None:
     for run in (1, 2):
         done = publish(shop.forge(pull_requests="write"), shop.target(run, minute=run), said("x"))
 
-    assert done.notes[-1].status is Status.WRITTEN
+    assert done.notes[-1].status is WriteStatus.WRITTEN
     assert len(shop.ours) == 1
 
 

@@ -1,6 +1,7 @@
 """The samples in `examples/assertions/`, loaded as the gate loads them and run both ways.
 
-`PASSES` and `FAILS` are the uses that each sample's comment tells of.
+`PASSES` and `FAILS` are the uses that each sample's comment tells of. Where there is a playground,
+the answer is what the agent has done in there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from gateval.domain.trials.trial import Answer, Assessment
 from gateval.formats.native.manifests import read_manifests
 from gateval.judging.judge import Judge
 from tests.helpers.own_checks import runner, with_files
+from tests.helpers.playgrounds import done_in, opened
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, called, said, trace
 
@@ -87,6 +89,17 @@ PASSES: dict[str, list[Answer]] = {
         refunded('call Skill {"skill": "refunds"}'),
         refunded('call Read {"file_path": "/home/me/skills/refunds/SKILL.md"}'),
     ],
+    "fileExists": [said("touch notes.txt")],
+    "fileEquals": [said("echo Shipped. > notes.txt")],
+    "fileMatches": [said("echo 'sent on 2026-11-24' > notes.txt")],
+    "fileJson": [said("sed -i s/paid/shipped/ orders.json")],
+    "directoryListing": [said("mkdir notes && touch notes/10482.txt")],
+    "commandResult": [said("sed -i s/paid/shipped/ orders.json")],
+    "httpResponse": [said("PUT /labels/10482")],
+    "sqlQuery": [said("sqlite: UPDATE stock SET amount = 2 WHERE item = 'lamp'")],
+    "wireCall": [refunded(REFUND, "call find_order {}")],
+    "transcriptContains": [said("I will ask a colleague.")],
+    "transcriptForbids": [called("", "I will ask a colleague.")],
 }
 
 FAILS: dict[str, list[Answer]] = {
@@ -140,6 +153,24 @@ FAILS: dict[str, list[Answer]] = {
         called("a b c d").model_copy(update={"seconds": 10}),
     ],
     "skillTrigger": [called("refund_order")],
+    "fileExists": [said("mkdir notes.txt")],
+    "fileEquals": [said("echo shipped > notes.txt")],
+    "fileMatches": [said("echo 'sent today' > notes.txt")],
+    "fileJson": [said("true")],
+    "directoryListing": [said("mkdir notes && touch notes/10482.txt notes/draft")],
+    "commandResult": [said("rm orders.json")],
+    "httpResponse": [said("PUT /labels/10483")],
+    "sqlQuery": [said("sqlite: DELETE FROM stock")],
+    "wireCall": [
+        called("find_order"),
+        refunded(REFUND, REFUND),
+        refunded('call refund_order {"order": "10483"}'),
+    ],
+    "transcriptContains": [said("No.")],
+    "transcriptForbids": [
+        called("", "I guarantee it."),
+        refunded('call promise {"what": "Guarantee"}'),
+    ],
 }
 
 DONE = {"rule": "ask first", "severity": "high", "evidence_step": 2, "quote": "It is done."}
@@ -193,7 +224,11 @@ async def _assess(
     fixture: Fixture, answer: Answer, judge: Judge
 ) -> tuple[tuple[Assessment, ...], Usage]:
     async with runner(SAMPLES) as checks:
-        return await assess(fixture, answer, judge, JUDGE, checks=checks)
+        if fixture.playground is None:
+            return await assess(fixture, answer, judge, JUDGE, checks=checks)
+        async with opened(fixture, SAMPLES) as ground:
+            await asyncio.to_thread(done_in, ground.playground, answer.output)
+            return await assess(fixture, answer, judge, JUDGE, checks=checks, state=ground.state)
 
 
 def test_every_assertion_has_a_sample_that_is_run_both_ways() -> None:
@@ -208,6 +243,13 @@ def test_every_program_beside_them_is_the_check_of_one() -> None:
         "agentv_score.py", "best_of.py", "judge_prompt.py", "no_digits.sh", "polite.py",
     ]  # fmt: skip
     assert all(f"checks/{name}" in written for name in programs)
+
+
+def test_every_file_of_their_playground_is_used_by_one() -> None:
+    written = "".join(path.read_text("utf-8") for path in SAMPLES.glob("*.yaml"))
+    files = sorted(path.name for path in (SAMPLES / "playground").iterdir() if path.is_file())
+    assert files == ["labels.py", "orders.json", "shop.sql"]
+    assert all(name in written for name in files)
 
 
 @pytest.mark.parametrize("kind", list(ASSERTIONS))

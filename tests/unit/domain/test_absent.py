@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.plan.absent import Absent, Surroundings, find_absent
+from gateval.domain.plan.absent import AbsentFile, Surroundings, find_absent
 
 AROUND = Surroundings(
     given=["bots/desk/agent.py", "bots/desk/money.json"],
@@ -52,7 +52,7 @@ def test_what_was_asked_for_is_found(case: str) -> None:
     assert found is not None
     assert found.path == path
     folder = path.rpartition("/")[0]
-    assert found == Absent(path, f"/{folder}/**" if folder else f"/{path}")
+    assert found == AbsentFile(path, f"/{folder}/**" if folder else f"/{path}")
 
 
 @pytest.mark.parametrize(

@@ -74,12 +74,21 @@ def agent(runtime: dict[str, object]) -> Agent:
             },
             ["spec.runtime.setup.run[0]"],
         ),
+        (
+            {"command": ["python3"], "setup": ["env", "A=b", "poetry", "install"]},
+            ["spec.runtime.setup[2]"],
+        ),
+        (
+            {"command": ["python3"], "setup": ["sh", "-c", "pnpm install && pnpm add tsx"]},
+            ["spec.runtime.setup[2]"],
+        ),
+        ({"command": ["python3"], "setup": ["sh", "-c", "export A=b; npm ci"]}, []),
+        ({"command": ["python3"], "setup": ["sh", "-c", "python3 -m venv .venv"]}, []),
+        ({"command": ["python3"], "setup": ["sh", "-c", " "]}, []),
     ],
 )
 def test_what_a_machine_lacks(runtime: dict[str, object], lacks: list[str]) -> None:
     catalogue = Catalogue(agents=(agent(runtime),))
-    found = list(
-        missing_interpreters(catalogue, lambda name: "/usr/bin/python3" if "py" in name else None)
-    )
+    found = list(missing_interpreters(catalogue, {"python3": "/bin/python3", "sh": "/bin/sh"}.get))
     assert [one.path for one in found] == lacks
     assert all("gateval/gateval/runner" in one.message for one in found)

@@ -6,7 +6,12 @@ import pytest
 
 from gateval.domain.calibration.belief import phase_of, show_agreement, why_not
 from gateval.domain.calibration.binding import Binding, binding_of
-from gateval.domain.calibration.replay import Agreement, JudgedExample, Phase, Replay
+from gateval.domain.calibration.replay import (
+    Agreement,
+    CalibrationPhase,
+    CalibrationReplay,
+    JudgedExample,
+)
 from gateval.domain.history.standing import comparison_key
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
 from gateval.domain.manifests.evaluation import JudgeSpec
@@ -105,38 +110,42 @@ def test_what_makes_a_measured_agreement_stale(now: Binding, what: list[str]) ->
     assert list(before.changed(now)) == what
     assert (before.digest == now.digest) is not bool(what)
     phase = phase_of(GOOD, before, now)
-    assert phase is (Phase.STALE if what else Phase.CALIBRATED)
+    assert phase is (CalibrationPhase.STALE if what else CalibrationPhase.CALIBRATED)
 
 
 @pytest.mark.parametrize(
     ("found", "phase", "why"),
     [
-        (GOOD, Phase.CALIBRATED, ""),
-        (Agreement(missing=4), Phase.FAILED, "it gave a verdict on none of its 4 examples"),
+        (GOOD, CalibrationPhase.CALIBRATED, ""),
+        (
+            Agreement(missing=4),
+            CalibrationPhase.FAILED,
+            "it gave a verdict on none of its 4 examples",
+        ),
         (
             GOOD.model_copy(update={"missing": 11}),
-            Phase.STALE,
+            CalibrationPhase.STALE,
             "it gave no verdict on 11 of its 51 examples",
         ),
-        (GOOD.model_copy(update={"missing": 10}), Phase.CALIBRATED, ""),
+        (GOOD.model_copy(update={"missing": 10}), CalibrationPhase.CALIBRATED, ""),
         (
             Agreement(true_pass=9),
-            Phase.STALE,
+            CalibrationPhase.STALE,
             "people pass every example of it, so it cannot show that it tells good from bad",
         ),
         (
             Agreement(true_fail=1),
-            Phase.STALE,
+            CalibrationPhase.STALE,
             "people fail every example of it, so it cannot show that it tells good from bad",
         ),
         (
             Agreement(true_pass=6, false_pass=4, false_fail=4, true_fail=6),
-            Phase.STALE,
+            CalibrationPhase.STALE,
             "its agreement with people is κ 0.20 (95 % -0.24 to 0.57, 20 examples), below 0.6",
         ),
     ],
 )
-def test_phases(found: Agreement, phase: Phase, why: str) -> None:
+def test_phases(found: Agreement, phase: CalibrationPhase, why: str) -> None:
     assert phase_of(found, BOUND, BOUND) is phase
     assert why_not(found, BOUND, BOUND) == why
 
@@ -169,7 +178,7 @@ def test_the_figures_of_a_replay() -> None:
         JudgedExample(number=number, human=human, score=score)
         for number, (human, score) in enumerate(said, 1)
     ]
-    replay = Replay(calibration="tone", binding=BOUND, examples=tuple(examples))
+    replay = CalibrationReplay(calibration="tone", binding=BOUND, examples=tuple(examples))
     found = replay.agreement
     assert found == Agreement(true_pass=3, false_pass=1, false_fail=1, true_fail=1, missing=1)
     assert (found.scored, found.prevalence, found.sensitivity) == (6, 4 / 6, 3 / 4)

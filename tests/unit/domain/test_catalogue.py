@@ -8,13 +8,17 @@ import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.checks.catalogue import check_catalogue, warnings_of
-from gateval.domain.repository.tree import Entry, Tree
+from gateval.domain.repository.tree import Tree, TreeEntry
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
-FILE, LINK, MODULE = Entry("100644", "a" * 40), Entry("120000", "b" * 40), Entry("160000", "c" * 40)
+FILE, LINK, MODULE = (
+    TreeEntry("100644", "a" * 40),
+    TreeEntry("120000", "b" * 40),
+    TreeEntry("160000", "c" * 40),
+)
 TREE: Tree = {
     "bots/p.md": FILE,
-    "prompts/p.md": Entry("100755", "d" * 40),
+    "prompts/p.md": TreeEntry("100755", "d" * 40),
     "bots/link.md": LINK,
     "linked": LINK,
     "vendor": MODULE,

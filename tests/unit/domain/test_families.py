@@ -16,7 +16,7 @@ from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.broad import LEAST_DROP, LEAST_DROP_OF_MANY, broad_step
 from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.shares import BROAD, FIXTURES, eval_shares, joint_shares
+from gateval.domain.statistics.shares import BROAD, FIXTURES, JointShares, eval_shares, joint_shares
 from gateval.domain.statistics.walk import Count
 from tests.helpers.reports import make_results
 
@@ -26,20 +26,25 @@ CROWD = 240
 @pytest.mark.parametrize("alone", [0, 1, 40])
 @pytest.mark.parametrize("together", [0, 201, 10_000])
 @pytest.mark.parametrize("families", [0, 1, 30])
-def test_all_tests_of_an_eval_spend_what_it_has(alone: int, together: int, families: int) -> None:
+@pytest.mark.parametrize("axes", [0, 2, 7])
+def test_all_tests_of_an_eval_spend_what_it_has(
+    alone: int, together: int, families: int, axes: int
+) -> None:
     """Bonferroni: the chance of any false alarm is at most the sum, five in a hundred."""
     if alone + together == 0:
         return
     shares = eval_shares(FIXTURES, BROAD, alone, together)
-    whole, each = joint_shares(shares.joint, families)
-    spent = alone * shares.fixture + together * shares.silence + whole + families * each
+    joint = joint_shares(shares.joint, families, axes)
+    spent = alone * shares.fixture + together * shares.silence
+    spent += joint.whole + families * joint.family + axes * joint.axis
+    assert joint.whole >= joint.axis
     assert spent == pytest.approx(FIXTURES + BROAD)
     assert spent <= 0.05 + 1e-12
 
 
 def test_without_families_nothing_changes() -> None:
     assert eval_shares(FIXTURES, BROAD, 10, 0) == (FIXTURES / 10, 0.0, BROAD)
-    assert joint_shares(BROAD, 0) == (BROAD, 0.0)
+    assert joint_shares(BROAD, 0) == JointShares(BROAD, 0.0, 0.0)
 
 
 def fixtures(**sizes: int) -> list[Fixture]:

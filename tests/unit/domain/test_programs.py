@@ -7,17 +7,20 @@ from collections.abc import Mapping
 import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.setup.programs.around import tells_of_project, worth_reading
 from gateval.domain.setup.programs.asking import invocation_of
 from gateval.domain.setup.programs.found import FoundProgram, Invocation, said_of
 from gateval.domain.setup.programs.frameworks import framework_of, models_in
-from gateval.domain.setup.programs.search import find_programs, worth_reading
+from gateval.domain.setup.programs.search import find_programs
 from gateval.domain.setup.starter import sketch
 
 MAIN = "\nif __name__ == '__main__':\n    main()\n"
 
 
 def found(files: Mapping[str, str]) -> tuple[FoundProgram, ...]:
-    texts = {path: text for path, text in files.items() if worth_reading(path)}
+    texts = {
+        path: text for path, text in files.items() if worth_reading(path) or tells_of_project(path)
+    }
     return find_programs(texts, files)
 
 
@@ -89,13 +92,20 @@ def test_a_shared_package_outside_its_folder_is_included() -> None:
         {"README.md": "import openai"},
         {"main.py": "print('hello')" + MAIN},
         {"tests/test_agent.py": "import openai" + MAIN},
-        {"lib.py": "import openai\n"},
         {"examples/x.py": "import openai" + MAIN},
         {"main.py": "# import openai\nx = 'from openai import'" + MAIN},
     ],
 )
 def test_what_is_no_agent(files: dict[str, str]) -> None:
     assert found(files) == ()
+
+
+def test_a_library_that_nothing_starts_is_told_as_a_guess() -> None:
+    (program,) = found({"lib/agent.py": "import openai\n"})
+    assert program.command == ("python3", "agent.py")
+    assert "Nothing tells how it is started, so `command` is a guess: mend it first." in said_of(
+        program
+    )
 
 
 def test_two_that_are_as_likely_both_come_first() -> None:
@@ -213,3 +223,130 @@ def test_the_files_that_a_program_in_the_root_reads_are_its_own() -> None:
     chosen = sketch(Catalogue(), ("bot.py", *others), "scripted/first", program)
     assert chosen is not None
     assert chosen.watch == ("/bot.py", "/data/**", "/schema.sql")
+
+
+SCRIPT = {
+    "src/desk/cli.py": "from desk.agent import answer\ndef main():\n    p.add_argument('question')\n",
+    "src/desk/agent.py": "import os, openai as ai\n",
+    "src/desk/__init__.py": "",
+}
+CALLED = "from desk.cli import main; raise SystemExit(main())"
+ROUTER = "from fastapi import APIRouter\nfrom openai import OpenAI\nrouter = APIRouter(prefix='/v1')\nclass Ask(BaseModel):\n    session: str\n    question: str\n@router.get('/health')\ndef health():\n    return {'ok': 1}\n@router.post('/ask')\ndef ask(a: Ask):\n    return {'answer': 1}\n"
+SHARED = {
+    "package.json": '{"workspaces": ["*/*"]}',
+    "apps/bot/package.json": "{}",
+    "apps/bot/main.ts": "import 'ai'; import '@acme/tools'; process.argv[2]",
+    "packages/tools/package.json": '{"name": "@acme/tools"}',
+    "packages/other/package.json": '{"name": "@acme/other"}',
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        ({**SCRIPT, "pyproject.toml": "[project.scripts]\ndesk = 'desk.cli:main'", "uv.lock": ""}, (".venv/bin/python", "-c", CALLED, "{{ prompt }}")),
+        ({**SCRIPT, "pyproject.toml": "[tool.poetry.scripts]\ndesk = 'desk.cli:main'"}, ("python3", "-c", CALLED, "{{ prompt }}")),
+        ({"agent.py": "import sys, openai\nprint(sys.argv[1])\n"}, ("python3", "agent.py", "{{ prompt }}")),
+        ({"dist.js": "", "src/index.ts": "import OpenAI from 'openai';\nrun();", "package.json": '{"bin": {"desk": "dist/index.js"}}', "bun.lock": ""}, ("bun", "src/index.ts")),
+        ({"bot.js": "import 'openai'; run()", "package.json": '{"scripts": {"start": "node ./bot.js --quiet"}}'}, ("node", "bot.js")),
+        ({"app/main.py": "from app.routes import router\napp = FastAPI()\n", "app/routes.py": ROUTER, "app/__init__.py": ""}, ("python3", "-m", "uvicorn", "app.main:app", "--port", "{port}")),
+        ({"app/main.py": "from app.routes import router\ndef create_app():\n    app = FastAPI()\n", "app/routes.py": ROUTER, "app/__init__.py": ""}, ("python3", "-m", "uvicorn", "app.main:create_app", "--factory", "--port", "{port}")),
+        ({"bot.py": "import strands, sys; sys.argv[1]" + MAIN}, ("python3", "bot.py", "{{ prompt }}")),
+    ],
+)  # fmt: skip
+def test_how_odd_programs_are_started(files: dict[str, str], command: tuple[str, ...]) -> None:
+    assert found(files)[0].command == command
+
+
+def test_a_route_lies_where_its_router_says() -> None:
+    main = "from app.routes import router\napp = FastAPI()\n"
+    program, *_ = found({"app/main.py": main, "app/routes.py": ROUTER})
+    assert program.invocation == Invocation(route="/v1/ask", field="question", answer="answer")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("app.get('/health', (q, res) => res.json({ok: 1}));\napp.post('/chat', async (c) => { const { session, message } = await c.req.json(); return c.json({ reply: 1 }) });\nserve({ fetch: app.fetch })", Invocation(route="/chat", field="message", answer="reply")),
+        ("app.post('/chat', (req, res) => { const { messages } = req.body; res.json({ text: 1 }) }); app.listen(1)", Invocation(route="/chat", field="messages", answer="text")),
+        ("const raw = readFileSync(0, 'utf8'); JSON.parse(call.arguments).text", Invocation(stdin="{{ prompt }}")),
+        ("const raw = readFileSync(0, 'utf8'); const { question } = JSON.parse(raw); x.question", Invocation(stdin='{"question": {{ prompt | tojson }}}')),
+        ("program.option('-q, --question <text>')", Invocation(("--question", "{{ prompt }}"), "")),
+        ("parseArgs({ options: { task: { type: 'string' } } })", Invocation(("--task", "{{ prompt }}"), "")),
+        ("program.argument('<name>')", Invocation(("{{ prompt }}",), "", sure=False)),
+    ],
+)  # fmt: skip
+def test_how_node_is_asked(text: str, expected: Invocation) -> None:
+    assert invocation_of("a.ts", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@app.command()\ndef ask(question: str, loud: bool = False):\n", Invocation(("{{ prompt }}",), "")),
+        ("p.add_argument('file')", Invocation(("{{ prompt }}",), "", sure=False)),
+        ("p.add_argument('--model')\nsys.stdin.read()", Invocation(stdin="{{ prompt }}")),
+        ("@click.argument('question')", Invocation(("{{ prompt }}",), "")),
+    ],
+)  # fmt: skip
+def test_how_python_is_asked(text: str, expected: Invocation) -> None:
+    assert invocation_of("a.py", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "run", "inputs"),
+    [
+        ({"a.py": "", "pdm.lock": "", "pyproject.toml": ""}, "pdm sync", ("pyproject.toml", "pdm.lock")),
+        ({"a.py": "", "Pipfile.lock": "", "Pipfile": ""}, "pipenv sync", ("Pipfile", "Pipfile.lock")),
+        ({"a.py": "", "requirements.txt": "-r base.txt\n-c gone.txt\nx==1", "base.txt": ""}, "pip install", ("requirements.txt", "base.txt")),
+        ({"a.py": "", "pyproject.toml": "[project]\ndependencies = [\n]"}, "uv pip install", ("pyproject.toml",)),
+        ({"a.js": "", "yarn.lock": "", "package.json": "{}", ".yarnrc.yml": "", ".yarn/releases/yarn.cjs": ""}, "NODE_LINKER=node-modules && yarn install --immutable", ("package.json", "yarn.lock", ".yarnrc.yml", ".yarn/**")),
+        ({"a.ts": "", "package-lock.json": "", "package.json": "{}"}, "npm ci && npm install --no-save tsx", ("package.json", "package-lock.json")),
+        ({"a.ts": "", "package-lock.json": "", "package.json": '{"devDependencies": {"tsx": "4"}}'}, "npm ci", ("package.json", "package-lock.json")),
+        ({**SHARED, "a.js": "", "package-lock.json": ""}, "npm ci", ("package.json", "package-lock.json", "**/package.json", "/packages/tools/**")),
+    ],
+)  # fmt: skip
+def test_what_installs_it(files: dict[str, str], run: str, inputs: tuple[str, ...]) -> None:
+    (name,) = (path for path in files if path.startswith("a."))
+    texts = {
+        path: text for path, text in files.items() if worth_reading(path) or tells_of_project(path)
+    }
+    (program,) = find_programs(texts, files, name)
+    assert program.setup is not None
+    assert " ".join(program.setup.run).endswith(
+        (run, f"{run} --no-self", "requirements.txt", "pyproject.toml")
+    )
+    assert program.setup.inputs == inputs
+
+
+def test_pnpm_has_packages_beside_each_package() -> None:
+    (program,) = found({**SHARED, "pnpm-workspace.yaml": "", "pnpm-lock.yaml": ""})
+    assert program.setup is not None
+    assert program.setup.creates == ("node_modules", "apps/bot/node_modules")
+    assert program.setup.run[-1].endswith("pnpm add tsx --workspace-root")
+
+
+@pytest.mark.parametrize(
+    ("own", "framework"),
+    [
+        ("agents/desk.py", "OpenAI SDK"),
+        ("agents.py", "OpenAI SDK"),
+        ("agents/bot/agent.yaml", "OpenAI Agents"),
+        ("pkg/agents/desk.py", "OpenAI Agents"),
+    ],
+)
+def test_a_package_of_the_repository_is_no_library(own: str, framework: str) -> None:
+    text = "from agents import Agent\nimport openai" + MAIN
+    assert next(one for one in found({"bot.py": text, own: ""})).framework == framework
+
+
+def test_project_files_of_strangers_break_nothing() -> None:
+    for name in ("pyproject.toml", "package.json", "requirements.txt"):
+        for text in (
+            "[",
+            "[" * 100_000,
+            "null",
+            "[project]\nscripts = 1",
+            '{"bin": [1, {}], "scripts": 7}',
+        ):
+            assert len(found({"bot.py": "import openai" + MAIN, name: text})) == 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.forge.stamp import MARKER, Marked, Stamp, mark, read_mark
+from gateval.domain.forge.stamp import MARKER, MarkedComment, Stamp, mark, read_mark
 
 NINE = "2026-11-20T09:00:00Z"
 TEN = "2026-11-20T10:00:00Z"
@@ -42,7 +42,7 @@ def test_a_stamp_reads_back() -> None:
 
 
 def test_a_mark_reads_back_and_replaces_the_plain_marker() -> None:
-    marked = Marked(stamp=stamp(), head=HEAD)
+    marked = MarkedComment(stamp=stamp(), head=HEAD)
     body = mark(f"{MARKER}\n### Title\n", marked)
 
     assert body == f"<!-- gateval:comment v1 {stamp()} head={HEAD} -->\n### Title\n"
@@ -55,7 +55,7 @@ def test_a_mark_reads_back_and_replaces_the_plain_marker() -> None:
     [
         "",
         MARKER,
-        f"text\n{mark('', Marked(stamp=stamp(), head=HEAD))}",
+        f"text\n{mark('', MarkedComment(stamp=stamp(), head=HEAD))}",
         f"<!-- gateval:comment v1 {stamp()} head={HEAD} --> text",
         f"<!-- gateval:comment v1 {stamp()} head=abc -->",
         f"<!-- gateval:comment v1 gateval/../{NINE}/7.1 head={HEAD} -->",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from gateval.domain.promotion.telling import telling_part
@@ -29,3 +31,16 @@ from gateval.domain.promotion.telling import telling_part
 def test_what_is_asked_for(output: str, sources: list[str], part: str) -> None:
     assert telling_part(output, sources) == part
     assert part in output
+
+
+@pytest.mark.parametrize(
+    ("output", "source"),
+    [
+        ("a" * 60_000, ""),
+        (" ".join(f"{n:06}" for n in range(60_000)), " ".join(f"{n}" for n in range(60_000))),
+    ],
+)
+def test_what_is_long_is_looked_at_in_time(output: str, source: str) -> None:
+    begun = time.process_time()
+    assert telling_part(output, [source]) in output
+    assert time.process_time() - begun < 4

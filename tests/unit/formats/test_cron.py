@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -89,3 +89,27 @@ def test_what_is_no_time_zone(text: str) -> None:
 
 def test_a_time_zone_is_kept() -> None:
     assert check_zone("Europe/Berlin") == "Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [
+        ("Europe/Berlin", "2026-03-28T00:00:00"),
+        ("Europe/Berlin", "2026-10-24T00:00:00"),
+        ("America/New_York", "2026-10-31T00:00:00"),
+        ("Australia/Lord_Howe", "2026-04-04T00:00:00"),
+    ],
+)
+@pytest.mark.parametrize("schedule", ["30 2 * * *", "15 1 * * *", "30 1,2 * * *", "0 * * * *"])
+def test_backwards_and_forwards_name_the_same_moments_where_clocks_change(
+    schedule: str, zone: str, day: str
+) -> None:
+    start = moment(day)
+    named = [start - timedelta(days=2)]
+    while named[-1] < start + timedelta(days=2):
+        found = next_time(schedule, zone, named[-1])
+        assert found is not None
+        named.append(found)
+    for minutes in range(0, 2 * 24 * 60, 15):
+        now = start + timedelta(minutes=minutes)
+        assert last_time(schedule, zone, now) == max(one for one in named if one <= now)

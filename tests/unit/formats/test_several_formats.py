@@ -9,7 +9,7 @@ from gateval.domain.repository.place import Place, Problem
 from gateval.formats.gathering import Around, Gathered, Pending
 from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
-from gateval.formats.registry import FORMATS, NATIVE, Format, gather, read_file
+from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, gather, read_file
 from tests.helpers.agentv import agentv, problems, read
 from tests.helpers.manifests import REGISTRIES
 
@@ -22,7 +22,7 @@ spec: {targetAgent: default, fixtures: [evals.a]}
 """
 
 
-def other(name: str) -> Format:
+def other(name: str) -> ManifestFormat:
     """A format that puts its files together: each tells which it was given."""
 
     def parsed(path: str, data: bytes, registries: Registries) -> Parsed:
@@ -35,7 +35,7 @@ def other(name: str) -> Format:
         said = [Problem(place=Place(file=one.path), message=name) for one in pending]
         return Gathered(problems=tuple(said), own=frozenset(one.path for one in pending))
 
-    return Format(
+    return ManifestFormat(
         name=name,
         suffixes=(".yaml",),
         recognises=lambda _path, _data: True,

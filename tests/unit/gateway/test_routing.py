@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.gateway.local.routing import Place, find, route
+from gateval.gateway.local.routing import Endpoint, find, route
 
 MODELS = ("openrouter/anthropic/claude-4", "scripted/support", "vllm/org/llama")
 
@@ -57,29 +57,29 @@ def test_of_two_models_by_the_same_name_the_addresss_own_is_meant() -> None:
 @pytest.mark.parametrize(
     ("path", "place"),
     [
-        ("/v1/chat/completions", Place("openai-chat")),
-        ("/chat/completions", Place("openai-chat")),
-        ("/v1/messages", Place("anthropic-messages")),
-        ("/messages", Place("anthropic-messages")),
-        ("/responses", Place("openai-responses")),
-        ("/openrouter/v1/chat/completions", Place("openai-chat", "openrouter")),
-        ("/openrouter/embeddings", Place("openai-embeddings", "openrouter")),
-        ("/azure/openai/v1/responses", Place("openai-responses", "azure")),
+        ("/v1/chat/completions", Endpoint("openai-chat")),
+        ("/chat/completions", Endpoint("openai-chat")),
+        ("/v1/messages", Endpoint("anthropic-messages")),
+        ("/messages", Endpoint("anthropic-messages")),
+        ("/responses", Endpoint("openai-responses")),
+        ("/openrouter/v1/chat/completions", Endpoint("openai-chat", "openrouter")),
+        ("/openrouter/embeddings", Endpoint("openai-embeddings", "openrouter")),
+        ("/azure/openai/v1/responses", Endpoint("openai-responses", "azure")),
         (
             "/azure/openai/deployments/my.gpt-4_o/chat/completions",
-            Place("openai-chat", "azure", "my.gpt-4_o"),
+            Endpoint("openai-chat", "azure", "my.gpt-4_o"),
         ),
-        ("/v1/deployments/d/embeddings", Place("openai-embeddings", "azure", "d")),
+        ("/v1/deployments/d/embeddings", Endpoint("openai-embeddings", "azure", "d")),
         (
             "/gemini/v1beta/models/scripted/desk:generateContent",
-            Place("gemini-content", "gemini", "scripted/desk"),
+            Endpoint("gemini-content", "gemini", "scripted/desk"),
         ),
         (
             "/gemini/v1/models/g:streamGenerateContent",
-            Place("gemini-content", "gemini", "g", streams=True),
+            Endpoint("gemini-content", "gemini", "g", streams=True),
         ),
-        ("/gemini/models/g:embedContent", Place("gemini-embedding", "gemini", "g")),
-        ("/gemini/v1/models/g:batchEmbedContents", Place("gemini-embeddings", "gemini", "g")),
+        ("/gemini/models/g:embedContent", Endpoint("gemini-embedding", "gemini", "g")),
+        ("/gemini/v1/models/g:batchEmbedContents", Endpoint("gemini-embeddings", "gemini", "g")),
         ("/v1/chat/v1/completions", None),
         ("/v1/v1/messages", None),
         ("/gemini/v1/models/g:", None),
@@ -89,22 +89,22 @@ def test_of_two_models_by_the_same_name_the_addresss_own_is_meant() -> None:
         ("", None),
     ],
 )
-def test_find(path: str, place: Place | None) -> None:
+def test_find(path: str, place: Endpoint | None) -> None:
     assert find("POST", path) == place
 
 
 @pytest.mark.parametrize(
     ("path", "place"),
     [
-        ("/v1/models", Place("")),
-        ("/models", Place("")),
-        ("/v1/models/org/llama", Place("", "", "org/llama")),
-        ("/gemini/v1beta/models", Place("", "gemini")),
-        ("/azure/openai/models", Place("", "azure")),
+        ("/v1/models", Endpoint("")),
+        ("/models", Endpoint("")),
+        ("/v1/models/org/llama", Endpoint("", "", "org/llama")),
+        ("/gemini/v1beta/models", Endpoint("", "gemini")),
+        ("/azure/openai/models", Endpoint("", "azure")),
         ("/v1/models/", None),
         ("/v1/models/../files", None),
         ("/v1/chat/completions", None),
     ],
 )
-def test_the_list_of_models(path: str, place: Place | None) -> None:
+def test_the_list_of_models(path: str, place: Endpoint | None) -> None:
     assert find("GET", path) == place

@@ -14,17 +14,20 @@ from gateval.domain.trials.tools import ToolAnswer
 from gateval.wire import mcp
 from gateval.wire.base import WireError
 
-READ: list[tuple[dict[str, Any], mcp.Message]] = [
-    ({"id": 1, "method": "ping"}, mcp.Message(1, "ping", {})),
-    ({"id": "a", "method": "x", "params": {"y": 1}}, mcp.Message("a", "x", {"y": 1})),
-    ({"method": "notifications/initialized"}, mcp.Message(None, "notifications/initialized", {})),
-    ({"id": 0, "result": {}}, mcp.Message(0, "", {})),
-    ({"id": 2, "method": "ping", "params": None}, mcp.Message(2, "ping", {})),
+READ: list[tuple[dict[str, Any], mcp.McpMessage]] = [
+    ({"id": 1, "method": "ping"}, mcp.McpMessage(1, "ping", {})),
+    ({"id": "a", "method": "x", "params": {"y": 1}}, mcp.McpMessage("a", "x", {"y": 1})),
+    (
+        {"method": "notifications/initialized"},
+        mcp.McpMessage(None, "notifications/initialized", {}),
+    ),
+    ({"id": 0, "result": {}}, mcp.McpMessage(0, "", {})),
+    ({"id": 2, "method": "ping", "params": None}, mcp.McpMessage(2, "ping", {})),
 ]
 
 
 @pytest.mark.parametrize(("fields", "expected"), READ)
-def test_messages_are_read(fields: dict[str, Any], expected: mcp.Message) -> None:
+def test_messages_are_read(fields: dict[str, Any], expected: mcp.McpMessage) -> None:
     assert mcp.read(json.dumps({"jsonrpc": "2.0", **fields}).encode()) == expected
 
 

@@ -17,7 +17,7 @@ from gateval.adapters.git.run import Git
 from gateval.adapters.git.tree_writer import TreeWriter
 from gateval.domain.repository.links import TEXT_LIMIT, check_links
 from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.tree import Entry
+from gateval.domain.repository.tree import TreeEntry
 from gateval.errors import RepositoryError
 
 EXPORT_LIMIT = 8 * 1024**3
@@ -32,7 +32,7 @@ _FORBIDDEN = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?=/|\Z)", re.IGNORECASE | re.
 
 def write_tree(
     git: Git,
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, TreeEntry],
     folder: Path,
     *,
     limit: int = EXPORT_LIMIT,
@@ -104,7 +104,9 @@ def _link_targets(blobs: Batch, links: Mapping[str, str]) -> dict[str, str]:
     return targets
 
 
-def _write_files(blobs: Batch, files: Mapping[str, Entry], writer: TreeWriter, limit: int) -> None:
+def _write_files(
+    blobs: Batch, files: Mapping[str, TreeEntry], writer: TreeWriter, limit: int
+) -> None:
     total = 0
     for path, entry in files.items():
         size = blobs.size(entry.oid)

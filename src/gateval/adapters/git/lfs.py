@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from gateval.adapters.git.objects import read_blobs, sizes
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.lfs import POINTER_LIMIT, is_lfs_pointer
-from gateval.domain.repository.tree import Entry
+from gateval.domain.repository.tree import TreeEntry
 
 
-def pointers(git: Git, entries: Mapping[str, Entry], paths: Iterable[str]) -> tuple[str, ...]:
+def pointers(git: Git, entries: Mapping[str, TreeEntry], paths: Iterable[str]) -> tuple[str, ...]:
     """Return those of `paths`, in their order, whose file in `entries` is a Git LFS pointer.
 
     Paths that are not in the tree, or no regular files, are none. Only small blobs are read.

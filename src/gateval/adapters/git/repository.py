@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gateval.adapters.git import export, lfs, objects, revisions, snapshot, tracked, trees
 from gateval.adapters.git.run import Git
-from gateval.domain.repository.tree import Entry
+from gateval.domain.repository.tree import TreeEntry
 
 if TYPE_CHECKING:
     from gateval.adapters.git.facts import CloneFacts
@@ -35,7 +35,7 @@ class GitRepository:
         self.root = root
         self.git_folder = git_folder
         self._git = git.at(root)
-        self._trees: dict[str, Mapping[str, Entry]] = {}
+        self._trees: dict[str, Mapping[str, TreeEntry]] = {}
 
     def resolve(self, name: str) -> Revision:
         """The commit called `name` and its tree."""
@@ -65,13 +65,13 @@ class GitRepository:
         """The commits between two, along first parents, newest first."""
         return revisions.landed(self._git, old, new)
 
-    def tree(self, revision: Revision) -> Mapping[str, Entry]:
+    def tree(self, revision: Revision) -> Mapping[str, TreeEntry]:
         """All entries of a revision, in git's order. Asked for once per tree, then remembered."""
         if revision.tree not in self._trees:
             self._trees[revision.tree] = self._list(revision.tree)
         return self._trees[revision.tree]
 
-    def _list(self, tree: str) -> Mapping[str, Entry]:
+    def _list(self, tree: str) -> Mapping[str, TreeEntry]:
         for known, listed in self._trees.items():
             return trees.entries_like(self._git, tree, known, listed)
         return trees.entries(self._git, tree)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.asking import PATIENCE, FetchRetries, Server
+from gateval.adapters.git.server.asking import PATIENCE, FetchRetries, RemoteServer
 from gateval.adapters.git.server.remote import Remote
 from gateval.domain.base import is_sha
 from gateval.domain.repository.paths import show_path
@@ -85,7 +85,7 @@ class GitSources:
     def _has(self, git: Git, name: str) -> bool:
         return git.run("cat-file", "-e", name, accept=(0, 1, 128)).code == 0
 
-    def _fetch(self, server: Server, *options: str, wanted: str) -> None:
+    def _fetch(self, server: RemoteServer, *options: str, wanted: str) -> None:
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
         try:
             server.ask("fetch", *quiet, *options, "origin", wanted)
@@ -97,7 +97,7 @@ class GitSources:
                 hint="Copy the file into this repository.",
             ) from error
 
-    def _opened(self, repository: str) -> tuple[Git, Server]:
+    def _opened(self, repository: str) -> tuple[Git, RemoteServer]:
         folder = self._cache / hashlib.sha256(repository.encode()).hexdigest()[:32]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ class GitSources:
             git.run("init", "--quiet", "--bare", "--template=")
             for name, value in {**_SETTINGS, "remote.origin.url": repository}.items():
                 git.run("config", name, value)
-        return git, Server(git, _Alone(repository, environ=self._environ), self._retries)
+        return git, RemoteServer(git, _Alone(repository, environ=self._environ), self._retries)
 
 
 class _Alone(Remote):

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gateval.adapters.git.run import Git
-from gateval.domain.repository.tree import Entry
+from gateval.domain.repository.tree import TreeEntry
 from gateval.errors import RepositoryError
 
 _CHANGE = re.compile(r":[0-7]{6} ([0-7]{6}) [0-9a-f]{40,64} ([0-9a-f]{40,64}) ([A-Z])\0([^\0]*)\0")
 _LINE = re.compile(r"([0-7]{6}) [a-z]+ ([0-9a-f]{40,64})\t([^\0]*)\0")
 
 
-def entries(git: Git, tree: str) -> Mapping[str, Entry]:
+def entries(git: Git, tree: str) -> Mapping[str, TreeEntry]:
     """Return all entries of the tree with this object id: path from its root → entry.
 
     One `git ls-tree`; 10,000 entries take about 10 ms to parse. A tree that lists one path twice
@@ -23,15 +23,15 @@ def entries(git: Git, tree: str) -> Mapping[str, Entry]:
     """
     answer = git.run("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree)
     lines = _LINE.findall(os.fsdecode(answer.out))
-    found = {path: Entry(mode, oid) for mode, oid, path in lines}
+    found = {path: TreeEntry(mode, oid) for mode, oid, path in lines}
     if len(found) != answer.out.count(b"\0"):
         raise RepositoryError(f"The tree {tree[:7]} is malformed: it lists a path twice.")
     return MappingProxyType(found)
 
 
 def entries_like(
-    git: Git, tree: str, known: str, listed: Mapping[str, Entry]
-) -> Mapping[str, Entry]:
+    git: Git, tree: str, known: str, listed: Mapping[str, TreeEntry]
+) -> Mapping[str, TreeEntry]:
     """Return what `entries` returns for `tree`, given what it returned for `known`.
 
     One `git diff-tree`: two revisions of one repository share most of their entries.
@@ -43,7 +43,7 @@ def entries_like(
         if status == "D":
             found.pop(path, None)
         else:
-            found[path] = Entry(mode, oid)
+            found[path] = TreeEntry(mode, oid)
     if len(found) != len(listed) or found.keys() != listed.keys():
         found = dict(sorted(found.items(), key=lambda item: os.fsencode(item[0])))
     return MappingProxyType(found)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from gateval.adapters.github import shapes
 from gateval.adapters.github.shapes import understood
-from gateval.adapters.github.transport import ApiRequest, Transport
+from gateval.adapters.github.transport import ApiRequest, GitHubTransport
 from gateval.domain.forge.workflow_run import Artifact, WorkflowRun
 from gateval.errors import ForgeRejected, ForgeUnavailable
 
@@ -23,9 +23,9 @@ _ZIP_SPARE = 100_000
 
 
 class GitHubArtifacts:
-    """Fulfils `ports.forge.workflow_runs.WorkflowRuns` with the requests of a `Transport`."""
+    """Fulfils `ports.forge.workflow_runs.WorkflowRuns` with the requests of a `GitHubTransport`."""
 
-    def __init__(self, api: Transport) -> None:
+    def __init__(self, api: GitHubTransport) -> None:
         self._api = api
 
     def workflow_run(self, number: int) -> WorkflowRun:

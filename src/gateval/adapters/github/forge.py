@@ -11,7 +11,7 @@ from gateval.adapters.github import shapes
 from gateval.adapters.github.access import WRITES, GitHubAccess, Needs
 from gateval.adapters.github.artifacts import GitHubArtifacts
 from gateval.adapters.github.shapes import understood
-from gateval.adapters.github.transport import ApiRequest, Transport
+from gateval.adapters.github.transport import ApiRequest, GitHubTransport
 from gateval.adapters.github.waiting import RetryLimits
 from gateval.domain.forge.check_run import CheckReport, CheckRun
 from gateval.domain.forge.pull_request import Comment, PullRequest
@@ -36,7 +36,7 @@ class GitHubForge:
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._api = Transport(access, limits or RetryLimits(), sleep=sleep, now=now)
+        self._api = GitHubTransport(access, limits or RetryLimits(), sleep=sleep, now=now)
         self._needs = needs
         self._sleep = sleep
         self._viewer = ""

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from gateval.adapters.github.access import GitHubAccess
 from gateval.adapters.github.shapes import understood
-from gateval.adapters.github.transport import ApiRequest, Transport
+from gateval.adapters.github.transport import ApiRequest, GitHubTransport
 from gateval.adapters.github.waiting import RetryLimits
 
 _REQUIRED = "required_status_checks"
@@ -25,7 +25,7 @@ class GitHubGuards:
         *,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._api = Transport(access, limits or RetryLimits(), sleep=sleep)
+        self._api = GitHubTransport(access, limits or RetryLimits(), sleep=sleep)
 
     def default_branch(self) -> str:
         """The name of the default branch."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from gateval.adapters.github.access import GitHubAccess
-from gateval.adapters.github.transport import ApiRequest, Transport
+from gateval.adapters.github.transport import ApiRequest, GitHubTransport
 from gateval.adapters.github.waiting import RetryLimits
 
 
@@ -13,7 +13,7 @@ class GitHubLabels:
     """Fulfils `ports.repository_labels.RepositoryLabels` on GitHub, GHES or ghe.com."""
 
     def __init__(self, access: GitHubAccess, limits: RetryLimits | None = None) -> None:
-        self._api = Transport(access, limits or RetryLimits())
+        self._api = GitHubTransport(access, limits or RetryLimits())
 
     def has_label(self, name: str) -> bool:
         """Whether there is a label of this name; GitHub ignores case."""

@@ -17,7 +17,7 @@ from pydantic import SecretStr, ValidationError
 
 from gateval.adapters.github.access import PUBLIC_API, GitHubAccess
 from gateval.adapters.github.shapes import understood
-from gateval.adapters.github.transport import ApiRequest, Transport
+from gateval.adapters.github.transport import ApiRequest, GitHubTransport
 from gateval.adapters.github.waiting import RetryLimits
 from gateval.domain.base import plain_message
 from gateval.domain.manifests.policy.rules_source import RulesSource
@@ -55,7 +55,7 @@ class GitHubRules:
             "contents: read",
             query={"ref": source.commit},
         )
-        content = self._content(Transport(access, self._limits), request)
+        content = self._content(GitHubTransport(access, self._limits), request)
         with understood(what):
             if isinstance(content, list) or content["type"] != "file":
                 raise ForgeRejected(f"GitHub did not {what}: it is no file.")
@@ -63,7 +63,7 @@ class GitHubRules:
                 raise ForgeRejected(f"GitHub did not {what}: the file is larger than 1 MB.")
             return _checked(content["content"], content["sha"], what)
 
-    def _content(self, transport: Transport, request: ApiRequest) -> Any:
+    def _content(self, transport: GitHubTransport, request: ApiRequest) -> Any:
         """Send the request. What a token may not see, another token may."""
         try:
             return transport.ask(request)

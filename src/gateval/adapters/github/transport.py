@@ -42,7 +42,7 @@ class ApiRequest(NamedTuple):
     moves: bool = False
 
 
-class Transport:
+class GitHubTransport:
     """Requests to one repository's API. `sleep` and `now` (Unix time) are parameters for tests."""
 
     def __init__(

@@ -24,7 +24,7 @@ class NotPacked(Exception):
     """A folder that cannot be packed, or a file that is no whole pack; the text says why."""
 
 
-class Entry(NamedTuple):
+class LayerFile(NamedTuple):
     """One thing in a pack. `content` is the SHA-256 of a file in hex, or where a link leads."""
 
     path: str
@@ -40,7 +40,7 @@ class Listing(NamedTuple):
 
     name: str
     leans_on: Mapping[str, Any]
-    entries: tuple[Entry, ...]
+    entries: tuple[LayerFile, ...]
 
     def line(self) -> bytes:
         """Return it as a line of JSON."""
@@ -51,7 +51,7 @@ def read_listing(line: bytes) -> Listing:
     """Read a list. Raises `NotPacked` for one that is none, or that names what it must not."""
     try:
         name, leans_on, rows = json.loads(line)
-        entries = tuple(Entry(*row) for row in rows)
+        entries = tuple(LayerFile(*row) for row in rows)
         sound = isinstance(leans_on, dict) and len(entries) <= ENTRIES
         sound = sound and all(map(_sound, entries))
     except (ValueError, TypeError, RecursionError) as error:
@@ -61,7 +61,7 @@ def read_listing(line: bytes) -> Listing:
     return Listing(name, leans_on, entries)
 
 
-def _sound(entry: Entry) -> bool:
+def _sound(entry: LayerFile) -> bool:
     """Whether a row has the right shape, stays inside, and asks for no rights."""
     texts = (entry.path, entry.kind, entry.content)
     numbers = (entry.mode, entry.mtime, entry.size)
@@ -76,7 +76,7 @@ def _sound(entry: Entry) -> bool:
     )
 
 
-def outside(root: Path, entries: Iterable[Entry]) -> dict[str, Any]:
+def outside(root: Path, entries: Iterable[LayerFile]) -> dict[str, Any]:
     """Return what links lead to outside of the folder, and what is there: Python, above all."""
     found: dict[str, Any] = {}
     for entry in entries:

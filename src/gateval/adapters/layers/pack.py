@@ -16,7 +16,7 @@ from typing import IO
 
 from gateval.adapters.layers.listing import (
     ENTRIES,
-    Entry,
+    LayerFile,
     Listing,
     NotPacked,
     hash_of,
@@ -90,7 +90,7 @@ def holds(root: Path, listing: Listing) -> bool:
     return found == {entry.path: entry for entry in listing.entries}
 
 
-def entries_of(root: Path, most: int) -> Iterator[Entry]:
+def entries_of(root: Path, most: int) -> Iterator[LayerFile]:
     """Yield all that is below a folder, folders before what is in them. Raises `NotPacked`."""
     waiting, count, size = [""], 0, 0
     while waiting:
@@ -108,27 +108,27 @@ def entries_of(root: Path, most: int) -> Iterator[Entry]:
                 yield entry
 
 
-def _entry(root: Path, path: str, info: os.stat_result) -> Entry:
+def _entry(root: Path, path: str, info: os.stat_result) -> LayerFile:
     if stat.S_ISDIR(info.st_mode):
-        return Entry(path, "folder")
+        return LayerFile(path, "folder")
     if stat.S_ISLNK(info.st_mode):
-        return Entry(path, "link", content=str((root / path).readlink()))
+        return LayerFile(path, "link", content=str((root / path).readlink()))
     if not stat.S_ISREG(info.st_mode):
         raise NotPacked("it holds something that is no file, folder or link")
     mode = info.st_mode & 0o755 | 0o644
     with _opened(root / path) as source:
-        return Entry(path, "file", mode, int(info.st_mtime), info.st_size, hash_of(source))
+        return LayerFile(path, "file", mode, int(info.st_mtime), info.st_size, hash_of(source))
 
 
 def _opened(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
 
 
-def _size(entry: Entry) -> int:
+def _size(entry: LayerFile) -> int:
     return entry.size
 
 
-def _write(file: IO[bytes], entry: Entry, target: Path) -> None:
+def _write(file: IO[bytes], entry: LayerFile, target: Path) -> None:
     """Write the next `size` bytes of the pack, which have to have the hash that it says."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     said, left = hashlib.sha256(), entry.size

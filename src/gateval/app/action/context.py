@@ -39,7 +39,7 @@ from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_
 from gateval.formats.github.event import read_trigger
 from gateval.pipeline.labels import OpenRecords
 from gateval.publish.audit import AuditSink
-from gateval.publish.target import CommentMode, Target
+from gateval.publish.target import CommentMode, PublishTarget
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -87,14 +87,14 @@ class ActionRequest:
 
     def target(
         self, head: str, pull_request: int | None, *, claimed: bool, branch: str = ""
-    ) -> Target:
+    ) -> PublishTarget:
         """What is reported on; `branch` is the one to merge into, if known.
 
         A claim is reported under a gate of its own.
         """
         gate = UNVERIFIED_GATE if claimed else self.narrowing.gate
         own = branch in {"", self.trigger.default_branch}
-        return Target(
+        return PublishTarget(
             head=head,
             pull_request=pull_request,
             stamp=self.stamp.model_copy(update={"gate": gate}),

@@ -42,7 +42,7 @@ def run_action(environ: Mapping[str, str]) -> int:
 
 def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
     from gateval.app.action.gate import run_gate
-    from gateval.app.action.progress import Progress
+    from gateval.app.action.progress import ActionProgress
     from gateval.render.github.trouble import announce_trouble
 
     try:
@@ -50,7 +50,9 @@ def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
     except GatevalError as error:
         summary = announce_trouble(error).job_summary
         return ActionResult(error.exit_code, summary=summary, error=error)
-    progress = Progress(request, lambda target: output.keep(STATE_TARGET, target.model_dump_json()))
+    progress = ActionProgress(
+        request, lambda target: output.keep(STATE_TARGET, target.model_dump_json())
+    )
     try:
         with _ended_by_signals():
             result = run_gate(build_context(environ, request), progress)
@@ -92,7 +94,7 @@ def close_action(environ: Mapping[str, str]) -> int:
     from pydantic import ValidationError
 
     from gateval.publish.github import complete_left_open, complete_unfinished
-    from gateval.publish.target import Target
+    from gateval.publish.target import PublishTarget
     from gateval.publish.unfinished import Unfinished
 
     token = environ.get("INPUT_TOKEN", "")
@@ -101,7 +103,7 @@ def close_action(environ: Mapping[str, str]) -> int:
         done = (
             complete_unfinished(forge, Unfinished.model_validate_json(kept))
             if kept
-            else complete_left_open(forge, Target.model_validate_json(begun))
+            else complete_left_open(forge, PublishTarget.model_validate_json(begun))
         )
     except ValidationError:
         print("gateval: the state of the action's own entry cannot be read.", file=sys.stderr)

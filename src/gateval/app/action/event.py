@@ -12,7 +12,7 @@ from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.labels import labels_of
 from gateval.pipeline.resolved_event import ResolvedEvent
 from gateval.ports.records import Stored
-from gateval.publish.target import Target
+from gateval.publish.target import PublishTarget
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ActionEvent:
     context: ActionContext
     trigger: Trigger
     resolved: ResolvedEvent
-    target: Target
+    target: PublishTarget
     audit: Stored | None = None
 
     @property

@@ -18,7 +18,7 @@ from gateval.app.action.labels.stored_verdicts import (
     with_earlier_findings,
 )
 from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
-from gateval.app.action.progress import Progress
+from gateval.app.action.progress import ActionProgress
 from gateval.app.action.publish import publish_report
 from gateval.app.action.result import (
     ActionResult,
@@ -41,10 +41,10 @@ from gateval.pipeline.plan import plan_a_change, plan_everything
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication
-from gateval.publish.target import Target
+from gateval.publish.target import PublishTarget
 
 
-def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
+def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
     """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
     published = context.inputs.step is ActionStep.PUBLISH
     trigger = confirmed_trigger(context) if published else context.trigger
@@ -84,7 +84,7 @@ def run_gate(context: ActionContext, progress: Progress) -> ActionResult:
 
 
 def _measure_decide_publish(
-    event: ActionEvent, plan: Plan, progress: Progress, why_not_stored: str
+    event: ActionEvent, plan: Plan, progress: ActionProgress, why_not_stored: str
 ) -> ActionResult:
     from gateval.app.run.views import write_views
 
@@ -142,7 +142,7 @@ def _planned(event: ActionEvent, due: DueNow) -> Plan:
 
 def _target(
     context: ActionContext, trigger: Trigger, resolved: ResolvedEvent, plan: Plan | None = None
-) -> Target:
+) -> PublishTarget:
     head = resolved.revisions.head.commit or ""
     claimed = bool(unverified(trigger.trust, plan, resolved.number))
     return context.target(head, resolved.number, claimed=claimed, branch=resolved.base_ref)

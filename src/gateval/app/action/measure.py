@@ -9,7 +9,7 @@ from gateval.adapters.results_folder import ResultsFolder, create_results_folder
 from gateval.app.action.claims import stored_results
 from gateval.app.action.context import ActionContext
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.progress import Progress
+from gateval.app.action.progress import ActionProgress
 from gateval.app.action.result import ActionResult
 from gateval.app.names import PLAN_FILE, TRIGGER_FILE
 from gateval.app.run.keys import part_with_keys, refuse_missing_keys
@@ -29,7 +29,7 @@ class ActionMeasurement:
     interrupted: bool = False
 
 
-def measure_plan(event: ActionEvent, plan: Plan, progress: Progress) -> ActionMeasurement:
+def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> ActionMeasurement:
     """Run what can be run: all of it in a trusted run, in others what needs no key.
 
     The step `publish` runs nothing and takes the results of other jobs.

@@ -15,34 +15,34 @@ from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.github import abandon, open_check, publish
-from gateval.publish.outcome import Publication, Sink, Status
-from gateval.publish.target import Target
+from gateval.publish.outcome import Publication, Sink, WriteStatus
+from gateval.publish.target import PublishTarget
 from gateval.publish.unfinished import Unfinished
 
 
-class Progress:
+class ActionProgress:
     """What is reported on, as far as is known, and whether a check run is in progress there.
 
     `remember` is told of the target before the check run is left in progress on it.
     """
 
-    def __init__(self, request: ActionRequest, remember: Callable[[Target], None]) -> None:
+    def __init__(self, request: ActionRequest, remember: Callable[[PublishTarget], None]) -> None:
         self._request = request
         self._remember = remember
         self._target = _first_target(request)
         self._opened = False
         self._shown = False
 
-    def about(self, target: Target) -> Target:
+    def about(self, target: PublishTarget) -> PublishTarget:
         """Take note of what is reported on; return it."""
         self._target = target
         return target
 
-    def open_check(self, target: Target) -> None:
+    def open_check(self, target: PublishTarget) -> None:
         """Show a check run in progress."""
         self._opened = True
         self._remember(target)
-        self._shown = open_check(self._request.forge, target).status is Status.WRITTEN
+        self._shown = open_check(self._request.forge, target).status is WriteStatus.WRITTEN
 
     def without_hope(self, result: ActionResult) -> ActionResult:
         """Return the result without a check run that the token may not write, ever.
@@ -91,7 +91,7 @@ class Progress:
         return done.unfinished
 
 
-def _first_target(request: ActionRequest) -> Target | None:
+def _first_target(request: ActionRequest) -> PublishTarget | None:
     """What the run is about by the event alone, for errors that come before anything was asked."""
     subject, trust = request.trigger.subject, request.trigger.trust
     if isinstance(subject, CommentSubject) or subject.head_sha is None:

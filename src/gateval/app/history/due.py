@@ -19,7 +19,7 @@ def due_evals(
     evals: Iterable[Eval], records: Iterable[RunRecord], now: datetime
 ) -> tuple[DueEval, ...]:
     """Return the Evals that have a schedule, each with whether it is due `now`."""
-    last = last_runs(records)
+    last = last_runs(records, now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
     return tuple(
         due_eval(
             one.name,

@@ -14,6 +14,7 @@ from gateval.app.history.present import Here, look_here, statuses
 from gateval.domain.history.calibrations import calibration_rows
 from gateval.domain.history.runs.listing import agent_rows, fixture_rows
 from gateval.domain.history.runs.rows import shown
+from gateval.domain.manifests.evaluation import EvalKind
 from gateval.domain.repository.place import nearest
 from gateval.errors import EXIT_PASS, UsageError
 
@@ -39,6 +40,15 @@ def _evals(here: Here, name: str | None) -> list[dict[str, JsonValue]]:
     return [shown(one) for one in statuses(here, names)]
 
 
+def _of_kind(kind: EvalKind) -> Callable[[Here, str | None], list[dict[str, JsonValue]]]:
+    def rows(here: Here, name: str | None) -> list[dict[str, JsonValue]]:
+        evals = here.snapshot.catalogue.evals
+        own = {one.name for one in evals if one.kind == kind and name in {None, one.name}}
+        return [shown(one) for one in statuses(here, frozenset(own))]
+
+    return rows
+
+
 def _agents(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
     return agent_rows(here.snapshot.catalogue, statuses(here))
 
@@ -54,6 +64,8 @@ def _calibrations(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
 
 _KINDS: Mapping[str, Callable[[Here, str | None], list[dict[str, JsonValue]]]] = {
     "evals": _evals,
+    "benchmarks": _of_kind("Benchmark"),
+    "experiments": _of_kind("Experiment"),
     "agents": _agents,
     "fixtures": _fixtures,
     "calibrations": _calibrations,
@@ -91,6 +103,8 @@ def _unknown(kind: str, name: str, here: Here) -> UsageError:
     catalogue = here.snapshot.catalogue
     known = {
         "evals": [one.name for one in catalogue.evals],
+        "benchmarks": [one.name for one in catalogue.evals if one.kind == "Benchmark"],
+        "experiments": [one.name for one in catalogue.evals if one.kind == "Experiment"],
         "agents": [one.name for one in catalogue.agents],
         "fixtures": [one.name for one in catalogue.fixtures],
         "calibrations": [one.name for one in catalogue.calibrations],

@@ -75,4 +75,6 @@ def present_of(evaluation: Eval, snapshot: Snapshot, agreement: str = "") -> Pre
         schedule=evaluation.schedule or "",
         time_zone=evaluation.time_zone,
         agreement=agreement,
+        kind="" if evaluation.kind == "Eval" else evaluation.kind,
+        version=evaluation.version,
     )

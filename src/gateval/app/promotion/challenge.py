@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,10 +11,10 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.history.last_run import last_run, run_folder
-from gateval.app.promotion.example_file import Start, begin, extend
+from gateval.app.promotion.example_file import NewCalibration, begin, extend
 from gateval.app.registries import registries
 from gateval.app.stored import read_results
-from gateval.domain.base import JsonObject
+from gateval.domain.base import NAME_PATTERN, JsonObject
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.promotion.challenge import (
@@ -21,9 +23,10 @@ from gateval.domain.promotion.challenge import (
     example_of,
     judged_in,
 )
-from gateval.domain.promotion.proposal import Origin
+from gateval.domain.promotion.proposal import Promoter
 from gateval.domain.repository.place import nearest
 from gateval.domain.results.results import Results
+from gateval.domain.text.quoting import quote
 from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
 from gateval.pipeline.read import survey
@@ -54,12 +57,13 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
 
     Raises `UsageError` where there is no such verdict, or the example is there already.
     """
+    _refuse_wrong_words(asked)
     repository = open_repository(Path.cwd())
     snapshot = survey(repository, registries(), find_head(repository, None))
     if snapshot.problems:
         raise InvalidManifests(snapshot.problems)
     found = _verdict(asked, _results(repository, asked.run))
-    origin = Origin(by=repository.who(), at=SystemClock().utc_now())
+    origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
     example = example_of(
         found.judged,
         found.planned,
@@ -80,11 +84,22 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
             snapshot.catalogue,
             found.planned.own_name,
             named,
-            Start(found.judged, example),
+            NewCalibration(found.judged, example),
         )
     )
     _tell(path, found, asked, known)
     return EXIT_PASS
+
+
+def _refuse_wrong_words(asked: Challenge) -> None:
+    if isnan(asked.score):
+        raise UsageError("--score is a number from 0 to 1, not nan.")
+    if asked.calibration is not None and not re.search(NAME_PATTERN, asked.calibration):
+        raise UsageError(
+            f"{quote(asked.calibration)} is no name of a JudgeCalibration.",
+            hint='Use lower-case letters, digits, "-" and ".", and begin and end with a letter or '
+            "digit; its file gets the same name.",
+        )
 
 
 def _results(repository: GitRepository, run: str | None) -> Results:

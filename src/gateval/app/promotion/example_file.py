@@ -17,7 +17,7 @@ from gateval.formats.native.manifests import read_manifests
 from gateval.formats.native.writing import manifest_text, with_example
 
 
-class Start(NamedTuple):
+class NewCalibration(NamedTuple):
     """What a new calibration begins with: the verdict that was objected to, and the example."""
 
     judged: Judged
@@ -71,7 +71,7 @@ def _refuse_change(known: Calibration, before: bytes, after: bytes) -> None:
 
 
 def begin(
-    root: Path, catalogue: Catalogue, evaluation: str, named: str | None, start: Start
+    root: Path, catalogue: Catalogue, evaluation: str, named: str | None, start: NewCalibration
 ) -> str:
     """Write a new calibration beside an Eval, and return its path from the root."""
     known = catalogue.eval(evaluation)

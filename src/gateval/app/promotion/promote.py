@@ -17,17 +17,20 @@ from gateval.app.registries import registries
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.promotion.proposal import Origin, Target, propose
+from gateval.domain.promotion.proposal import Promoter, PromotionTarget, propose
 from gateval.domain.promotion.recorded import NoRun, Recorded
 from gateval.errors import EXIT_FAILED, EXIT_PASS, InvalidManifests, UsageError
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.native.writing import manifest_text
-from gateval.formats.traces.reading import read_runs
+from gateval.formats.traces.reading import LIMIT, read_runs
 from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
 from gateval.settings import read_settings
+
+_NO_FIXTURE_YET = "spec.fixtureSelector"
+"""The path of the one problem that promoting may solve: a selector that selects nothing yet."""
 
 _SHOWN = 20
 
@@ -47,8 +50,8 @@ def promote_traces(
     """
     repository = open_repository(Path.cwd())
     snapshot = survey(repository, registries(), find_head(repository, None))
-    if snapshot.problems:
-        raise InvalidManifests(snapshot.problems)
+    if problems := tuple(one for one in snapshot.problems if one.path != _NO_FIXTURE_YET):
+        raise InvalidManifests(problems)
     chosen = chosen_agent(snapshot.catalogue, agent)
     found = [*read_runs(*_data(repository, trace))]
     refused = [f"{where}: {why}." for where, why in found if isinstance(why, NoRun)]
@@ -57,7 +60,7 @@ def promote_traces(
         runs = [one for one in runs if f"/{fixture}#" in f"/{one[1].trace_id}"]
     if redact:
         runs = _redacted(runs, read_settings(environ).secrets)
-    origin = Origin(by=repository.who(), at=SystemClock().utc_now())
+    origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
     taken = {one.name for one in snapshot.catalogue.fixtures}
     target = target_of(repository, snapshot, chosen)
     documents, more = _documents(runs, target, taken, origin)
@@ -105,11 +108,12 @@ def _tell(path: str, documents: Sequence[JsonObject], catalogue: Catalogue, agen
 def _data(repository: GitRepository, trace: str) -> tuple[bytes, str]:
     """The content of a file, of standard input, or of the results of a run."""
     if trace == "-":
-        return sys.stdin.buffer.read(), "standard input"
+        return sys.stdin.buffer.read(LIMIT + 1), "standard input"
     path = run_folder(repository.root, trace) or Path(trace)
     path = path / RESULTS_FILE if path.is_dir() else path
     try:
-        return path.read_bytes(), plain_line(str(path), 200)
+        with path.open("rb") as file:
+            return file.read(LIMIT + 1), plain_line(str(path), 200)
     except OSError as error:
         raise UsageError(
             f"{plain_line(str(path), 200)} could not be read: {error.strerror}.",
@@ -131,7 +135,7 @@ def _redacted(
 
 
 def _documents(
-    runs: Iterable[tuple[str, Recorded]], target: Target, taken: set[str], origin: Origin
+    runs: Iterable[tuple[str, Recorded]], target: PromotionTarget, taken: set[str], origin: Promoter
 ) -> tuple[list[JsonObject], list[str]]:
     """The fixtures that are proposed, and why others are not."""
     documents, refused = [], []

@@ -9,7 +9,7 @@ from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.planning.files.inventory import inventory
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.promotion.proposal import Target
+from gateval.domain.promotion.proposal import PromotionTarget
 from gateval.domain.repository.place import nearest
 from gateval.errors import UsageError
 
@@ -48,15 +48,16 @@ def chosen_agent(catalogue: Catalogue, named: str | None) -> Agent:
     return found
 
 
-def target_of(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> Target:
+def target_of(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> PromotionTarget:
     """The Agent with its tools; a program's are replayed only if it takes them from the gate."""
     offered = tuple(tool.tool_name for tool in agent.spec.tools if tool.enabled)
     if agent.runtime_type == MODEL_RUNTIME:
         if agent.spec.runtime is not None and agent.spec.runtime.servers:
-            return Target(agent=agent.name, replayed=None)  # what these offer, they say when asked
-        return Target(agent=agent.name, offered=offered, replayed=offered)
+            # what these offer, they say when asked
+            return PromotionTarget(agent=agent.name, replayed=None)
+        return PromotionTarget(agent=agent.name, offered=offered, replayed=offered)
     takes = bool(offered) and _takes_tools(repository, snapshot, agent)
-    return Target(agent=agent.name, replayed=offered if takes else ())
+    return PromotionTarget(agent=agent.name, replayed=offered if takes else ())
 
 
 def _takes_tools(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> bool:

@@ -27,11 +27,12 @@ from gateval.candidates.doors.models import ModelDoor
 from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.isolation.egress import egress_text, ports_allowed
 from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.playground.playgrounds import Playgrounds
 from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.candidates.team import Candidates
-from gateval.domain.calibration.replay import Replay
+from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Side, Trial
@@ -90,7 +91,7 @@ def evaluate(
     warnings: dict[str, None] = {}
     trials: tuple[Trial, ...] | None = None
     with TrialLogFile(folder.path / TRIALS_FILE) as log:
-        replays: list[Replay] = []
+        replays: list[CalibrationReplay] = []
         run = _Run(
             plan,
             repository,
@@ -114,6 +115,7 @@ def evaluate(
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
         isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
+        interrupted=interrupted,
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
@@ -149,7 +151,7 @@ class _Run:
     walls: Walls | None
     at_once: int | None
     minutes: float
-    replays: list[Replay]
+    replays: list[CalibrationReplay]
 
 
 async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
@@ -184,7 +186,7 @@ def _redacting(run: _Run) -> Callable[[Trial], Trial]:
     return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
 
 
-def _keeping(run: _Run) -> Callable[[Replay], None]:
+def _keeping(run: _Run) -> Callable[[CalibrationReplay], None]:
     redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
     return lambda replay: run.replays.append(redactor.value(replay))
 
@@ -266,6 +268,7 @@ async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
             agreements=Agreements(plan, judge, keep=_keeping(run)),
             embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(checks),
+            playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
             log=run.log,
             tell=run.listen,
             redact=_redacting(run),

@@ -34,9 +34,12 @@ from gateval.settings import Settings
 
 
 def starts_programs(plan: Plan) -> bool:
-    """Whether a run of this plan starts any: candidates, or people's own checks."""
+    """Whether a run of this plan starts any: candidates, people's own checks, or playgrounds."""
     programs = any(agent.runtime.starts_process for agent in plan.agents)
-    return programs or any(has_own_checks(one.fixtures) for one in plan.evals)
+    return programs or any(
+        has_own_checks(one.fixtures) or any(each.playground for each in one.fixtures)
+        for one in plan.evals
+    )
 
 
 def walls_of(settings: Settings) -> Walls:

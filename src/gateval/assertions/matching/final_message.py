@@ -22,7 +22,7 @@ FieldPath = Annotated[
 ]
 
 
-class Absent(Exception):
+class NoText(Exception):
     """The text to look at is not there. The message tells what stands there instead."""
 
 
@@ -42,26 +42,26 @@ def where(field: str | None) -> str:
 
 
 def json_at(evidence: Evidence, field: str | None) -> JsonValue:
-    """The final message as JSON, or its field. Raises `Absent`."""
+    """The final message as JSON, or its field. Raises `NoText`."""
     text = message(evidence)
     try:
         value = read_json(text)
     except NotStrictJson as error:
-        raise Absent(f"a final message that is no JSON ({error}): {quoted(text)}") from None
+        raise NoText(f"a final message that is no JSON ({error}): {quoted(text)}") from None
     for name in field.split(".") if field else ():
         if isinstance(value, dict) and name in value:
             value = value[name]
         elif isinstance(value, list) and name.isascii() and name.isdigit() and len(name) < 10:
             value = _place(value, int(name), field, text)
         else:
-            raise Absent(f"no field `{field}` in {quoted(text)}")
+            raise NoText(f"no field `{field}` in {quoted(text)}")
     return value
 
 
 def text_at(evidence: Evidence, field: str | None) -> str:
     """The final message, or the text of a field of it; a field that is no text as its JSON.
 
-    Raises `Absent`.
+    Raises `NoText`.
     """
     if field is None:
         return message(evidence)
@@ -71,5 +71,5 @@ def text_at(evidence: Evidence, field: str | None) -> str:
 
 def _place(value: list[JsonValue], index: int, field: str | None, text: str) -> JsonValue:
     if index >= len(value):
-        raise Absent(f"no field `{field}` in {quoted(text)}")
+        raise NoText(f"no field `{field}` in {quoted(text)}")
     return value[index]

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.matching.final_message import Absent, FieldPath, quoted, text_at, where
+from gateval.assertions.matching.final_message import FieldPath, NoText, quoted, text_at, where
 from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
 
@@ -28,7 +28,7 @@ class Edge(Assertion, ABC):
         expected = f"{where(self.field)} to {self.verb} {quoted(self.value)}"
         try:
             text = text_at(evidence, self.field).strip()
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         value = self.value.strip() or self.value
         if self.ignore_case:

@@ -10,8 +10,8 @@ from pydantic import Field, JsonValue
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
 from gateval.assertions.matching.final_message import (
-    Absent,
     FieldPath,
+    NoText,
     json_at,
     message,
     quoted,
@@ -40,7 +40,7 @@ class Equals(Assertion):
         expected = f"{where(self.field)} to equal {_shown(self.value)}"
         try:
             met, saw = self._compare(evidence)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         return self.result(met=met, expected=expected, saw=saw, steps=evidence.final)
 

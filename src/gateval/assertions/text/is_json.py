@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.matching.final_message import Absent, FieldPath, json_at, message, quoted
+from gateval.assertions.matching.final_message import FieldPath, NoText, json_at, message, quoted
 from gateval.domain.trials.trial import Assessment
 
 
@@ -28,7 +28,7 @@ class IsJson(Assertion):
         expected += f" with the field `{self.field}`" if self.field else ""
         try:
             json_at(evidence, self.field)
-        except Absent as absent:
+        except NoText as absent:
             return self.result(met=False, expected=expected, saw=str(absent), steps=evidence.final)
         saw = quoted(message(evidence))
         return self.result(met=True, expected=expected, saw=saw, steps=evidence.final)

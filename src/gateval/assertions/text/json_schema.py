@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.matching.bounded_schema import compiled, mismatches, text_limit
-from gateval.assertions.matching.final_message import Absent, FieldPath, json_at, where
+from gateval.assertions.matching.final_message import FieldPath, NoText, json_at, where
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.trials.trial import Assessment, Cause
 
@@ -39,7 +39,7 @@ class JsonSchema(Assertion):
         expected = f"{where(self.field)} to fit the schema"
         try:
             value = json_at(evidence, self.field)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         validator = compiled(canonical_json(self.schema_))
         size, limit = len(canonical_json(value)), text_limit(validator)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.matching.final_message import Absent, FieldPath, quoted, text_at, where
+from gateval.assertions.matching.final_message import FieldPath, NoText, quoted, text_at, where
 from gateval.assertions.text.contains import holds
 from gateval.domain.trials.trial import Assessment
 
@@ -31,7 +31,7 @@ class NotContains(Assertion):
         expected = f"no {quoted(self.value)} in {where(self.field)}"
         try:
             text = text_at(evidence, self.field)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         met = not holds(text, self.value, ignore_case=self.ignore_case)
         return self.result(met=met, expected=expected, saw=quoted(text), steps=evidence.final)

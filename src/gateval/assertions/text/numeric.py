@@ -10,8 +10,8 @@ from pydantic import Field
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.matching.final_message import (
-    Absent,
     FieldPath,
+    NoText,
     json_at,
     message,
     quoted,
@@ -49,7 +49,7 @@ class Numeric(Assertion):
         expected = f"{where(self.field)} to be {self.value:g}{off}"
         try:
             number, saw = self._number(evidence)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         if number is None:
             saw = f"no number in {saw}"

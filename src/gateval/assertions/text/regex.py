@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.matching.final_message import Absent, FieldPath, quoted, text_at, where
+from gateval.assertions.matching.final_message import FieldPath, NoText, quoted, text_at, where
 from gateval.assertions.matching.linear_regex import TEXT_LIMIT, compiled
 from gateval.domain.trials.trial import Assessment, Cause
 
@@ -42,7 +42,7 @@ class Regex(Assertion):
         try:
             text = text_at(evidence, self.field)
             text = text.strip() if self.trim else text
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
         if len(text) > TEXT_LIMIT:
             raise NotMeasured(

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.matching.final_message import Absent, FieldPath, quoted, text_at, where
+from gateval.assertions.matching.final_message import FieldPath, NoText, quoted, text_at, where
 from gateval.assertions.matching.similarity import bleu, levenshtein, rouge_l
 from gateval.domain.base import ModelName
 from gateval.domain.trials.trial import Assessment, Cause
@@ -63,7 +63,7 @@ class Similar(Assertion):
         """See the class. Rests on the final message; its score is the likeness."""
         try:
             text, reference = self._texts(evidence)
-        except Absent as absent:
+        except NoText as absent:
             return self.absent(expected=self._expected, saw=str(absent), steps=evidence.final)
         return self._found(_MEASURES[self.metric](text, reference), text, evidence)
 
@@ -75,7 +75,7 @@ class Similar(Assertion):
 
         try:
             text, reference = self._texts(evidence)
-        except Absent as absent:
+        except NoText as absent:
             found = self.absent(expected=self._expected, saw=str(absent), steps=evidence.final)
             return found, None
         if not text:
@@ -89,7 +89,7 @@ class Similar(Assertion):
         return f"{where(self.field)} at least {self.min:g} like {quoted(self.to)} by {by}"
 
     def _texts(self, evidence: Evidence) -> tuple[str, str]:
-        """Return the text and the reference. Raises `Absent` and `NotMeasured`."""
+        """Return the text and the reference. Raises `NoText` and `NotMeasured`."""
         text = text_at(evidence, self.field).strip()
         if len(text) > _TEXT_LIMIT:
             raise NotMeasured(

@@ -12,8 +12,8 @@ from gateval.candidates.agent_loop.faults import ServerFault
 from gateval.candidates.agent_loop.transports import (
     MESSAGE_LIMIT,
     Http,
+    McpTransport,
     Streams,
-    Transport,
     TransportError,
 )
 from gateval.candidates.environment.allowlist import instance_environment
@@ -37,10 +37,10 @@ TOOLS_LIMIT = 200
 """Tools of all servers of an agent."""
 
 
-class Server:
+class McpServer:
     """One server that runs."""
 
-    def __init__(self, spec: ToolServerSpec, transport: Transport) -> None:
+    def __init__(self, spec: ToolServerSpec, transport: McpTransport) -> None:
         self._spec = spec
         self._transport = transport
         self._number = 0
@@ -100,7 +100,7 @@ class Server:
 class Servers:
     """All servers of one trial."""
 
-    def __init__(self, servers: tuple[Server, ...] = ()) -> None:
+    def __init__(self, servers: tuple[McpServer, ...] = ()) -> None:
         self._by_tool = {tool.name: one for one in servers for tool in one.tools}
         self.tools = tuple(tool for one in servers for tool in one.tools)
 
@@ -113,7 +113,7 @@ class Servers:
 async def running_servers(launch: Launch) -> AsyncIterator[Servers]:
     """Start the servers of an agent for one trial, and end them after it. Raises `ServerFault`."""
     async with contextlib.AsyncExitStack() as stack:
-        servers: list[Server] = []
+        servers: list[McpServer] = []
         owners: dict[str, str] = {}
         for spec in launch.agent.runtime.servers:
             server = await stack.enter_async_context(_running(spec, launch))
@@ -128,10 +128,10 @@ async def running_servers(launch: Launch) -> AsyncIterator[Servers]:
 
 
 @contextlib.asynccontextmanager
-async def _running(spec: ToolServerSpec, launch: Launch) -> AsyncIterator[Server]:
+async def _running(spec: ToolServerSpec, launch: Launch) -> AsyncIterator[McpServer]:
     async with contextlib.AsyncExitStack() as stack:
         start = _serving if spec.path is not None else _spoken_to
-        server = Server(spec, await start(spec, launch, stack))
+        server = McpServer(spec, await start(spec, launch, stack))
         stack.push_async_callback(server.stop)
         await server.meet()
         yield server
@@ -139,7 +139,7 @@ async def _running(spec: ToolServerSpec, launch: Launch) -> AsyncIterator[Server
 
 async def _serving(
     spec: ToolServerSpec, launch: Launch, _stack: contextlib.AsyncExitStack
-) -> Transport:
+) -> McpTransport:
     """Start a server that listens. Raises `ServerFault`."""
     own = replace(
         launch,
@@ -156,20 +156,28 @@ async def _serving(
 
 async def _spoken_to(
     spec: ToolServerSpec, launch: Launch, stack: contextlib.AsyncExitStack
-) -> Transport:
+) -> McpTransport:
     """Start a server that reads and prints. Raises `ServerFault`."""
-    around = launch.context
+    around, at = launch.context, launch.addresses
     private = await stack.enter_async_context(private_folders(around.scratch))
     env = instance_environment(
         around.environ,
-        literals={"PYTHONUNBUFFERED": "1", **launch.env, **spec.env},
+        literals={"PYTHONUNBUFFERED": "1", **at.literals({**launch.env, **spec.env})},
         door={},
         home=str(private.home),
         tmp=str(private.tmp),
         name=launch.name,
     )
     place = launch.place
-    program = Program(spec.command, place.folder, env, reads=place.reads, listens=True)
+    program = Program(
+        at.words(spec.command),
+        place.folder,
+        env,
+        writes=launch.writes,
+        reads=place.reads,
+        ports=at.ports,
+        listens=True,
+    )
     limits = replace(launch.limits, stdout_kept=MESSAGE_LIMIT, stdout_bytes=PRINTED_LIMIT)
     try:
         return Streams(launch.programs.start(program, limits))

@@ -23,7 +23,7 @@ class TransportError(Exception):
     """No answer came. The text is a clause to be put after `The MCP server x`."""
 
 
-class Transport(ABC):
+class McpTransport(ABC):
     """Carries one request after the other to a server, which its maker has to `stop`."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class Transport(ABC):
         """End the server; return how it ended. May be called again."""
 
 
-class Streams(Transport):
+class Streams(McpTransport):
     """A line of JSON on standard input, a line of JSON on standard output."""
 
     def __init__(self, running: Running) -> None:
@@ -50,7 +50,7 @@ class Streams(Transport):
         self._read = 0
 
     async def ask(self, number: int, message: bytes) -> mcp.Heard:
-        """See `Transport`. Lines that are no message are passed over: some servers greet there."""
+        """See `McpTransport`. Passes over lines that are no message: some servers greet there."""
         await self.tell(message)
         while True:
             line = await self._running.line(self._read)
@@ -70,15 +70,15 @@ class Streams(Transport):
                 return heard
 
     async def tell(self, message: bytes) -> None:
-        """See `Transport`."""
+        """See `McpTransport`."""
         self._running.tell(message + b"\n")
 
     async def stop(self) -> Ran:
-        """See `Transport`."""
+        """See `McpTransport`."""
         return await self._running.stop()
 
 
-class Http(Transport):
+class Http(McpTransport):
     """Streamable HTTP: a POST for each message, answered by JSON or by a stream that ends."""
 
     def __init__(self, instance: Instance, path: str, http: LocalHttp) -> None:
@@ -88,7 +88,7 @@ class Http(Transport):
         self._session = self._version = ""
 
     async def ask(self, number: int, message: bytes) -> mcp.Heard:
-        """See `Transport`."""
+        """See `McpTransport`."""
         kind, body = await self._post(message)
         bodies = [body]
         if kind.partition(";")[0].strip().lower() == "text/event-stream":
@@ -104,15 +104,15 @@ class Http(Transport):
         raise TransportError("gave no answer")
 
     async def tell(self, message: bytes) -> None:
-        """See `Transport`."""
+        """See `McpTransport`."""
         await self._post(message)
 
     def speak(self, version: str) -> None:
-        """See `Transport`."""
+        """See `McpTransport`."""
         self._version = version
 
     async def stop(self) -> Ran:
-        """See `Transport`."""
+        """See `McpTransport`."""
         return await self._instance.stop()
 
     async def _post(self, message: bytes) -> tuple[str, bytes]:

@@ -1,19 +1,24 @@
-"""Where the services of an Agent are, and how programs are told."""
+"""Where the services of a trial are, and its playground, and how programs are told."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from gateval.domain.manifests.playground import PLAYGROUND, VARIABLE
 from gateval.domain.manifests.services import ServiceSpec, filled, joined
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """The services that run: name → host and port, and the variables that say so."""
+    """The services that run: name → host and port, and the variables that say so.
+
+    `playground` is the path of the trial's, "" where it has none.
+    """
 
     at: dict[str, tuple[str, int]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    playground: str = ""
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -25,11 +30,25 @@ class Addresses:
         return Addresses(
             {**self.at, service.name: (host, port)},
             {**self.variables, service.variable: joined(host, port)},
+            self.playground,
+        )
+
+    def inside(self, playground: str, env: dict[str, str]) -> Addresses:
+        """Return these for programs that work in this playground, with its variables."""
+        return Addresses(self.at, {**self.variables, **env, VARIABLE: playground}, playground)
+
+    def joined(self, other: Addresses) -> Addresses:
+        """Return both; where they name the same, `other` is meant."""
+        return Addresses(
+            {**self.at, **other.at},
+            {**self.variables, **other.variables},
+            other.playground or self.playground,
         )
 
     def fill(self, text: str) -> str:
         """Return `text`, which a manifest says, with `{services.NAME.port}` and its like filled."""
-        return filled(text, self.at)
+        given = text.replace(PLAYGROUND, self.playground) if self.playground else text
+        return filled(given, self.at)
 
     def words(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return the words of a command line, filled."""

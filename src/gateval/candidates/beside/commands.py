@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
@@ -24,12 +25,13 @@ from gateval.domain.trials.trial import NoAnswer
 @dataclass(frozen=True)
 class Ground:
     """Where the commands of one trial run: where services are, in which private folders, and at
-    which port the Agent's server is, if it is one.
+    which port the Agent's server is, if it is one. `writes` are folders of a playground.
     """
 
     addresses: Addresses
     private: PrivateFolders
     port: int | None = None
+    writes: tuple[Path, ...] = ()
 
 
 class Commands:
@@ -107,7 +109,7 @@ class Commands:
             argv,
             self._place.folder,
             env,
-            writes=(private.home,),
+            writes=(private.home, *ground.writes),
             reads=self._place.reads,
             ports=(*own, *ground.addresses.ports),
         )

@@ -92,7 +92,7 @@ class Services:
                 env=service.env,
                 ready=service.ready,
                 what=f"The service `{service.name}`",
-                key=f"services[{index}].command",
+                key=f"runtime.services[{index}].command",
                 asks_models=False,
                 addresses=lease.addresses,
             )

@@ -12,13 +12,13 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
-from gateval.candidates.contract.question import Said, said_output
+from gateval.candidates.contract.question import ProgramAnswer, said_output
 from gateval.domain.base import JsonObject
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import Trace
 
 
-def read_output(written: bytes, prompt: str) -> Said:
+def read_output(written: bytes, prompt: str) -> ProgramAnswer:
     """Read the answer of a command line to `prompt`, with which its steps begin.
 
     Raises `ClaimError` for one that is empty or ambiguous.
@@ -28,7 +28,7 @@ def read_output(written: bytes, prompt: str) -> Said:
         raise ClaimError("it is empty")
     document = _object(text)
     if document is None:
-        return Said(output=text)
+        return ProgramAnswer(output=text)
     messages = document.get("output_messages") or document.get("output")
     usage = document.get("token_usage")
     tokens = usage if isinstance(usage, dict) else {}
@@ -41,12 +41,12 @@ def read_output(written: bytes, prompt: str) -> Said:
             told.insert(0, {"type": "user", "text": prompt})
         steps = read_steps([*told]).steps()
         trace = Trace(steps=steps, source="candidate", usage=claimed) if steps else None
-        return Said(
+        return ProgramAnswer(
             output=said_output(_final(messages), "its last message"), trace=trace, usage=claimed
         )
     if "text" in document:
-        return Said(output=said_output(document["text"], "`text`"), usage=claimed)
-    return Said(output=text)
+        return ProgramAnswer(output=said_output(document["text"], "`text`"), usage=claimed)
+    return ProgramAnswer(output=text)
 
 
 def _object(text: str) -> JsonObject | None:

@@ -33,7 +33,7 @@ KEYS = ("output", "trace", "usage", "version")
 
 
 @dataclass(frozen=True)
-class Said:
+class ProgramAnswer:
     """The answer of a candidate: its output, never blank, and its claims about the way there."""
 
     output: str
@@ -64,13 +64,13 @@ def write_question(asked: FixtureInput) -> bytes:
     return write_json(question(asked)) + b"\n"
 
 
-def read_answer(printed: bytes) -> Said:
+def read_answer(printed: bytes) -> ProgramAnswer:
     """Read what a candidate printed; bytes that are no UTF-8 become U+FFFD. Raises `ClaimError`."""
     text = printed.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     if not text:
         raise ClaimError("it is empty")
     document = _object_with_output(text)
-    return Said(output=text) if document is None else _read_document(document)
+    return ProgramAnswer(output=text) if document is None else _read_document(document)
 
 
 def _object_with_output(text: str) -> JsonObject | None:
@@ -89,7 +89,7 @@ def _object_with_output(text: str) -> JsonObject | None:
     return cast("JsonObject", strict)
 
 
-def _read_document(document: JsonObject) -> Said:
+def _read_document(document: JsonObject) -> ProgramAnswer:
     for key in document:
         if key not in KEYS:
             known = ", ".join(KEYS)
@@ -98,7 +98,7 @@ def _read_document(document: JsonObject) -> Said:
         raise ClaimError(f"`version` is not {CONTRACT_VERSION}")
     trace, usage = document.get("trace"), document.get("usage")
     claimed = Usage() if usage is None else read_usage(usage)
-    return Said(
+    return ProgramAnswer(
         output=said_output(document["output"], "`output`"),
         trace=None
         if trace is None
@@ -118,7 +118,7 @@ def said_output(output: JsonValue, what: str) -> str:
     return text
 
 
-def answer_from(said: Said, recorded: Trace | None, seconds: float) -> Answer:
+def answer_from(said: ProgramAnswer, recorded: Trace | None, seconds: float) -> Answer:
     """Return the answer; the gateway's trace wins over the candidate's claims."""
     trace, usage = said.trace, said.usage
     if recorded is not None:

@@ -7,14 +7,14 @@ from pydantic import JsonValue
 from gateval.candidates.bounded import json_path
 from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
 from gateval.candidates.contract.options import Response
-from gateval.candidates.contract.question import Said, read_answer, said_output
+from gateval.candidates.contract.question import ProgramAnswer, read_answer, said_output
 from gateval.domain.text.quoting import quote
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
 
 
-def read_response(paths: Response, body: bytes, described: str = "") -> Said:
+def read_response(paths: Response, body: bytes, described: str = "") -> ProgramAnswer:
     """Read what an agent gave back. Raises `ClaimError`.
 
     `described` goes behind "it is no JSON": what the body was declared as.
@@ -28,7 +28,7 @@ def read_response(paths: Response, body: bytes, described: str = "") -> Said:
         raise ClaimError(f"{error}: {_shown(body)}")
     trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
     claimed = Usage() if usage is None else read_usage(usage)
-    return Said(
+    return ProgramAnswer(
         output=said_output(output, f"the value at `{paths.output}`"),
         trace=None
         if trace is None

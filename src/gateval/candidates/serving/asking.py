@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.question import Said, answer_from
+from gateval.candidates.contract.question import ProgramAnswer, answer_from
 from gateval.candidates.doors.tools import untouched_tools
 from gateval.candidates.process.capture import last_lines
 from gateval.candidates.process.failures import out_of_reach, server_line
@@ -65,7 +65,7 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
     clock, session = instance.launch.context.clock, instance.session
     before = (instance.running.stdout.total, instance.running.stderr.total)
     failed: _Failed | None = None
-    said: Said | None = None
+    said: ProgramAnswer | None = None
     trouble = recorded = None
     if session:
         session.begin(request.key.repetition, request.replay)
@@ -98,7 +98,7 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
     return ServerAnswer(given, whole=failed.whole, dead=instance.dead)
 
 
-async def _said(instance: Instance, options: HttpOptions, request: TrialRequest) -> Said:
+async def _said(instance: Instance, options: HttpOptions, request: TrialRequest) -> ProgramAnswer:
     """Return what the server said. Raises `_Failed`."""
     try:
         written = write_request(options.request, request.input)

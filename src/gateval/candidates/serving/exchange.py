@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from gateval.candidates.bounded import template
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.options import Response
-from gateval.candidates.contract.question import Said, question, template_values
+from gateval.candidates.contract.question import ProgramAnswer, question, template_values
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.serving.options import Request
 from gateval.domain.base import JsonObject
@@ -84,7 +84,7 @@ def _filled(body: JsonValue, values: JsonObject, budget: template.Budget) -> Jso
     return body
 
 
-def read_reply(paths: Response, reply: LocalReply) -> Said:
+def read_reply(paths: Response, reply: LocalReply) -> ProgramAnswer:
     """Read what a server answered with a status of 2xx. Raises `ClaimError`."""
     kind = reply.content_type.partition(";")[0].strip().lower()
     if paths.output is not None and kind == "text/event-stream":

@@ -78,6 +78,6 @@ def _port_hint(launch: Launch) -> str:
     if launch.takes_port:
         return ""
     return (
-        f" Each server gets a port of its own: hand it over as `{{port}}` in runtime.{launch.key}, "
+        f" Each server gets a port of its own: hand it over as `{{port}}` in {launch.key}, "
         "or read the variable PORT."
     )

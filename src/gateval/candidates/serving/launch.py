@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
@@ -28,9 +29,9 @@ class Launch:
     """All that starts of one server have in common.
 
     `command` and `env` are as written, with `{port}` where the port will stand. `what` is the
-    subject of sentences about it, `key` the command's place below `runtime`. Only one that
+    subject of sentences about it, `key` the command's place. Only one that
     `asks_models` gets a way to them. `place` is where it works, `name` marks its processes;
-    `addresses` are those of the services that it may ask.
+    `addresses` are those of the services that it may ask, `writes` folders of a playground.
     """
 
     agent: AgentDefinition
@@ -42,9 +43,10 @@ class Launch:
     env: Mapping[str, str]
     ready: Ready
     what: str = "The server"
-    key: str = "command"
+    key: str = "runtime.command"
     asks_models: bool = True
     addresses: Addresses = field(default_factory=Addresses)
+    writes: tuple[Path, ...] = ()
 
     @classmethod
     def of(
@@ -113,6 +115,6 @@ async def launch_at(launch: Launch, port: int) -> Launched:
         if not launch.asks_models:
             argv = tuple(word.replace("{home}", home) for word in argv)
         folder, reads = launch.place.folder, launch.place.reads
-        program = Program(argv, folder, env, reads=reads, ports=at.ports)
+        program = Program(argv, folder, env, writes=launch.writes, reads=reads, ports=at.ports)
         running = launch.programs.start(program, launch.limits)
         return Launched(running, session, stack.pop_all())

@@ -10,6 +10,7 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.beside.beside import Beside
 from gateval.candidates.beside.commands import Ground
 from gateval.candidates.beside.services import Lease
+from gateval.candidates.playground.made import Playground, told_of, writable
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import End, Ran
 from gateval.candidates.serving.asking import ServerAnswer
@@ -54,29 +55,30 @@ class Pool:
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Have one instance answer. It is not asked anything else meanwhile."""
-        return await self._exchange(lambda exchange: exchange.ask(request))
+        return await self._exchange(request, lambda exchange: exchange.ask(request))
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Have one instance answer all turns. It is not asked anything else meanwhile."""
         mode, clock = self._launch.agent.runtime.conversation, self._launch.context.clock
         return await self._exchange(
-            lambda exchange: converse(Turning(exchange, request, mode), request, clock)
+            request, lambda exchange: converse(Turning(exchange, request, mode), request, clock)
         )
 
     async def _exchange(
-        self, asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]]
+        self, request: TrialRequest, asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]]
     ) -> Answer | NoAnswer:
         async with self._slots:
             lease = await self._beside.services.lease()
             if isinstance(lease, NoAnswer):
                 return lease
-            instance = await self._living(lease)
+            ground = request.playground
+            instance = await self._living(lease, ground)
             if isinstance(instance, NoAnswer):
                 return instance
-            keep = False
+            keep, alone = False, self._each_trial_its_own or ground is not None
             try:
-                heard = await self._heard(instance, lease, asking)
-                keep = heard.whole and not heard.dead and not self._each_trial_its_own
+                heard = await self._heard(instance, lease, asking, ground)
+                keep = heard.whole and not heard.dead and not alone
             finally:
                 if keep:
                     self._idle.append(instance)
@@ -105,23 +107,24 @@ class Pool:
         instance: Instance,
         lease: Lease,
         asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]],
+        ground: Playground | None,
     ) -> ServerAnswer:
         """Ask the instance, between what runs before and after."""
         exchange = Exchange(instance, self._options)
         if self._launch.agent.runtime.around:
             async with private_folders(self._launch.context.scratch) as private:
-                ground = Ground(lease.addresses, private, instance.port)
-                given = await self._beside.trial(lease, ground, lambda: asking(exchange))
+                at = Ground(told_of(ground, lease.addresses), private, instance.port)
+                given = await self._beside.trial(lease, at, lambda: asking(exchange))
         else:
             given = await self._beside.services.checked(lease, await asking(exchange))
         heard = exchange.heard or ServerAnswer(given, whole=True, dead=instance.dead)
         return heard._replace(given=given)
 
-    async def _living(self, lease: Lease) -> Instance | NoAnswer:
+    async def _living(self, lease: Lease, ground: Playground | None) -> Instance | NoAnswer:
         """Return an instance that lives beside these services, started if need be, or why there is
-        none.
+        none. Only one that was started for a playground may write there.
         """
-        while self._idle:
+        while self._idle and ground is None:
             instance = self._idle.pop()
             if instance.launch.addresses is not lease.addresses:
                 await self._end(instance)  # the services that it knows are gone
@@ -136,14 +139,16 @@ class Pool:
                 f"not started again. {self._last_loss}"
             )
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        started = await self._start(lease)
+        started = await self._start(lease, ground)
         if isinstance(started, NoAnswer):
             self._losses += 1
             self._last_loss = started.reason
         return started
 
-    async def _start(self, lease: Lease) -> Instance | NoAnswer:
-        started = await start_instance(replace(self._launch, addresses=lease.addresses))
+    async def _start(self, lease: Lease, ground: Playground | None = None) -> Instance | NoAnswer:
+        addresses = told_of(ground, lease.addresses)
+        launch = replace(self._launch, addresses=addresses, writes=writable(ground))
+        started = await start_instance(launch)
         if isinstance(started, Instance):
             self._all.add(started)
         return started

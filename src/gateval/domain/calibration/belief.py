@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.calibration.binding import Binding
-from gateval.domain.calibration.replay import Agreement, Phase
+from gateval.domain.calibration.replay import Agreement, CalibrationPhase
 from gateval.domain.manifests.policy.words import AgreementPolicy
 
 LEAST_AGREEMENT = 0.6
@@ -16,11 +16,15 @@ def phase_of(
     now: Binding,
     least: float = LEAST_AGREEMENT,
     estimate: AgreementPolicy = AgreementPolicy.POINT,
-) -> Phase:
+) -> CalibrationPhase:
     """Return the phase of an agreement that was measured under `binding`, as things are `now`."""
     if not found.scored:
-        return Phase.FAILED
-    return Phase.STALE if why_not(found, binding, now, least, estimate) else Phase.CALIBRATED
+        return CalibrationPhase.FAILED
+    return (
+        CalibrationPhase.STALE
+        if why_not(found, binding, now, least, estimate)
+        else CalibrationPhase.CALIBRATED
+    )
 
 
 def why_not(

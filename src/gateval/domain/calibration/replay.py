@@ -20,7 +20,7 @@ MISSING_SHARE = 0.2
 """The largest part of the examples that a judge may leave without a verdict."""
 
 
-class Phase(StrEnum):
+class CalibrationPhase(StrEnum):
     """How a calibration stands: it agrees enough, it does not (any more), or nothing was scored."""
 
     CALIBRATED = "Calibrated"
@@ -125,7 +125,7 @@ class StoredAgreement(Value):
     counts: Agreement
 
 
-class Replay(Value):
+class CalibrationReplay(Value):
     """A JudgeCalibration replayed by one judge.
 
     One that an earlier run made has no `examples` but its `counts`; `run` names that run.

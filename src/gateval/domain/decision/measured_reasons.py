@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.manifests.evaluation import ScoringModel
+from gateval.domain.manifests.axes import show_axis
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import RegressionPolicy, ThresholdPolicy
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -63,15 +63,21 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
 
 
 def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[DecisionReason]:
-    """Yield the reasons that an Eval's fixtures, or the cases of one file, got worse together."""
+    """Yield the reasons that an Eval's fixtures got worse together, the cases of one file, or an
+    axis of their scores.
+    """
     for one in compared.together:
-        if one.step is LookResult.REGRESSED:
-            weighted = compared.head.model is ScoringModel.WEIGHTED
+        if one.axis:
+            if one.step is LookResult.REGRESSED:
+                text = f"{show_axis(one.axis)} of {compared.eval} fell: {one.base:.2f} before, "
+                yield from _regression(f"{text}{one.head:.2f} now", compared.eval, "", policy)
+        elif one.step is LookResult.REGRESSED:
+            graded = compared.head.model.graded
             before, now = show_percent(one.base), show_percent(one.head)
             what = f"{compared.eval} got worse as a whole"
             if one.family:
                 what = f"The cases of {one.family} in {compared.eval} got worse together"
-            verb = "was the mean score" if weighted else "passed"
+            verb = "was the mean score" if graded else "passed"
             text = f"{what}: {before} {verb} before, {now} now"
             yield from _regression(text, compared.eval, "", policy)
         elif one.outdated and policy.regressions is not RegressionPolicy.OFF:

@@ -66,26 +66,26 @@ class Stamp(Value):
         return not self.same_run(other) and mine > (other.started, other.run, other.attempt)
 
 
-class Marked(Value):
+class MarkedComment(Value):
     """The first line of one of our comments: who wrote it, and about which commit."""
 
     stamp: Stamp
     head: str = Field(pattern=SHA_PATTERN)
 
 
-def mark(body: str, marked: Marked) -> str:
+def mark(body: str, marked: MarkedComment) -> str:
     """Return a comment with its first line in the place of `MARKER`."""
     line = f"<!-- gateval:comment v1 {marked.stamp} head={marked.head} -->"
     return f"{line}\n{body.removeprefix(MARKER).lstrip(chr(10))}"
 
 
-def read_mark(body: str) -> Marked | None:
+def read_mark(body: str) -> MarkedComment | None:
     """Read the first line of a comment; None when it is none of ours."""
     found = _MARKED.fullmatch(body.split("\n", 1)[0].rstrip("\r"))
     stamp = Stamp.parse(found["id"]) if found else None
     if found is None or stamp is None:
         return None
     try:
-        return Marked(stamp=stamp, head=found["head"])
+        return MarkedComment(stamp=stamp, head=found["head"])
     except ValueError:
         return None

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gateval.domain.base import digest
 from gateval.domain.calibration.binding import Binding
-from gateval.domain.calibration.replay import Replay, StoredAgreement
-from gateval.domain.history.baseline import EVENTS, MOST_RUNS, Home
+from gateval.domain.calibration.replay import CalibrationReplay, StoredAgreement
+from gateval.domain.history.baseline import MOST_RUNS, Home, of_home
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -51,12 +51,9 @@ def agreement_donors(
     `since` is the oldest moment (ISO 8601) that counts.
     """
     missing, found = set(wanted), list[RunRecord]()
-    for record in records:
+    for record in of_home(records, home, since=since):
         if not missing or len(found) == MOST_RUNS:
             break
-        ours = record.branch == home.branch and record.workflow in home.workflows
-        if not ours or record.event not in EVENTS or record.at < since or not record.run:
-            continue
         held = {one.binding.digest for one in record.agreements} & missing
         if held:
             found.append(record)
@@ -67,7 +64,7 @@ def agreement_donors(
 def with_agreements(plan: Plan, wanted: Mapping[str, Binding], proven: Sequence[RunRecord]) -> Plan:
     """Return the plan with the agreements of these records, which have to be confirmed."""
     known = {
-        one.binding.digest: Replay(
+        one.binding.digest: CalibrationReplay(
             calibration=one.calibration, binding=one.binding, counts=one.counts, run=record.id
         )
         for record in reversed(proven)

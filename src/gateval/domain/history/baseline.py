@@ -57,7 +57,7 @@ def wanted(plan: Plan) -> dict[str, Wanted]:
         and planned.bar is None
         and planned.compared
         and not planned.deterministic
-        and not planned.scoring.weighted
+        and not planned.scoring.graded
     }
 
 
@@ -76,13 +76,9 @@ def donors(
     """
     missing = {(name, fixture): most for name, one in asked.items() for fixture in one.fixtures}
     found: list[RunRecord] = []
-    for record in records:
+    for record in of_home(records, home, since=since):
         if len(found) == MOST_RUNS or not missing:
             break
-        if record.event not in EVENTS or record.at < since or not record.run:
-            continue
-        if record.branch != home.branch or record.workflow not in home.workflows:
-            continue
         given = {
             (name, one.fixture): len(marks)
             for name, want in asked.items()
@@ -95,6 +91,23 @@ def donors(
             missing[where] -= many
         missing = {where: many for where, many in missing.items() if many > 0}
     return tuple(found)
+
+
+def of_home(records: Iterable[RunRecord], home: Home, *, since: str) -> Iterator[RunRecord]:
+    """Yield the records that say that they are of the default branch and not before `since`.
+
+    Each run comes once, however often somebody wrote its line, and by its first attempt: a person
+    may have asked for the others because of what that one found.
+    """
+    known: set[int] = set()
+    for record in records:
+        if record.event not in EVENTS or record.at < since or record.run in known:
+            continue
+        if record.branch != home.branch or record.workflow not in home.workflows:
+            continue
+        if record.run and record.id == f"{record.run}-1":
+            known.add(record.run)
+            yield record
 
 
 def doubt(record: RunRecord, run: WorkflowRun, home: Home) -> str:

@@ -13,13 +13,13 @@ from pydantic import JsonValue
 
 from gateval.domain.calibration.belief import LEAST_AGREEMENT, phase_of
 from gateval.domain.calibration.binding import Binding
-from gateval.domain.calibration.replay import Phase, StoredAgreement
+from gateval.domain.calibration.replay import CalibrationPhase, StoredAgreement
 from gateval.domain.history.runs.rows import Row
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
 
-_BEST_FIRST = (Phase.CALIBRATED, Phase.STALE, Phase.FAILED)
+_BEST_FIRST = (CalibrationPhase.CALIBRATED, CalibrationPhase.STALE, CalibrationPhase.FAILED)
 
 Bind = Callable[[Calibration, JudgeSpec], Binding]
 """Returns what a replay of a calibration by a judge would be bound to now."""
@@ -76,7 +76,7 @@ def _standing(
         return {}
     asked = [e.judge.min_agreement for e in evals if e.judge.min_agreement is not None]
     least = max(asked, default=LEAST_AGREEMENT)
-    phases: list[Phase] = []
+    phases: list[CalibrationPhase] = []
     by_model: dict[str, JsonValue] = {}
     for one in newest:
         bound, counts = one.agreement.binding, one.agreement.counts

@@ -23,7 +23,7 @@ from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.text.bounded import ShortText, first_of
-from gateval.domain.verdicts import EvalsVerdict, GateVerdict, ReasonCode
+from gateval.domain.verdicts import DecisionReason, EvalsVerdict, GateVerdict, ReasonCode
 
 HISTORY_REF = "refs/gateval/history"
 HISTORY_FILE = "history.jsonl"
@@ -131,12 +131,7 @@ def record_of(
         recorded_at=recorded_at,
         run=run,
         verdict=decision.evals,
-        reasons=tuple(
-            StoredReason(
-                verdict=r.verdict, code=r.code, text=r.text, eval=r.eval, fixture=r.fixture
-            )
-            for r in decision.reasons[:LISTED]
-        ),
+        reasons=tuple(_stored_reason(one) for one in decision.reasons[:LISTED]),
         reasons_total=len(decision.reasons),
         regressions=regressions,
         regressions_total=len(regressions),
@@ -144,6 +139,16 @@ def record_of(
         evals=tuple(_stored_eval(one) for one in compared[:LISTED]),
         evals_total=len(compared),
         trials=len(report.results.trials),
+    )
+
+
+def _stored_reason(reason: DecisionReason) -> StoredReason:
+    return StoredReason(
+        verdict=reason.verdict,
+        code=reason.code,
+        text=reason.text,
+        eval=reason.eval,
+        fixture=reason.fixture,
     )
 
 

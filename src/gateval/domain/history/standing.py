@@ -64,7 +64,7 @@ def comparison_key(plan: Plan, planned: PlannedEval, fixture: str) -> str:
     ]
     judge = planned.judge.model_dump(mode="json")
     about = [planned.own_name, fixture, planned.fixture(fixture).digest]
-    scoring = [planned.scoring.pass_score] if planned.scoring.weighted else []
+    scoring = [planned.scoring.pass_score] if planned.scoring.graded else []
     measured = planned.calibration.digest if planned.calibration else ""
     believed = [measured] if planned.wants_calibration else []
     return digest([*closures, *about, judge, *scoring, *believed])

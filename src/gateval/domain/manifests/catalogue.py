@@ -16,7 +16,7 @@ from gateval.domain.repository.place import Place, Problem
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
 
-class Reference(NamedTuple):
+class ManifestReference(NamedTuple):
     """A manifest that another one names: its kind and name, and where that stands."""
 
     kind: str
@@ -37,7 +37,7 @@ class Broken(NamedTuple):
     name: str = ""
     agent: str = ""
     labels: Mapping[str, str] | None = None
-    references: tuple[Reference, ...] = ()
+    references: tuple[ManifestReference, ...] = ()
 
     def may_hold(self, names: Iterable[str]) -> bool:
         """Whether one of these names may be that of a case of this fixture."""

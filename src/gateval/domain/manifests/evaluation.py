@@ -1,9 +1,12 @@
-"""The Eval manifest: which agent, which fixtures, which judge, which threshold."""
+"""The Eval: which agent, which fixtures, which judge, which threshold.
+
+Benchmarks and Experiments are read into it, too: one engine runs all three.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
@@ -47,16 +50,33 @@ class JudgeSpec(Spec):
         return (self.model or "").startswith(f"{SCRIPTED_PROVIDER}/")
 
 
+EvalKind: TypeAlias = Literal["Eval", "Benchmark", "Experiment"]
+
+EVAL_KINDS: tuple[EvalKind, ...] = ("Eval", "Benchmark", "Experiment")
+"""The kinds of manifests that are read into an `Eval`."""
+
+SCORE_FROM = 0.9
+"""The score in [0, 1] from which a task of a benchmark passes, and the benchmark too."""
+
+
 class ScoringModel(StrEnum):
-    """How scores come about.
+    """How scores come about: a file each in `domain/results/models/`.
 
     `fixtures`: a trial passes when every assertion does, and a fixture's score is the share of its
     trials that pass. `weighted`: a trial's score is the weighted mean of its assertions' scores, it
-    passes from `passScore` on, and a fixture's score is the mean of its trials' scores.
+    passes from `passScore` on, and a fixture's score is the mean of its trials' scores. `benchmark`
+    is that of tasks and their criteria, `experiment` that of scorers, each with axes.
     """
 
     FIXTURES = "fixtures"
     WEIGHTED = "weighted"
+    BENCHMARK = "benchmark"
+    EXPERIMENT = "experiment"
+
+    @property
+    def graded(self) -> bool:
+        """Whether trials have scores between 0 and 1, which are compared in place of passes."""
+        return self is not ScoringModel.FIXTURES
 
 
 class ScoringSpec(Spec):
@@ -87,14 +107,19 @@ class ScoringSpec(Spec):
     )
 
     @property
-    def weighted(self) -> bool:
-        """Whether trials are scored by the weighted model."""
-        return self.model is ScoringModel.WEIGHTED
+    def graded(self) -> bool:
+        """Whether trials have scores between 0 and 1, which are compared in place of passes."""
+        return self.model.graded
 
     @property
     def trials_pass(self) -> float | None:
         """What makes a trial pass: the score it needs; None where every assertion has to pass."""
-        return self.pass_score if self.weighted else None
+        return self.pass_score if self.graded else None
+
+    @property
+    def usual_threshold(self) -> float:
+        """The threshold in [0, 1] where none is written and there is nothing to compare with."""
+        return SCORE_FROM if self.model is ScoringModel.BENCHMARK else 1.0
 
     def weight(self, severity: Severity) -> float:
         """The weight of a fixture of this severity."""
@@ -126,10 +151,14 @@ class ExecutionSpec(Spec):
 
 
 class Eval(Value):
-    """An Eval as read from one revision. `digest` covers its meaning, without places."""
+    """An Eval as read from one revision. `digest` covers its meaning, without places.
 
-    kind: Literal["Eval"] = "Eval"
+    `kind` is what its manifest is; `version` that of a benchmark, as in `slug@version`.
+    """
+
+    kind: EvalKind = "Eval"
     name: Name
+    version: str = ""
     labels: dict[str, str] = {}
     target_agent: Name
     fixture_selector: FixtureSelector | None = None

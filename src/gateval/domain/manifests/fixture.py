@@ -20,6 +20,7 @@ from gateval.domain.manifests.messages import (
     text_of,
     with_files,
 )
+from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.manifests.recorded import Origin, ToolReplay
 from gateval.domain.manifests.reference import Reference
 from gateval.domain.manifests.severity import AnyWeight, Severity
@@ -103,7 +104,7 @@ class FixtureInput(Spec):
 
 
 class CheckFiles(Value):
-    """The files of one of people's own checks, at the revision of its fixture.
+    """The files of one of people's own checks, or of a playground, at the fixture's revision.
 
     `rules` say which files its export holds, but for those in `hidden`, which are the gate's own.
     `digest` covers them as seen from the fixture's folder.
@@ -123,11 +124,13 @@ class AssertionSpec(Value):
     `parts` are the assertions that a combinator is made of; they have no weight of their own.
     `own` are the files of an own check and `script` the digest of the scripted model that measures,
     known once the whole revision was read. `name` is what it is called, where its type does not
-    tell. `required` fails the case in the weighted model, whatever the others score.
+    tell. `required` fails the case in the weighted model, whatever the others score. `unsupported`
+    says why it fails whatever happens: a benchmark may ask for checks that are not known here.
     """
 
     type: str
     name: str = ""
+    unsupported: str = ""
     weight: AnyWeight = 1.0
     required: bool = False
     severity: Severity | None = None
@@ -167,7 +170,8 @@ class Fixture(Value):
     `places` maps `spec.KEY` to the place of that key, and each file of a message to its own.
     `files` are the paths of those, from the root, once they were read. `family` is the name of the
     manifest whose file of cases it is from, empty for a fixture of its own; `place` is the line of
-    the case.
+    the case. `timeout_seconds` are those for one answer, None where the Eval's count. `ground` are
+    the files of its `playground`, known once the whole revision was read.
     """
 
     kind: Literal["EvalFixture"] = "EvalFixture"
@@ -183,8 +187,11 @@ class Fixture(Value):
     files: tuple[str, ...] = ()
     reference: Reference | None = None
     assertions: tuple[AssertionSpec, ...] = Field(min_length=1)
+    playground: PlaygroundSpec | None = None
+    ground: CheckFiles | None = None
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()
+    timeout_seconds: float | None = Field(default=None, gt=0, le=86_400)
     place: Place
     places: dict[str, Place] = {}
     path: str

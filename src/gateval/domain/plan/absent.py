@@ -32,7 +32,7 @@ _CANDIDATES = 40
 
 
 @dataclass(frozen=True)
-class Absent:
+class AbsentFile:
     """A tracked file that a program did not get, and the pattern that would give it."""
 
     path: str
@@ -55,7 +55,7 @@ class Surroundings:
         return [path for path in named if path == tail or path.endswith(f"/{tail}")]
 
 
-def find_absent(lines: Sequence[str], cwd: str, around: Surroundings) -> Absent | None:
+def find_absent(lines: Sequence[str], cwd: str, around: Surroundings) -> AbsentFile | None:
     """Return the tracked file that a failed program most likely asked for, or None.
 
     `lines` is what it printed last, `cwd` where it worked, from the repository's root.
@@ -67,11 +67,11 @@ def find_absent(lines: Sequence[str], cwd: str, around: Surroundings) -> Absent 
         found = _fitting(name, ends, cwd, around)
         if found is not None:
             folder = found.rpartition("/")[0]
-            return Absent(found, f"/{folder}/**" if folder else f"/{found}")
+            return AbsentFile(found, f"/{folder}/**" if folder else f"/{found}")
     return None
 
 
-def absent_sentence(agent: str, absent: Absent, *, inputs: bool = False) -> str:
+def absent_sentence(agent: str, absent: AbsentFile, *, inputs: bool = False) -> str:
     """Say which file it is, and what to declare: `inputs` for those of a layer."""
     path = show_path(absent.path)
     if inputs:

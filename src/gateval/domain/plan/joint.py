@@ -22,6 +22,8 @@ ALONE_AT_MOST = 200
 class Joint(NamedTuple):
     """One test of several fixtures together; `family` is empty where it is all of an Eval.
 
+    `axis` is the one whose scores it tests, empty for the whole.
+
     `looks` are those at every fixture of it, `least_drop` that of their mean rate, in [0, 1].
     """
 
@@ -30,6 +32,7 @@ class Joint(NamedTuple):
     looks: tuple[Look, ...]
     least_drop: float
     share: float = 0.0
+    axis: str = ""
 
 
 def families(fixtures: Iterable[Fixture], compared: Iterable[str]) -> Mapping[str, Sequence[str]]:

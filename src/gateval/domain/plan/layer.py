@@ -12,7 +12,7 @@ from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.file_rules import file_rules
 from gateval.domain.repository.paths import path_text, resolve_path
 from gateval.domain.repository.patterns import has_wildcard
-from gateval.domain.repository.tree import Entry, Tree, under
+from gateval.domain.repository.tree import Tree, TreeEntry, under
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class LayerInputs:
     directory if all inputs lie there, so that Agents in several folders can share a layer.
     """
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, TreeEntry]
     root: str
     cwd: str
     around: Surroundings

@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from gateval.domain.base import SHA_PATTERN, Name, Value
-from gateval.domain.calibration.replay import Replay
+from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
@@ -140,7 +140,7 @@ class Plan(Value):
     hidden: tuple[HiddenFiles, ...] = ()
     disk: int = Field(default=0, ge=0)
     baseline: UsedBaseline | None = None
-    agreements: tuple[Replay, ...] = ()
+    agreements: tuple[CalibrationReplay, ...] = ()
     warnings: tuple[str, ...] = ()
     nothing: str = ""
 

@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 
 from gateval.domain.base import Name, Value
 from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
+from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
+from gateval.domain.plan.axes import axis_tests
 from gateval.domain.plan.bar import Bar, Baseline, Reason
 from gateval.domain.plan.joint import Joint, joint_tests
 from gateval.domain.plan.stored import StoredTrials
@@ -56,17 +57,20 @@ class PlannedEval(Value):
     `compared` names the fixtures that are held against the baseline: those that stand at the
     merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
-    compared. `family_share` is that of the cases of one file, `silence_share` that of a fixture
-    which is tested with its family only (`joint.py`). `calibration` is what its judge is measured
-    against, None where it names none, or none is there. `deterministic` says that the candidates
-    are known to do the same each time, `strict` that the policy asks for a threshold of 1 where
-    none is written. `standing` is what an earlier run found regressed, `stored` what the default
-    branch measured before in place of base; `base_seen` says that the gate saw model calls there
-    itself. `quarantined` inform and do not block. `left_out` are fixtures of it that nobody asked
-    for. `repetitions_asked` is what the Eval says, where the budget leaves it fewer.
+    compared. `family_share` is that of the cases of one file, `axis_share` that of one axis of
+    scores, `silence_share` that of a fixture which is tested with its family only (`joint.py`).
+    `calibration` is what its judge is measured against, None where it names none, or none is there.
+    `deterministic` says that the candidates are known to do the same each time, `strict` that the
+    policy asks for a threshold of 1 where none is written. `standing` is what an earlier run found
+    regressed, `stored` what the default branch measured before in place of base; `base_seen` says
+    that the gate saw model calls there itself. `quarantined` inform and do not block. `left_out`
+    are fixtures of it that nobody asked for. `repetitions_asked` is what the Eval says, where the
+    budget leaves it fewer.
     """
 
+    kind: EvalKind = "Eval"
     name: Name
+    version: str = ""
     place: Place
     agent: Name
     judge: JudgeSpec
@@ -82,6 +86,7 @@ class PlannedEval(Value):
     fixture_share: float = Field(default=0.0, ge=0, lt=1)
     broad_share: float = Field(default=0.0, ge=0, lt=1)
     family_share: float = Field(default=0.0, ge=0, lt=1)
+    axis_share: float = Field(default=0.0, ge=0, lt=1)
     silence_share: float = Field(default=0.0, ge=0, lt=1)
     deterministic: bool = False
     strict: bool = False
@@ -105,7 +110,7 @@ class PlannedEval(Value):
 
     @model_validator(mode="after")
     def _scores_are_not_stored(self) -> Self:
-        if self.stored and self.scoring.weighted:
+        if self.stored and self.scoring.graded:
             raise ValueError("stored trials know what passed, and no scores to compare")
         return self
 
@@ -116,7 +121,7 @@ class PlannedEval(Value):
         if written is not None:
             return written
         has_baseline = self.baseline in {Baseline.MERGE_BASE, Baseline.SAME_AGENT}
-        return None if has_baseline and not self.strict else 1.0
+        return None if has_baseline and not self.strict else self.scoring.usual_threshold
 
     @property
     def first_look(self) -> Look:
@@ -141,16 +146,33 @@ class PlannedEval(Value):
 
     @property
     def joint_tests(self) -> tuple[Joint, ...]:
-        """The tests of several compared fixtures together; none where that says nothing."""
+        """The tests of several compared fixtures together, those of axes last; none where that
+        says nothing.
+        """
+        axes = self._axis_tests
         if not self.broad_share or self.deterministic:
-            return ()
-        apart = {one.fixture for one in self.quarantined}
-        compared = [name for name in self.compared if name not in apart]
-        tests = joint_tests(self.fixtures, compared, self.execution.reps_per_fixture)
-        return tuple(
-            one._replace(share=self.family_share if one.family else self.broad_share)
-            for one in tests
+            return axes
+        tests = joint_tests(self.fixtures, self._blocking, self.execution.reps_per_fixture)
+        return (
+            *(
+                one._replace(share=self.family_share if one.family else self.broad_share)
+                for one in tests
+            ),
+            *axes,
         )
+
+    @property
+    def _axis_tests(self) -> tuple[Joint, ...]:
+        if not self.axis_share:
+            return ()
+        tests = axis_tests(self.fixtures, self._blocking, self.execution.reps_per_fixture)
+        return tuple(one._replace(share=self.axis_share) for one in tests)
+
+    @property
+    def _blocking(self) -> list[str]:
+        """The compared fixtures that are not in quarantine."""
+        apart = {one.fixture for one in self.quarantined}
+        return [name for name in self.compared if name not in apart]
 
     def most(self) -> dict[str, Look]:
         """The most trials of each side that can be asked for, by own fixture."""
@@ -194,8 +216,11 @@ class PlannedEval(Value):
 
     @property
     def shown_name(self) -> str:
-        """The name for people: the target branch's version says in words that it is that."""
-        return f"{self.bar.eval} (target branch)" if self.bar else self.name
+        """The name for people: a benchmark has its version behind it, as in `desk@2`; the target
+        branch's version of an Eval says in words that it is that.
+        """
+        versioned = f"{self.own_name}@{self.version}" if self.version else self.own_name
+        return f"{versioned} (target branch)" if self.bar else versioned
 
     @property
     def own_fixtures(self) -> tuple[Fixture, ...]:

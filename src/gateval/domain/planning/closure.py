@@ -34,7 +34,7 @@ class Closure:
     `roots` are folders or files ("" is the whole repository), `patterns` what has wildcards, both
     from the repository root and with the reason why they belong. `hidden` says what no candidate
     gets, `workdir` where it works; None where there is no telling. `apart` are the own files of
-    checks, which are hidden too.
+    checks and playgrounds, which are hidden too.
     """
 
     folder: str

@@ -90,14 +90,14 @@ def plan_change(
         unclaimed=tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base))),
         scripts=asked_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
-        warnings=(
-            *coverage_warnings(planned, changes, head, base),
-            *tip_warnings(base, tip),
-            *rules_warnings(rules.edit),
-            *rules.ignored,
-        ),
+        warnings=(*coverage_warnings(planned, changes, head, base), *_told(base, tip, rules)),
         nothing="" if planned else why_nothing(changes, doubts, head, base),
     )
+
+
+def _told(base: Snapshot, tip: Snapshot | None, rules: GateRules) -> tuple[str, ...]:
+    """Return what is odd about the target branch and the rules."""
+    return (*tip_warnings(base, tip), *rules_warnings(rules.edit), *rules.ignored)
 
 
 def plan_revision(
@@ -188,7 +188,9 @@ def _planned(
     evaluation: Eval, head: Snapshot, baseline: Baseline, why: tuple[Reason, ...]
 ) -> PlannedEval:
     return PlannedEval(
+        kind=evaluation.kind,
         name=evaluation.name,
+        version=evaluation.version,
         place=evaluation.place,
         agent=evaluation.target_agent,
         judge=evaluation.judge,

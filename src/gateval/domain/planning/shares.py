@@ -14,6 +14,7 @@ from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.plan.axes import axis_tests
 from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.joint import joint_tests, together_only
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -76,8 +77,14 @@ def _shares(planned: PlannedEval, parts: EvalShares, versions: int) -> dict[str,
     if versions:
         reps = planned.execution.reps_per_fixture
         others = len(joint_tests(planned.fixtures, planned.compared, reps)) - 1
-        whole, each = joint_shares(parts.joint / versions, max(0, others))
-        found |= {"broad_share": whole, "family_share": each}
+        graded = planned.scoring.graded
+        axes = len(axis_tests(planned.fixtures, planned.compared, reps)) if graded else 0
+        shares = joint_shares(parts.joint / versions, max(0, others), axes)
+        found |= {
+            "broad_share": shares.whole,
+            "family_share": shares.family,
+            "axis_share": shares.axis,
+        }
     return found
 
 

@@ -60,12 +60,27 @@ class Snapshot:
 
     @cached_property
     def check_roots(self) -> frozenset[str]:
-        """The folders and files that are the own ones of people's checks."""
+        """The folders and files that are the own ones of people's checks, or of playgrounds."""
+        return self.own_check_roots | self.ground_roots
+
+    @cached_property
+    def own_check_roots(self) -> frozenset[str]:
+        """Those of people's checks alone: no playground gets them."""
         return all_own_roots(self.catalogue.fixtures, self.tree)
+
+    @cached_property
+    def ground_roots(self) -> frozenset[str]:
+        """Those of playgrounds alone."""
+        return frozenset(
+            root
+            for fixture in self.catalogue.fixtures
+            if fixture.playground is not None
+            for root in fixture.playground.own_roots(fixture.folder)
+        )
 
     def is_hidden(self, path: str) -> bool:
         """Whether no candidate gets this file: a manifest, its cases, the gate config, one in
-        `.gateval/`, or one of a check's own.
+        `.gateval/`, or one of a check's or a playground's own.
 
         They say what is asked, not how it is answered: a program that reads them could be changed
         without anybody noticing, or read its own assertions. What `watch` or `include` names is

@@ -9,7 +9,7 @@ from gateval.domain.base import JsonObject, Value
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.messages import text_of
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.promotion.proposal import Origin
+from gateval.domain.promotion.proposal import Promoter
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trial import Assessment, Trial
 
@@ -43,7 +43,13 @@ def judged_in(trial: Trial, planned: PlannedEval, run: str) -> Iterator[Judged]:
 
 
 def example_of(
-    judged: Judged, planned: PlannedEval, *, score: float, why: Objection, note: str, origin: Origin
+    judged: Judged,
+    planned: PlannedEval,
+    *,
+    score: float,
+    why: Objection,
+    note: str,
+    origin: Promoter,
 ) -> JsonObject:
     """Return the example as people write it in `spec.examples`."""
     fixture = planned.fixture(judged.trial.key.fixture)

@@ -19,7 +19,7 @@ _WORDS = 6
 _NAME = 60
 
 
-class Target(Value):
+class PromotionTarget(Value):
     """The Agent that a fixture is for. `offered` are its tools, None where nobody knows them.
 
     `replayed` are those that the gate answers for, None for all.
@@ -30,14 +30,16 @@ class Target(Value):
     replayed: tuple[str, ...] | None = ()
 
 
-class Origin(Value):
+class Promoter(Value):
     """Who promotes it, and when (ISO 8601 in UTC); empty where that is not known."""
 
     by: str = ""
     at: str = ""
 
 
-def propose(run: Recorded, target: Target, origin: Origin, taken: Collection[str]) -> JsonObject:
+def propose(
+    run: Recorded, target: PromotionTarget, origin: Promoter, taken: Collection[str]
+) -> JsonObject:
     """Return the document of an EvalFixture; no name in `taken` is used again.
 
     It asks for the tools that the run called, and for what its answer states; what the tools
@@ -99,12 +101,12 @@ def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
         yield entry
 
 
-def _origin(run: Recorded, origin: Origin) -> JsonValue:
+def _origin(run: Recorded, origin: Promoter) -> JsonValue:
     said = {"traceId": run.trace_id, "promotedAt": origin.at, "promotedBy": origin.by}
     return {key: text for key, text in said.items() if text}
 
 
-def _name(run: Recorded, target: Target, taken: Collection[str]) -> str:
+def _name(run: Recorded, target: PromotionTarget, taken: Collection[str]) -> str:
     said = run.turns[0] if run.turns else run.input.prompt
     plain = unicodedata.normalize("NFKD", said).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", plain)[:_WORDS]

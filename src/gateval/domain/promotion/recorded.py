@@ -29,7 +29,7 @@ class RecordedCall(Value):
     error: str | None = None
 
 
-class Said(Value):
+class RecordedMessage(Value):
     """A message of a conversation, in the words of no provider."""
 
     role: Role
@@ -50,7 +50,7 @@ class Recorded(Value):
     output: str = ""
 
 
-def recorded_run(messages: Sequence[Said], trace_id: str = "") -> Recorded:
+def recorded_run(messages: Sequence[RecordedMessage], trace_id: str = "") -> Recorded:
     """Return the last exchange of a conversation; what came before is what it begins with.
 
     System messages are left out: the agent has its own. Raises `NoRun` where nobody asks, or
@@ -74,7 +74,7 @@ def recorded_run(messages: Sequence[Said], trace_id: str = "") -> Recorded:
     )
 
 
-def answered_calls(messages: Sequence[Said]) -> Iterator[RecordedCall]:
+def answered_calls(messages: Sequence[RecordedMessage]) -> Iterator[RecordedCall]:
     """Yield the calls of tools in order, each with the answer that came to it."""
     results = [one for one in messages if one.role is Role.TOOL]
     for message in messages:
@@ -89,7 +89,7 @@ def answered_calls(messages: Sequence[Said]) -> Iterator[RecordedCall]:
             yield call.model_copy(update={"answered": True, "result": result, "error": error})
 
 
-def _input(messages: Sequence[Said]) -> FixtureInput:
+def _input(messages: Sequence[RecordedMessage]) -> FixtureInput:
     """What comes in: the user's text, after what was said before."""
     prompt: JsonObject = {"prompt": messages[-1].text}
     before = tuple(_message(one) for one in messages if one.text or one.calls)
@@ -98,7 +98,7 @@ def _input(messages: Sequence[Said]) -> FixtureInput:
     return FixtureInput(type=InputType.PROMPT, messages=before)
 
 
-def _message(said: Said) -> InputMessage:
+def _message(said: RecordedMessage) -> InputMessage:
     return InputMessage(
         role=said.role,
         content=said.text,

@@ -8,8 +8,12 @@ from collections.abc import Iterable, Sequence
 MOST = 60
 """Characters of a text that a fixture asks for."""
 
+_LOOKED_AT = 10_000
+_LOOKED_IN = 200_000
+"""Characters of an answer that may be asked for, and of what they are looked for in."""
+
 _FACT = re.compile(
-    r"https?://[^\s)>\]\"']+|[\w.+-]+@[\w-]+\.[\w.]+|[$€£]\s?\d[\d.,]*"
+    r"https?://[^\s)>\]\"']+|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{1,64}|[$€£]\s?\d[\d.,]*"
     r"|\b[A-Z]{2,}[-_]?\d[\w-]*|\b\d[\d.,:/-]*\d\b"
 )
 """Links, addresses, amounts, identifiers and numbers; a digit alone stands in too many texts."""
@@ -24,8 +28,8 @@ def telling_part(output: str, sources: Iterable[str]) -> str:
     what came in and what tools answered; else any fact; else a long word that stands there; else
     how it begins.
     """
-    text = output.strip()
-    known = "\n".join(sources)
+    text = output.strip()[:_LOOKED_AT]
+    known = "\n".join(sources)[:_LOOKED_IN]
     facts = _fitting(match.group().rstrip(".,:/-") for match in _FACT.finditer(text))
     words = _fitting(match.group() for match in _WORD.finditer(text))
     grounded = [fact for fact in facts if fact in known]

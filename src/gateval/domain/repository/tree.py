@@ -9,7 +9,7 @@ from typing import NamedTuple
 LINK_MODE = "120000"
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """One entry of a tree: git's mode as text (`100644`, `120000`, `160000`, ...) and object id."""
 
     mode: str
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
         return self.mode == "160000"
 
 
-Tree = Mapping[str, Entry]
+Tree = Mapping[str, TreeEntry]
 """All entries of a revision by path (`os.fsdecode`d, relative to the repository root)."""
 
 

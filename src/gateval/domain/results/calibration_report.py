@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from gateval.domain.base import Name, Value
 from gateval.domain.calibration.belief import phase_of, why_not
-from gateval.domain.calibration.replay import Agreement, Phase, Replay
+from gateval.domain.calibration.replay import Agreement, CalibrationPhase, CalibrationReplay
 from gateval.domain.manifests.policy.words import AgreementPolicy
 from gateval.domain.plan.plan import Revision
 
@@ -20,7 +20,7 @@ class CalibratedJudge(Value):
     calibration: Name
     model: str
     temperature: float
-    phase: Phase
+    phase: CalibrationPhase
     why: str
     least: float
     estimate: AgreementPolicy
@@ -35,10 +35,10 @@ class CalibratedJudge(Value):
     raw_agreement: float
     constant_baseline: float | None
     table: Agreement
-    replay: Replay
+    replay: CalibrationReplay
 
     @classmethod
-    def of(cls, replay: Replay, least: float, estimate: AgreementPolicy) -> Self:
+    def of(cls, replay: CalibrationReplay, least: float, estimate: AgreementPolicy) -> Self:
         """Return the row of a replay that was made now."""
         found, bound = replay.agreement, replay.binding
         low, high = found.interval

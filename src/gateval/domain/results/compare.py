@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.axes import compare_axes, without_base
 from gateval.domain.results.comparison import (
     Comparison,
     EvalComparison,
@@ -23,7 +24,7 @@ from gateval.domain.results.grouping import (
     with_stored,
 )
 from gateval.domain.results.looks.course import Course
-from gateval.domain.results.progress import Progress, Together, progress
+from gateval.domain.results.progress import PlanProgress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.rises import rises
 from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
@@ -90,7 +91,7 @@ def compare(results: Results) -> Comparison:
     )
 
 
-def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalComparison:
+def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> EvalComparison:
     planned_reps = planned.execution.reps_per_fixture
     reps = threshold_repetitions(planned, trials)
     first = score_eval(planned, Side.HEAD, trials)
@@ -110,14 +111,15 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: Progress) -> EvalC
         head=head,
         base=base,
         fixtures=fixtures,
-        broad=next((said for test, said in broad if said and not test.family), None),
+        broad=next((s for test, s in broad if s and not (test.family or test.axis)), None),
         families=tuple(said for test, said in broad if said and test.family),
         head_first=first,
+        axes=compare_axes(planned, trials, broad),
         cut=planned.name in far.cut_together,
     )
 
 
-def _found(planned: PlannedEval, trials: Grouped, far: Progress) -> list[_Found]:
+def _found(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> list[_Found]:
     owners, compared, added = planned.owners(), set(planned.compared), set(planned.added)
     stored = planned.stored_counts()
     return [
@@ -162,7 +164,7 @@ def _compare_fixture(
             base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
             found_at=stands.found_at,
         )
-    weighted = planned.scoring.weighted
+    weighted = planned.scoring.graded
     ours = _repeated(found.head, found.course.wanted.head, weighted=weighted)
     theirs = _repeated(found.base, found.course.wanted.base, weighted=weighted)
     lost = found.standing and theirs.unclear and not found.perfect
@@ -191,7 +193,7 @@ def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -
     if found.added:
         return FixtureChange.NEW
     if walk is None or course.design is None:
-        return _without_base(baseline)
+        return without_base(baseline)
     if found.no_answer or course.regressed:
         return FixtureChange.REGRESSED
     if (
@@ -232,9 +234,3 @@ def _repeated(trials: Sequence[Trial], most: int, *, weighted: bool) -> Repeated
         lost=len(mine) - count.trials,
         mean=sample(grades(mine)).mean if weighted else None,
     )
-
-
-def _without_base(baseline: Baseline) -> FixtureChange:
-    if baseline is Baseline.SAME_AGENT:
-        return FixtureChange.UNCHANGED
-    return FixtureChange.NEW if baseline is Baseline.NEW_AGENT else FixtureChange.NOT_COMPARED

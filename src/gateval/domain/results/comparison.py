@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from gateval.domain.base import Value
 from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.planned_eval import Removed
@@ -89,13 +91,31 @@ class FixtureComparison(Value):
         return self.head_all.silent == self.head_all.trials > 0
 
 
+class AxisComparison(Value):
+    """One axis of an Eval's scores, head against base.
+
+    `head` and `base` are means over the fixtures that it has a say in, in [0, 1], of the planned
+    repetitions; None where none of these was measured. `fixtures` counts them all, `measured` those
+    of head, `measured_base` those of base. `said` is what its own test says, None without one.
+    """
+
+    axis: str
+    change: FixtureChange
+    head: float | None
+    base: float | None = None
+    fixtures: int = Field(ge=1)
+    measured: int = Field(ge=0)
+    measured_base: int = Field(default=0, ge=0)
+    said: Broad | None = None
+
+
 class EvalComparison(Value):
     """One Eval, head against base; `fixtures` in the plan's order.
 
     `head` is the score that decides. `head_first` is made of the planned repetitions, as `base`
     is. `broad` is what all fixtures together say, None where that was not looked at;
-    `families` what the cases of each file say. `cut` says that they look worse together, and that
-    the budget left nothing to look again.
+    `families` what the cases of each file say, `axes` how each axis of scores moved. `cut` says
+    that they look worse together, and that the budget left nothing to look again.
     """
 
     eval: str
@@ -106,6 +126,7 @@ class EvalComparison(Value):
     fixtures: tuple[FixtureComparison, ...]
     broad: Broad | None = None
     families: tuple[Broad, ...] = ()
+    axes: tuple[AxisComparison, ...] = ()
     head_first: EvalScore
     cut: bool = False
 
@@ -130,8 +151,9 @@ class EvalComparison(Value):
 
     @property
     def together(self) -> tuple[Broad, ...]:
-        """What tests of several fixtures say, that of all first."""
-        return (*((self.broad,) if self.broad else ()), *self.families)
+        """What tests of several fixtures say, that of all first, those of axes last."""
+        axes = (one.said for one in self.axes if one.said is not None)
+        return (*((self.broad,) if self.broad else ()), *self.families, *axes)
 
 
 class Comparison(Value):

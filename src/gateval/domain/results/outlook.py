@@ -99,7 +99,7 @@ def expected_trials(planned: PlannedEval) -> float:
 
 def _rule(planned: PlannedEval, stored: int) -> Design:
     """The design of a fixture tested alone; of scores, that of the hardest to tell apart."""
-    if planned.scoring.weighted:
+    if planned.scoring.graded:
         return on_passes(graded_rule_of(planned))
     return design(planned.looks_with(stored), planned.fixture_share)
 

@@ -10,7 +10,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.results.looks.broad_slippage import Stored, broad_slippage
-from gateval.domain.results.looks.course import Course, course_of, larger, rules_of
+from gateval.domain.results.looks.course import AGREEING, Course, course_of, larger, rules_of
 from gateval.domain.results.looks.purse import Purse, purse_of
 from gateval.domain.results.threshold import threshold_repetitions
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
@@ -25,7 +25,7 @@ Together: TypeAlias = tuple[tuple[Joint, Broad | None], ...]
 _Name = tuple[str, str]
 
 
-class Progress(NamedTuple):
+class PlanProgress(NamedTuple):
     """Where every fixture and Eval of a plan stands.
 
     `courses` and `wanted` are by the Eval that measures a fixture, and the fixture; `wanted` is how
@@ -40,7 +40,7 @@ class Progress(NamedTuple):
     cut_together: frozenset[str] = frozenset()
 
 
-def progress(plan: Plan, trials: Grouped) -> Progress:
+def progress(plan: Plan, trials: Grouped) -> PlanProgress:
     """Return how far `trials` bring a plan."""
     courses = {}
     for planned in plan.evals:
@@ -61,7 +61,7 @@ def progress(plan: Plan, trials: Grouped) -> Progress:
         for planned in plan.evals
         if not _add_wishes(planned, trials, stored, broad[planned.name], wanted, purse)
     )
-    return Progress(courses, wanted, broad, cut, together)
+    return PlanProgress(courses, wanted, broad, cut, together)
 
 
 def _made_now(trials: Grouped, stored: Stored) -> list[Trial]:
@@ -150,7 +150,10 @@ def _next(test: Joint, said: Broad, stored: int) -> Look:
     """Return what a test of several fixtures wants of one of them next."""
     if said.confirming:
         return Look(base=stored + CONFIRMING_TRIALS, head=1)
-    return Look(base=max(stored, test.looks[1].base), head=test.looks[1].head)
+    if said.exact:
+        return Look(base=AGREEING, head=AGREEING)
+    after = test.looks[said.at + 1]
+    return Look(base=max(stored, after.base), head=after.head)
 
 
 def _done(name: _Name, trials: Grouped) -> Look:

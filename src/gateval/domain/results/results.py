@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from gateval.domain.base import Value
-from gateval.domain.calibration.replay import Replay
+from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -20,6 +20,7 @@ class RunInfo(Value):
     """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
 
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
+    `interrupted` says that somebody cancelled it.
     `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
@@ -29,6 +30,7 @@ class RunInfo(Value):
     gateval: str = ""
     isolation: str = ""
     ended: str = ""
+    interrupted: bool = False
     warnings: tuple[str, ...] = ()
 
 
@@ -41,7 +43,7 @@ class Results(Value):
     version: Literal["results.v1"] = "results.v1"
     plan: Plan
     trials: tuple[Trial, ...] = ()
-    calibrations: tuple[Replay, ...] = ()
+    calibrations: tuple[CalibrationReplay, ...] = ()
     info: RunInfo = RunInfo()
 
     @model_validator(mode="after")
@@ -70,7 +72,7 @@ class Results(Value):
         }
         for trial in self.trials:
             planned, fixture = assertions[trial.key.eval, trial.key.fixture]
-            if planned.scoring.weighted and not _scores_as_it_says(planned, fixture, trial):
+            if planned.scoring.graded and not _scores_as_it_says(planned, fixture, trial):
                 raise ValueError(f"the score of the run {trial.key} is not that of its assertions")
             if trial.outcome is not Outcome.PASS:
                 continue
@@ -98,7 +100,10 @@ def _scores_as_it_says(planned: PlannedEval, fixture: Fixture, trial: Trial) -> 
 
 
 def results_of(
-    plan: Plan, trials: Iterable[Trial], info: RunInfo, calibrations: Iterable[Replay] = ()
+    plan: Plan,
+    trials: Iterable[Trial],
+    info: RunInfo,
+    calibrations: Iterable[CalibrationReplay] = (),
 ) -> Results:
     """Put trials into report order, so that no report depends on which finished first."""
     return Results(

@@ -81,7 +81,7 @@ class FixtureScore(Value):
         """The rate if everything unmeasured had passed, in [0, 1]."""
         if self.points is None:
             return self.passes[1]
-        return min(1.0, (self.points + self.planned - self.graded) / self.planned)
+        return min(1.0, (self.points + (self.planned - self.graded)) / self.planned)
 
     @property
     def passes(self) -> tuple[float, float]:
@@ -209,13 +209,13 @@ def score_fixture(
             planned=repetitions,
             passed=passed,
             failed=repetitions - passed,
-            points=float(passed) if planned.scoring.weighted else None,
-            graded=repetitions if planned.scoring.weighted else 0,
+            points=float(passed) if planned.scoring.graded else None,
+            graded=repetitions if planned.scoring.graded else 0,
         )
     lost = [trial.outcome for trial in counted if trial.passed is None]
     failed = [trial for trial in counted if trial.passed is False]
     grades = [score for score in map(grade, counted) if score is not None]
-    weighted = planned.scoring.weighted
+    weighted = planned.scoring.graded
     return FixtureScore(
         fixture=fixture.name,
         severity=fixture.severity,
@@ -265,7 +265,7 @@ def score_eval(
             severity=gone.severity,
             weight=planned.scoring.weight(gone.severity),
             planned=many,
-            points=0.0 if planned.scoring.weighted else None,
+            points=0.0 if planned.scoring.graded else None,
         )
         for gone in planned.left_out
     )

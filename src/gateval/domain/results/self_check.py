@@ -13,7 +13,7 @@ from gateval.domain.results.looks.course import rules_of
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.design import counted_only
 from gateval.domain.statistics.power import power
-from gateval.domain.statistics.simulation import Rates, Rule, simulated
+from gateval.domain.statistics.simulation import Rates, RunSettings, simulated
 
 DROPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 BROAD_DROP = 0.15
@@ -126,5 +126,5 @@ def _simulated(plan: Plan, rates: Sequence[FixtureRate], drop: float, reps: int)
     for planned in plan.evals:
         base = tuple(one.rate for one in rates if one.eval == planned.name)
         evals.append(Rates(base=base, head=tuple(max(0.0, rate - drop) for rate in base)))
-    found = simulated(_SEED, evals, Rule(reps_per_fixture=reps), _SIMULATED)
+    found = simulated(_SEED, evals, RunSettings(reps_per_fixture=reps), _SIMULATED)
     return sum(run.blocked for run in found) / _SIMULATED

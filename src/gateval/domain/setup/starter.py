@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.setup.programs.around import worth_reading
 from gateval.domain.setup.programs.found import FoundProgram
 from gateval.domain.setup.programs.installing import PROJECT_FILES
-from gateval.domain.setup.programs.search import worth_reading
 
 FIRST_NAME = "assistant"
 SCRIPTED_NAME = "first"
@@ -20,8 +20,8 @@ SCRIPTED_MODEL = f"{SCRIPTED_PROVIDER}/{SCRIPTED_NAME}"
 _PROMPT_FILE = re.compile(r"(?i)(?:.*prompt.*|.*/prompts?/.*)\.(?:md|txt|prompt)")
 _READ_BY_PEOPLE = re.compile(r"(?i)(?:.*/)?(?:readme|changelog|contributing)\b.*")
 _SAYS_NOTHING = {
-    "", "agent", "app", "cli", "index", "main", "prompt", "prompts", "run", "server", "src",
-    "system", "system-prompt",
+    "", "agent", "api", "app", "backend", "cli", "index", "lib", "main", "prompt", "prompts",
+    "route", "run", "server", "src", "system", "system-prompt",
 }  # fmt: skip
 
 
@@ -72,14 +72,18 @@ def sketch(
 
     `paths` are the tracked files; `model` is asked by a new Agent that is no `program`.
     """
-    if not catalogue.agents and program:
-        name = _name_of_program(program)
-        watch = () if program.root else _watched(paths, program.reads)
-        return Sketch(name, f"agents/{name}", new=True, program=program, watch=watch)
-    if not catalogue.agents:
-        return _new_agent(sorted(filter(looks_like_a_prompt, paths), key=_depth_first), model)
     tested = {evaluation.target_agent for evaluation in catalogue.evals}
     untested = [agent for agent in catalogue.agents if agent.name not in tested]
+    if program:
+        taken = {agent.name for agent in catalogue.agents}
+        folders = {path.split("/")[1] for path in paths if path.startswith("agents/")}
+        name = free_name(_name_of_program(program), taken | (folders if taken else set()))
+        watch = () if program.root else _watched(paths, {program.path, *program.reads})
+        waiting = tuple(sorted(agent.name for agent in untested))
+        folder = f"agents/{name}"
+        return Sketch(name, folder, new=True, program=program, watch=watch, others=waiting)
+    if not catalogue.agents:
+        return _new_agent(sorted(filter(looks_like_a_prompt, paths), key=_depth_first), model)
     if not untested:
         return None
     first, *others = sorted(untested, key=lambda agent: agent.name)

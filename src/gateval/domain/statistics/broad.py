@@ -34,7 +34,8 @@ class Broad(Value):
 
     `family` is the one that it is about; empty for all fixtures of the Eval. `confirming` says that
     the alarm rests on stored trials, and fresh ones of base are asked for; `outdated` that these
-    did not bear it out.
+    did not bear it out. `axis` is the one that it is about, empty for whole scores; `at` is the
+    number of the look, from 0; `exact` says that the candidates proved to be deterministic.
     """
 
     step: LookResult
@@ -44,6 +45,9 @@ class Broad(Value):
     family: str = ""
     confirming: bool = False
     outdated: bool = False
+    axis: str = ""
+    at: int = 0
+    exact: bool = False
 
 
 def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:
@@ -82,7 +86,7 @@ def broad_step(
             step = LookResult.REGRESSED
         elif p_value <= GO_ON and look + 1 < len(looks) and not found:
             step = LookResult.GO_ON
-    return Broad(step=step, p_value=p_value, base=base, head=head)
+    return Broad(step=step, p_value=p_value, base=base, head=head, at=look)
 
 
 def confirmed(strata: Sequence[tuple[Count, Count]]) -> bool:

@@ -15,7 +15,7 @@ SEEN = 0.8
 _PRECISION = 1e-4
 
 
-class Cost(Value):
+class TrialCost(Value):
     """Trials of each side for one fixture; stored base trials are counted in."""
 
     base: float
@@ -54,7 +54,7 @@ def smallest_drop(design: Design, base_rate: float, wanted: float = SEEN) -> flo
     return base_rate - found
 
 
-def expected(design: Design, base_rate: float, head_rate: float) -> Cost:
+def expected(design: Design, base_rate: float, head_rate: float) -> TrialCost:
     """Return the mean number of trials for the two pass rates."""
     first, *later = design.looks
     base, head, before = float(first.base), float(first.head), first
@@ -63,7 +63,7 @@ def expected(design: Design, base_rate: float, head_rate: float) -> Cost:
         base += chance * (look.base - before.base)
         head += chance * (look.head - before.head)
         before = look
-    return Cost(base=base, head=head)
+    return TrialCost(base=base, head=head)
 
 
 def most(design: Design) -> Look:

@@ -57,12 +57,30 @@ def eval_shares(fixtures: float, broad: float, alone: int, together: int) -> Eva
     )
 
 
-def joint_shares(joint: float, families: int) -> tuple[float, float]:
-    """Return the shares of the test of all fixtures, and of each of the tests of a family.
+AXES_PART = 0.4
+"""The part of an Eval's budget for joint tests that goes to its axes, if it has several."""
 
-    All together keep half, so that many small families do not silence that test.
+
+class JointShares(NamedTuple):
+    """The shares of the test of all fixtures, of each family, and of each axis."""
+
+    whole: float
+    family: float
+    axis: float
+
+
+def joint_shares(joint: float, families: int, axes: int = 0) -> JointShares:
+    """Return how the joint tests split their share (Bonferroni).
+
+    Of what the axes leave, the test of all fixtures keeps half, so that many small families do not
+    silence it. Axes get equal parts: none of them is known to matter more than another.
     """
-    return (joint / 2, joint / 2 / families) if families else (joint, 0.0)
+    own = joint * AXES_PART if axes else 0.0
+    rest = joint - own
+    each = own / axes if axes else 0.0
+    if not families:
+        return JointShares(rest, 0.0, each)
+    return JointShares(rest / 2, rest / 2 / families, each)
 
 
 def fixture_share(eval_share: float, fixtures: int) -> float:

@@ -33,7 +33,7 @@ class Rates(Value):
     stored: tuple[float, ...] = ()
 
 
-class Rule(Value):
+class RunSettings(Value):
     """The settings of a run."""
 
     reps_per_fixture: int = 1
@@ -93,7 +93,7 @@ class _Fixture:
         return self.base[self._stored :]
 
 
-def simulate(random: Random, evals: Sequence[Rates], rule: Rule) -> Run:
+def simulate(random: Random, evals: Sequence[Rates], rule: RunSettings) -> Run:
     """Return one run of all `evals`; the budgets are split equally over them."""
     regressed: list[tuple[int, int]] = []
     slipped: list[int] = []
@@ -119,17 +119,17 @@ def simulate(random: Random, evals: Sequence[Rates], rule: Rule) -> Run:
     )
 
 
-def simulated(seed: int, evals: Sequence[Rates], rule: Rule, runs: int) -> Iterator[Run]:
+def simulated(seed: int, evals: Sequence[Rates], rule: RunSettings, runs: int) -> Iterator[Run]:
     """Yield `runs` runs; equal arguments give equal runs on every machine."""
     random = Random(seed)  # noqa: S311 - made-up trials, no secrets
     return (simulate(random, evals, rule) for _ in range(runs))
 
 
-def _design(rule: Rule, share: float) -> Design:
+def _design(rule: RunSettings, share: float) -> Design:
     return design(looks(rule.reps_per_fixture, rule.stored), share, rule.escalation)
 
 
-def _slips(fixtures: Sequence[_Fixture], rule: Rule, share: float, *, found: bool) -> bool:
+def _slips(fixtures: Sequence[_Fixture], rule: RunSettings, share: float, *, found: bool) -> bool:
     schedule = broad_looks(rule.reps_per_fixture, rule.stored)
     for index, look in enumerate(schedule):
         for fixture in fixtures:

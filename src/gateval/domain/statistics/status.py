@@ -17,7 +17,7 @@ RELIABLE_RATE = 0.70
 ENOUGH_BASE_TRIALS = 10
 
 
-class Status(StrEnum):
+class RegressionStatus(StrEnum):
     """How a fixture that was measured on both sides moved. Only `regressed` moves the decision."""
 
     REGRESSED = "regressed"
@@ -28,25 +28,29 @@ class Status(StrEnum):
     UNCHANGED = "unchanged"
 
 
-def status(design: Design, walk: Walk) -> Status:
-    """Return the status of a walk that ended; the first that applies, in the order of `Status`.
+def status(design: Design, walk: Walk) -> RegressionStatus:
+    """Return the status of a walk that ended: the first of `RegressionStatus` that applies.
 
     Raises ValueError if the rule still wants trials.
     """
     if not walk.ended:
         raise ValueError("This fixture still wants trials: it has no status yet.")
     if walk.step is LookResult.REGRESSED:
-        return Status.REGRESSED
+        return RegressionStatus.REGRESSED
     base, head = walk.base, walk.head
     if unreliable(design, base):
-        return Status.UNRELIABLE_BASELINE
+        return RegressionStatus.UNRELIABLE_BASELINE
     worse = fisher(base.passes, base.trials, head.passes, head.trials)
     if worse <= CLEAR:
-        return Status.SUSPECT
+        return RegressionStatus.SUSPECT
     if worse <= ESCALATION:
-        return Status.NOT_CONFIRMED
+        return RegressionStatus.NOT_CONFIRMED
     better = improvement(base.passes, base.trials, head.passes, head.trials)
-    return Status.IMPROVED if better <= CLEAR and _risen(base, head) else Status.UNCHANGED
+    return (
+        RegressionStatus.IMPROVED
+        if better <= CLEAR and _risen(base, head)
+        else RegressionStatus.UNCHANGED
+    )
 
 
 def unreliable(design: Design, base: Count) -> bool:
@@ -64,11 +68,11 @@ def likely_rate(base: Count) -> float:
     return (base.passes + 0.5) / (base.trials + 1)
 
 
-def deterministic(*, base_passed: bool, head_passed: bool) -> Status:
+def deterministic(*, base_passed: bool, head_passed: bool) -> RegressionStatus:
     """Return the status of a fixture that gives the same trace each time: one flip decides."""
     if base_passed == head_passed:
-        return Status.UNCHANGED
-    return Status.IMPROVED if head_passed else Status.REGRESSED
+        return RegressionStatus.UNCHANGED
+    return RegressionStatus.IMPROVED if head_passed else RegressionStatus.REGRESSED
 
 
 def _risen(base: Count, head: Count) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.manifests.catalogue import Broken, Reference
+from gateval.domain.manifests.catalogue import Broken, ManifestReference
+from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.repository.place import Problem
-from gateval.formats.native.kinds.evaluation import EVAL
 from gateval.formats.yaml.document import Document, DocumentPath, write_path
 
 
@@ -27,12 +27,12 @@ def broken_manifest(kind: str, document: Document, problems: Sequence[Problem]) 
         if isinstance(labels, dict)
         else None,
         references=_references(document, problems)
-        if kind == EVAL.name and not document.problems
+        if kind in EVAL_KINDS and not document.problems
         else (),
     )
 
 
-def _references(document: Document, problems: Sequence[Problem]) -> tuple[Reference, ...]:
+def _references(document: Document, problems: Sequence[Problem]) -> tuple[ManifestReference, ...]:
     """Return the names in a broken Eval, so that all its problems are told in one go."""
     fixtures = document.data_at(("spec", "fixtures"))
     named: list[tuple[str, DocumentPath]] = [
@@ -43,7 +43,7 @@ def _references(document: Document, problems: Sequence[Problem]) -> tuple[Refere
         named += [("EvalFixture", ("spec", "fixtures", index)) for index in range(len(fixtures))]
     told = {problem.place for problem in problems}
     return tuple(
-        Reference(kind, name, write_path(path), document.key_place(path))
+        ManifestReference(kind, name, write_path(path), document.key_place(path))
         for kind, path in named
         if isinstance(name := document.data_at(path), str) and document.place(path) not in told
     )

@@ -64,9 +64,13 @@ def check_zone(text: str) -> str:
 def last_time(schedule: str, zone: str, now: datetime) -> datetime | None:
     """Return the newest moment up to `now` that a checked schedule names, in UTC.
 
-    None if there was none within decades.
+    None if there was none within decades. It is one that `next_time` gives: backwards, cronsim
+    names another one where clocks are set back.
     """
-    return _reckoned(schedule, zone, now + timedelta(seconds=1), reverse=True)
+    found = _reckoned(schedule, zone, now + timedelta(seconds=1), reverse=True)
+    while found and (later := next_time(schedule, zone, found)) and later <= now:
+        found = later
+    return found
 
 
 def next_time(schedule: str, zone: str, now: datetime) -> datetime | None:

@@ -71,7 +71,8 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
             broken.append(Broken(kind))
         else:
             source = Source(path, document, registries, may_be_template)
-            manifest, found = _read(kind, source)
+            read = _read(kind, source)
+            manifest, found = read[0], read.problems
             problems += found
             if manifest is None or document.problems:
                 broken.append(broken_manifest(kind.name, document, (*document.problems, *found)))
@@ -79,6 +80,7 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
                 templates.append(manifest)
             else:
                 manifests.append(manifest)
+                manifests += read.fixtures if isinstance(read, Read) else ()
     ours = [problem for problem in yaml_problems if problem not in foreign]
     if (manifests or problems or ours) and not _is_utf8(path):
         return Parsed((), (_rename(path),), (Broken(_rename(path)),))

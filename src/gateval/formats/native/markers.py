@@ -13,8 +13,9 @@ _WIDE_MARKERS = tuple(
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 )
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
-_CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:script|python)(?![A-Za-z0-9])")
+_CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:script|python|playground)(?![A-Za-z0-9])")
 _MESSAGES = re.compile(rb"(?<![A-Za-z0-9])(?:messages|turns)(?![A-Za-z0-9])")
+_WITH_CHECKS = (b"EvalFixture", b"Benchmark")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
 
@@ -40,13 +41,13 @@ def may_hold_agent(data: bytes) -> bool:
 
 
 def may_name_files(data: bytes) -> bool:
-    """Whether a manifest file can hold an own check, or messages with files, told without parsing;
-    false is certain.
+    """Whether a manifest file can hold an own check, a playground, or messages with files, told
+    without parsing; false is certain.
 
-    `type: script` and `path:` need the word by itself and a fixture, or an escape that can spell
-    them.
+    `type: script`, `playground:` and `path:` need the word by itself and a fixture, or an escape
+    that can spell them.
     """
-    if b"EvalFixture" in data:
+    if any(kind in data for kind in _WITH_CHECKS):
         if _CHECK.search(data) is not None:
             return True
         if b"path" in data and _MESSAGES.search(data) is not None:

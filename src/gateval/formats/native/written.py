@@ -76,10 +76,14 @@ class Source:
 
 
 class Read(NamedTuple):
-    """What reading one document gave: a manifest or None, and everything that is wrong."""
+    """What reading one document gave: a manifest or None, and everything that is wrong.
+
+    `fixtures` are those that it holds itself, as a benchmark its tasks.
+    """
 
     manifest: Manifest | None
     problems: tuple[Problem, ...]
+    fixtures: tuple[Fixture, ...] = ()
 
 
 class ManifestKind(NamedTuple):

@@ -8,7 +8,13 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.messages import Role
-from gateval.domain.promotion.recorded import NoRun, Recorded, RecordedCall, Said, recorded_run
+from gateval.domain.promotion.recorded import (
+    NoRun,
+    Recorded,
+    RecordedCall,
+    RecordedMessage,
+    recorded_run,
+)
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 
 _ROLES = {
@@ -64,7 +70,7 @@ def _replies(value: JsonValue) -> Iterator[JsonObject]:
         yield value
 
 
-def read_message(message: JsonObject) -> Iterator[Said]:
+def read_message(message: JsonObject) -> Iterator[RecordedMessage]:
     """Yield what a message says; one of Anthropic's user with results of tools is several.
 
     Raises `NoRun` for a file or an image, which a fixture would need beside it.
@@ -79,19 +85,19 @@ def read_message(message: JsonObject) -> Iterator[Said]:
     text = content if isinstance(content, str) else _text(blocks)
     if role is Role.TOOL:
         call_id = str(message.get("tool_call_id") or message.get("name") or "")
-        yield Said(role=role, text=text, call_id=call_id, result=as_result(text))
+        yield RecordedMessage(role=role, text=text, call_id=call_id, result=as_result(text))
         return
     yield from (_result(block) for block in blocks if block.get("type") == "tool_result")
     calls = (*_openai_calls(message), *_anthropic_calls(blocks))
     if text or calls or not blocks:
-        yield Said(role=role, text=text, calls=calls)
+        yield RecordedMessage(role=role, text=text, calls=calls)
 
 
-def _result(block: JsonObject) -> Said:
+def _result(block: JsonObject) -> RecordedMessage:
     """A block of Anthropic's with what a tool answered."""
     inner = block.get("content")
     told = _text([b for b in inner if isinstance(b, dict)]) if isinstance(inner, list) else inner
-    return Said(
+    return RecordedMessage(
         role=Role.TOOL,
         text=str(told or ""),
         call_id=str(block.get("tool_use_id", "")),

@@ -12,9 +12,21 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.messages import Role
-from gateval.domain.promotion.recorded import NoRun, Recorded, RecordedCall, Said, recorded_run
+from gateval.domain.promotion.recorded import (
+    NoRun,
+    Recorded,
+    RecordedCall,
+    RecordedMessage,
+    recorded_run,
+)
 from gateval.formats.traces.chat import as_json, as_result, read_message
-from gateval.formats.traces.otlp_attributes import Attributes, attributes, indexed, objects
+from gateval.formats.traces.otlp_attributes import (
+    Attributes,
+    as_number,
+    attributes,
+    indexed,
+    objects,
+)
 
 _INPUTS = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
 _OUTPUTS = ("gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
@@ -57,10 +69,10 @@ def _below(value: JsonValue, *keys: str) -> Iterator[JsonObject]:
 
 def _start(span: JsonObject) -> int:
     start = str(span.get("startTimeUnixNano", "0"))
-    return int(start) if start.isdigit() else 0
+    return as_number(start) or 0
 
 
-def _conversation(spans: list[JsonObject]) -> Iterator[Said]:
+def _conversation(spans: list[JsonObject]) -> Iterator[RecordedMessage]:
     """The messages that the fullest model call saw and gave, with answers from spans of tools."""
     each = [attributes(span.get("attributes")) for span in spans]
     calls = [[*_messages(one, _INPUTS), *_messages(one, _OUTPUTS)] for one in each]
@@ -75,7 +87,7 @@ def _conversation(spans: list[JsonObject]) -> Iterator[Said]:
             update={"calls": tuple(_answered(call, tools, answered) for call in message.calls)}
         )
     if not known and tools:
-        yield Said(role=Role.ASSISTANT, calls=tuple(tools))
+        yield RecordedMessage(role=Role.ASSISTANT, calls=tuple(tools))
 
 
 def _answered(call: RecordedCall, tools: list[RecordedCall], answered: set[str]) -> RecordedCall:
@@ -89,7 +101,7 @@ def _answered(call: RecordedCall, tools: list[RecordedCall], answered: set[str])
     return call
 
 
-def _messages(given: Attributes, names: tuple[str, ...]) -> Iterator[Said]:
+def _messages(given: Attributes, names: tuple[str, ...]) -> Iterator[RecordedMessage]:
     for name in names:
         whole = as_json(given.get(name))
         listed = [*objects(whole)] or [*indexed(given, name)]
@@ -100,7 +112,7 @@ def _messages(given: Attributes, names: tuple[str, ...]) -> Iterator[Said]:
             return
 
 
-def _said(message: JsonObject) -> Iterator[Said]:
+def _said(message: JsonObject) -> Iterator[RecordedMessage]:
     """A message of any of the three conventions, in the words of chat APIs."""
     parts = message.get("parts")
     if not isinstance(parts, list):
@@ -117,7 +129,7 @@ def _said(message: JsonObject) -> Iterator[Said]:
             )
         elif kind == "tool_call_response":
             result = part.get("response", part.get("result"))
-            yield Said(
+            yield RecordedMessage(
                 role=Role.TOOL,
                 text=result if isinstance(result, str) else "",
                 call_id=str(part.get("id") or ""),

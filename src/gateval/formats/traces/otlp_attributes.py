@@ -41,9 +41,15 @@ def _listed(value: JsonValue) -> JsonValue:
     if not isinstance(value, dict):
         return value
     inner = {key: _listed(one) for key, one in value.items()}
-    if inner and all(key.isdigit() for key in inner):
-        return [inner[key] for key in sorted(inner, key=int)]
+    numbers = {number: one for key, one in inner.items() if (number := as_number(key)) is not None}
+    if numbers and len(numbers) == len(inner):
+        return [numbers[number] for number in sorted(numbers)]
     return inner
+
+
+def as_number(text: str) -> int | None:
+    """Return a text of up to 20 digits as the number that it is; None for any other."""
+    return int(text) if re.fullmatch(r"[0-9]{1,20}", text) else None
 
 
 def attributes(written: JsonValue) -> Attributes:
@@ -64,6 +70,7 @@ def _value(typed: JsonValue) -> JsonValue:
         if key == "kvlistValue":
             return dict(attributes(value.get("values") if isinstance(value, dict) else None))
         if key == "intValue":
-            return int(str(value))
+            whole = re.fullmatch(r"-?[0-9]{1,20}", str(value))
+            return int(whole.group()) if whole else value
         return value
     return None

@@ -12,7 +12,7 @@ from gateval.domain.promotion.recorded import (
     NoRun,
     Recorded,
     RecordedCall,
-    Said,
+    RecordedMessage,
     answered_calls,
     recorded_run,
 )
@@ -87,21 +87,23 @@ def _of_trial(trial: Trial, run: str = "") -> Recorded:
     return found.model_copy(update={"output": trial.output})
 
 
-def _said(steps: list[Step]) -> Iterator[Said]:
+def _said(steps: list[Step]) -> Iterator[RecordedMessage]:
     """The steps as messages; a call and its result are told by the call's id, or by order."""
     for number, step in enumerate(steps):
         call_id = step.call_id or ""
         if step.kind is StepKind.USER:
-            yield Said(role=Role.USER, text=step.text)
+            yield RecordedMessage(role=Role.USER, text=step.text)
         elif step.kind is StepKind.ASSISTANT:
-            yield Said(role=Role.ASSISTANT, text=step.text)
+            yield RecordedMessage(role=Role.ASSISTANT, text=step.text)
         elif step.kind is StepKind.TOOL_CALL and step.tool:
             call_id = call_id or _result_after(steps, number)
             call = RecordedCall(id=call_id, tool=step.tool, arguments=step.arguments or {})
-            yield Said(role=Role.ASSISTANT, calls=(call,))
+            yield RecordedMessage(role=Role.ASSISTANT, calls=(call,))
         elif step.kind is StepKind.TOOL_RESULT:
             call_id = call_id or f"step-{step.number}"
-            yield Said(role=Role.TOOL, text=step.text, call_id=call_id, result=as_result(step.text))
+            yield RecordedMessage(
+                role=Role.TOOL, text=step.text, call_id=call_id, result=as_result(step.text)
+            )
 
 
 def _result_after(steps: list[Step], at: int) -> str:

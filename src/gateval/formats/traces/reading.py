@@ -46,7 +46,7 @@ def read_runs(data: bytes, name: str) -> Iterator[tuple[str, Recorded | NoRun]]:
 
 
 def _lines(text: str, name: str, whole: NotStrictJson) -> Iterator[tuple[str, Recorded | NoRun]]:
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) < 2:
         raise UsageError(f"{name} is no JSON: {whole}.", hint=_HINT)
     for number, line in lines:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ModelRequest
 from gateval.gateway.door import Gateway
-from gateval.gateway.local.routing import Place, route
+from gateval.gateway.local.routing import Endpoint, route
 from gateval.gateway.local.session import Session
 from gateval.gateway.local.trial_calls import CallTimer, TrialCalls
 from gateval.gateway.upstream.faults import http_status, sentence, status_error
@@ -53,7 +53,7 @@ class Call(ABC):
         gateway: Gateway,
         session: Session,
         trial: TrialCalls,
-        place: Place,
+        place: Endpoint,
         timer: CallTimer,
     ) -> None:
         self._gateway = gateway

@@ -82,7 +82,7 @@ class RateLimiter:
         return max(self._next - now, 0.0)
 
 
-class Turns:
+class CallQueue:
     """The turns of one instance: how many of its calls go on at once, and how fast they begin."""
 
     def __init__(self, limits: CallLimits) -> None:

@@ -48,7 +48,7 @@ _BY_VERB = {
 }
 
 
-class Place(NamedTuple):
+class Endpoint(NamedTuple):
     """An endpoint. `wire` is its format, or empty for the list of models.
 
     `home` is the provider that a bare name means, or empty for the format's own. `model` is named
@@ -61,11 +61,11 @@ class Place(NamedTuple):
     streams: bool = False
 
 
-_COMMON = {f"/v1{path}": Place(name) for path, name in _PLAIN.items()}
+_COMMON = {f"/v1{path}": Endpoint(name) for path, name in _PLAIN.items()}
 """What nearly all requests ask for, found at once."""
 
 
-def find(method: str, path: str) -> Place | None:
+def find(method: str, path: str) -> Endpoint | None:
     """Return the endpoint of a request by its decoded path, or None if there is none."""
     if method == "POST" and path in _COMMON:
         return _COMMON[path]
@@ -75,17 +75,17 @@ def find(method: str, path: str) -> Place | None:
     rest = _VERSION.sub("", path.removeprefix(door))
     if method == "GET":
         listed = _LISTED.fullmatch(rest)
-        return Place("", home, listed["model"] or "") if listed else None
+        return Endpoint("", home, listed["model"] or "") if listed else None
     if method != "POST":
         return None
     deployment = _DEPLOYMENT.fullmatch(rest)
     if deployment:
-        return Place(_PLAIN[deployment["rest"]], home or "azure", deployment["model"])
+        return Endpoint(_PLAIN[deployment["rest"]], home or "azure", deployment["model"])
     asked = _GOOGLE.fullmatch(rest) if home == "gemini" else None
     if asked and asked["verb"] in _BY_VERB:
         name, streams = _BY_VERB[asked["verb"]]
-        return Place(name, home, asked["model"], streams)
-    return Place(_PLAIN[rest], home) if rest in _PLAIN else None
+        return Endpoint(name, home, asked["model"], streams)
+    return Endpoint(_PLAIN[rest], home) if rest in _PLAIN else None
 
 
 def route(requested: str, models: Iterable[str], wire: str, home: str = "") -> str:

@@ -25,7 +25,7 @@ from gateval.gateway.local.input_call import InputCall
 from gateval.gateway.local.limits import CallLimits, RateLimiter, RunTotals
 from gateval.gateway.local.model_list import list_models
 from gateval.gateway.local.presented import presented_key, shape
-from gateval.gateway.local.routing import Place, find
+from gateval.gateway.local.routing import Endpoint, find
 from gateval.gateway.local.session import TOOLS_PATH, Session
 from gateval.gateway.tools.answering import answer_tools
 from gateval.wire import mcp
@@ -158,7 +158,7 @@ class GatewayServer:
         finally:
             self.connections.rests(request.protocol)
 
-    async def _list(self, session: Session, place: Place, wire: Format) -> web.StreamResponse:
+    async def _list(self, session: Session, place: Endpoint, wire: Format) -> web.StreamResponse:
         """List the models of the manifest, also between trials: that costs nobody anything."""
         if session.turns.is_full:
             return await self._refuse(error_reply(wire, 429, _FULL))
@@ -185,7 +185,7 @@ class GatewayServer:
         return write_reply(reply)
 
     async def _admit(
-        self, request: web.BaseRequest, session: Session, place: Place
+        self, request: web.BaseRequest, session: Session, place: Endpoint
     ) -> web.StreamResponse:
         wire, trial = FORMATS[place.wire], session.trial
         if trial is None:

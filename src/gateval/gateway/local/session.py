@@ -9,7 +9,7 @@ from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
-from gateval.gateway.local.limits import CallLimits, RunTotals, Turns
+from gateval.gateway.local.limits import CallLimits, CallQueue, RunTotals
 from gateval.gateway.local.routing import AZURE, GEMINI, OPENROUTER
 from gateval.gateway.local.trial_calls import TrialCalls
 from gateval.ports.model_calls import ModelTrouble
@@ -50,7 +50,7 @@ class Session:
         self.limits = limits
         self.key = f"gateval-{secrets.token_urlsafe(32)}"
         self.tool_key = secrets.token_urlsafe(32)
-        self.turns = Turns(limits)
+        self.turns = CallQueue(limits)
         self.trial: TrialCalls | None = None
         self.tools_asked = False
         self._totals = totals

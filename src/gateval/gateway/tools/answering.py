@@ -65,7 +65,7 @@ async def _read(request: web.BaseRequest) -> bytes | None:
     return bytes(kept)
 
 
-async def _answer(message: mcp.Message, session: Session) -> Reply:
+async def _answer(message: mcp.McpMessage, session: Session) -> Reply:
     if message.method == "initialize":
         return _said(message, mcp.introduction(message.params, "gateval", __version__))
     if message.method == "ping":
@@ -78,7 +78,7 @@ async def _answer(message: mcp.Message, session: Session) -> Reply:
     return Reply(200, mcp.error(message.id, mcp.NO_METHOD, told))
 
 
-async def _call(message: mcp.Message, session: Session) -> Reply:
+async def _call(message: mcp.McpMessage, session: Session) -> Reply:
     try:
         name, arguments = mcp.call(message.params)
     except WireError as error:
@@ -101,5 +101,5 @@ async def _call(message: mcp.Message, session: Session) -> Reply:
     return _said(message, mcp.answered(answer))
 
 
-def _said(message: mcp.Message, value: JsonObject) -> Reply:
+def _said(message: mcp.McpMessage, value: JsonObject) -> Reply:
     return Reply(200, mcp.result(message.id, value))

@@ -10,10 +10,10 @@ from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateCo
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.repository.paths import leads_out
 from gateval.domain.repository.patterns import match_any
-from gateval.domain.repository.tree import LINK_MODE, Entry, Tree
+from gateval.domain.repository.tree import LINK_MODE, Tree, TreeEntry
 from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
-from gateval.formats.registry import SUFFIXES, Format, formats_of, read_file
+from gateval.formats.registry import SUFFIXES, ManifestFormat, formats_of, read_file
 from gateval.ports.repository import Repository
 
 Made = TypeVar("Made")
@@ -26,8 +26,8 @@ class TreeFiles(NamedTuple):
     """What of a tree may be manifests, going by the names, and its symbolic links."""
 
     tree: Tree
-    files: Mapping[str, Entry]
-    links: Mapping[str, Entry]
+    files: Mapping[str, TreeEntry]
+    links: Mapping[str, TreeEntry]
 
 
 class ManifestCache:
@@ -69,11 +69,11 @@ class ManifestCache:
             {entry.oid for part in (tree_files.files, tree_files.links) for entry in part.values()}
         )
 
-    def is_manifest(self, path: str, entry: Entry) -> bool:
+    def is_manifest(self, path: str, entry: TreeEntry) -> bool:
         """Whether a file that may be a manifest by its name is one by its content."""
         return bool(self._formats(path, entry))
 
-    def may_matter(self, path: str, entry: Entry) -> bool:
+    def may_matter(self, path: str, entry: TreeEntry) -> bool:
         """Whether other files may matter to a manifest: it can hold an Agent, a check of one's own,
         or messages with files. Judged without parsing; false is certain.
         """
@@ -83,11 +83,11 @@ class ManifestCache:
             for one in self._formats(path, entry)
         )
 
-    def _formats(self, path: str, entry: Entry) -> tuple[Format, ...]:
+    def _formats(self, path: str, entry: TreeEntry) -> tuple[ManifestFormat, ...]:
         data = self.data(entry)
         return formats_of(path, data) if data is not None else ()
 
-    def _may_be(self, path: str, entry: Entry) -> bool:
+    def _may_be(self, path: str, entry: TreeEntry) -> bool:
         return (
             entry.is_file
             and path != GATE_CONFIG_PATH
@@ -105,17 +105,17 @@ class ManifestCache:
             return False
         return self._narrowed or leads_out(path, target)
 
-    def data(self, entry: Entry) -> bytes | None:
+    def data(self, entry: TreeEntry) -> bytes | None:
         """The contents of a file; None when it is larger than `FILE_LIMIT`."""
         if entry.oid not in self._blobs:
             self._fetch({entry.oid})
         return self._blobs[entry.oid]
 
-    def read_all(self, entries: Iterable[Entry]) -> None:
+    def read_all(self, entries: Iterable[TreeEntry]) -> None:
         """Read several files at once, so that asking for each costs nothing."""
         self._fetch({entry.oid for entry in entries})
 
-    def parse(self, path: str, entry: Entry) -> Parsed | None:
+    def parse(self, path: str, entry: TreeEntry) -> Parsed | None:
         """The manifests of a file, or None when no manifest format recognises it."""
         key = (path, entry.oid)
         if key not in self._parsed:

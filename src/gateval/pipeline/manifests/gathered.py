@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.sources import LOCK_PATH
-from gateval.domain.repository.tree import Entry, Tree
+from gateval.domain.repository.tree import Tree, TreeEntry
 from gateval.formats.gathering import TEXT_LIMIT, Around, Gathered, Pending, no_foreign
 from gateval.formats.parsed import Parsed
 from gateval.formats.registry import gather
@@ -19,15 +19,15 @@ _LONGEST = 500
 """Characters of a text that may be a path."""
 
 
-class _Watched(Mapping[str, Entry]):
+class _Watched(Mapping[str, TreeEntry]):
     """A tree that notes at which paths it was looked, and whether as a whole."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self.seen: dict[str, Entry | None] = {}
+        self.seen: dict[str, TreeEntry | None] = {}
         self.whole = False
 
-    def __getitem__(self, path: str) -> Entry:
+    def __getitem__(self, path: str) -> TreeEntry:
         self.seen[path] = self._tree.get(path)
         return self._tree[path]
 
@@ -48,7 +48,7 @@ class _Made(NamedTuple):
     """What was gathered, and the entries that it rests on."""
 
     gathered: Gathered
-    seen: Mapping[str, Entry | None]
+    seen: Mapping[str, TreeEntry | None]
 
     def holds_in(self, tree: Tree) -> bool:
         return all(tree.get(path) == entry for path, entry in self.seen.items())

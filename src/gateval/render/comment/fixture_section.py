@@ -97,7 +97,7 @@ def _first_upper(text: str) -> str:
 def _told(fact: FixtureFacts) -> tuple[str, str]:
     """Return what failed first, and why."""
     if fact.broken:
-        return fact.broken[0].type, fact.broken[0].reason
+        return fact.label(fact.broken[0]), fact.broken[0].reason
     return "Reason", fact.worst.reason if fact.worst else ""
 
 
@@ -148,7 +148,7 @@ def _linked(words: Safe, place: Place, tree_url: str) -> Safe:
 def _assessment(fact: FixtureFacts, assessment: Assessment, tree_url: str) -> dict[str, object]:
     place = code(fact.place(assessment), 120)
     return {
-        "label": assessment.type,
+        "label": fact.label(assessment),
         "what": what_happened(assessment),
         "reason": assessment.reason,
         "place": _linked(place, fact.place_of(assessment), tree_url),

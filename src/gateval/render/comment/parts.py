@@ -17,7 +17,7 @@ from gateval.render.comment.fixture_section import (
     cause_summary,
     fixture_line,
 )
-from gateval.render.report.axes import by_axis
+from gateval.render.report.axes import by_axis, moved, score_lines
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.causes import FEW, FailureGroup, causes
 from gateval.render.report.certainty import certainty
@@ -62,6 +62,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     table, more = _tables(report, frame)
     parts = (
         table,
+        *([_axis_scores(report)] if moved(report) else []),
         *_worse(report, facts, frame.tree_url),
         _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),
         _list("doubt", "Evidence", doubts_on_evidence(report)),
@@ -69,6 +70,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
         *_missing(report, facts),
         more,
         *_folded(report, facts, frame.tree_url),
+        *([] if moved(report) else [_axis_scores(report)]),
         _axes(facts),
         _spent(report),
         _why(report),
@@ -176,6 +178,22 @@ def _why(report: Report) -> Part[Any]:
         if one.name in shown
     ]
     return _fold("reason", "Why each Eval runs", why, sections.bullet, 1)
+
+
+def _axis_scores(report: Report) -> Part[Any]:
+    """The scores by axis; open where one moved."""
+    said, table = moved(report), "| Eval | Axis | Score | Base | |\n|---|---|--:|--:|---|\n"
+    closed = f"<details><summary>Scores by axis</summary>\n\n{table}"
+    opened = "\n".join(map(sections.bullet, said))
+    return Part(
+        "axis",
+        f"### By axis\n\n{opened}\n\n{table}" if said else closed,
+        score_lines(report),
+        sections.axis_score,
+        closing="" if said else "\n\n</details>",
+        joint="\n",
+        weight=3,
+    )
 
 
 def _axes(facts: Sequence[FixtureFacts]) -> Part[Any]:

@@ -10,7 +10,7 @@ from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.text.figures import show_threshold
 from gateval.render.comment.fixture_section import judged
-from gateval.render.report.axes import AxisShare
+from gateval.render.report.axes import AxisLine, AxisShare
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import SilentAgent
 from gateval.render.report.gaps import Gap
@@ -135,6 +135,11 @@ def axis(found: AxisShare) -> str:
     """Render one line of the table of axes."""
     head, base = found.sides
     return fill("axis.md.j2", axis=found.axis, head=head, base=base)
+
+
+def axis_score(found: AxisLine) -> str:
+    """Render one line of the table of scores by axis."""
+    return fill("axis_score.md.j2", **found._asdict())
 
 
 def usage(found: AgentUsage) -> str:

@@ -127,7 +127,7 @@ def _trial(fact: FixtureFacts, trial: Trial) -> list[str]:
         f"repetition {trial.key.repetition}: {trial.outcome}{cause}. {trial.reason}".strip(),
     ]
     for assessment in told(trial.assessments):
-        what = f"{assessment.type} {what_happened(assessment)}: {assessment.reason}"
+        what = f"{fact.label(assessment)} {what_happened(assessment)}: {assessment.reason}"
         lines.append(f"  {what} ({fact.place(assessment)})")
         lines += [
             f"      {evidence_mark(violation)}. {violation.rule}: {violation.quote}"

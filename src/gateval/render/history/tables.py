@@ -83,6 +83,17 @@ def _counts(row: Row) -> str:
     return f"{row['passingFixtures']}/{row['totalFixtures']}"
 
 
+def _axes(row: Row) -> str:
+    axes = row.get("axes")
+    found = [one for one in axes if isinstance(one, dict)] if isinstance(axes, list) else []
+    return ", ".join(f"{_text(one.get('name'))} {_text(one.get('score'))}" for one in found)
+
+
+def _versioned(row: Row) -> str:
+    version = row.get("version")
+    return f"{row.get('name')}@{version}" if version else _text(row.get("name", ""))
+
+
 def _result(row: Row) -> str:
     results = row.get("results")
     found = (
@@ -102,6 +113,26 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
         ("AGENT", _key("targetAgent")),
         ("SCORE", _key("lastScore")),
         ("PASSING", _counts),
+        ("LAST RUN", _when),
+        ("REVISION", lambda row: str(row.get("revision", ""))[:7]),
+        ("PHASE", _key("phase")),
+    ),
+    "benchmarks": (
+        ("NAME", _versioned),
+        ("AGENT", _key("targetAgent")),
+        ("SCORE", _key("lastScore")),
+        ("VERDICT", _key("verdict")),
+        ("AXES", _axes),
+        ("LAST RUN", _when),
+        ("REVISION", lambda row: str(row.get("revision", ""))[:7]),
+        ("STATUS", _key("status")),
+        ("PHASE", _key("phase")),
+    ),
+    "experiments": (
+        ("NAME", _key("name")),
+        ("AGENT", _key("targetAgent")),
+        ("SCORE", _key("lastScore")),
+        ("SCORERS", _axes),
         ("LAST RUN", _when),
         ("REVISION", lambda row: str(row.get("revision", ""))[:7]),
         ("PHASE", _key("phase")),
@@ -130,15 +161,18 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
         ("MODELS", _key("judgeModels")),
     ),
 }
+_MORE: Sequence[Column] = (
+    ("RESULT", _key("lastResult")),
+    ("THRESHOLD", _key("passThreshold")),
+    ("JUDGE", _key("judgeAgreement")),
+    ("SCHEDULE", _key("schedule")),
+    ("EVENT", _key("event")),
+    ("RUN", _key("run")),
+)
 _WIDE: Mapping[str, Sequence[Column]] = {
-    "evals": (
-        ("RESULT", _key("lastResult")),
-        ("THRESHOLD", _key("passThreshold")),
-        ("JUDGE", _key("judgeAgreement")),
-        ("SCHEDULE", _key("schedule")),
-        ("EVENT", _key("event")),
-        ("RUN", _key("run")),
-    ),
+    "evals": _MORE,
+    "benchmarks": _MORE,
+    "experiments": _MORE,
     "agents": (("MODELS", _key("models")), ("CLOSURE", _key("revision")), ("PLACE", _key("place"))),
     "fixtures": (("PLACE", _key("place")),),
     "calibrations": (("LAST REPLAY", _key("lastReplayAt")), ("PLACE", _key("place"))),

@@ -1,4 +1,4 @@
-"""How often the assertions of each axis passed, over all Evals: what a report groups by."""
+"""What a report says by axis: how often its assertions passed, or its score if trials have some."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from gateval.domain.decision.report import Report
+from gateval.domain.manifests.axes import DEFAULT_AXIS, show_axis
+from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.trials.trial import AssessmentStatus, Side
 from gateval.render.report.facts import FixtureFacts
 
@@ -31,12 +34,68 @@ class AxisShare(NamedTuple):
         return f"{self.axis}: {head} assertions passed on head, {base} on base"
 
 
+_MOVED = {
+    FixtureChange.REGRESSED: "fell",
+    FixtureChange.SUSPECT: "looks worse",
+    FixtureChange.NOT_CONFIRMED: "looks worse",
+    FixtureChange.IMPROVED: "rose",
+}
+
+
+class AxisLine(NamedTuple):
+    """The scores of one axis of one Eval, as text."""
+
+    eval: str
+    axis: str
+    head: str
+    base: str
+    words: str
+
+    def __str__(self) -> str:
+        what = f"{self.eval}, {self.axis}: {self.head}"
+        return f"{what}; base {self.base}; {self.words}" if self.words else what
+
+
+def score_lines(report: Report) -> tuple[AxisLine, ...]:
+    """Return the scores of all axes of Evals with scores, where they name any."""
+    plan = report.results.plan
+    return tuple(
+        AxisLine(
+            plan.eval(compared.eval).shown_name,
+            show_axis(one.axis),
+            _shown(one.head),
+            _shown(one.base),
+            one.change.value if compared.base is not None else "",
+        )
+        for compared in report.comparison.evals
+        if any(one.axis != DEFAULT_AXIS for one in compared.axes)
+        for one in compared.axes
+    )
+
+
+def moved(report: Report) -> tuple[str, ...]:
+    """Return a sentence for each Eval with axes that moved: `desk: safety fell, quality rose`."""
+    plan, said = report.results.plan, []
+    for compared in report.comparison.evals:
+        axes = [one for one in compared.axes if one.change in _MOVED and one.said is not None]
+        words = [f"{show_axis(one.axis)} {_MOVED[one.change]}" for one in axes]
+        if words:
+            said.append(f"{plan.eval(compared.eval).shown_name}: {', '.join(words)}")
+    return tuple(said)
+
+
+def _shown(score: float | None) -> str:
+    return "not measured" if score is None else f"{score:.2f}"
+
+
 def by_axis(facts: Iterable[FixtureFacts]) -> tuple[AxisShare, ...]:
-    """Return the axes that assertions name, in the order of the plan."""
+    """Return the axes that assertions of Evals without scores name, in the order of the plan."""
     passed: Counter[tuple[str, Side]] = Counter()
     measured: Counter[tuple[str, Side]] = Counter()
     axes: dict[str, None] = {}
     for fact in facts:
+        if fact.planned.scoring.graded:
+            continue
         specs = fact.fixture.assertions
         axes.update({spec.axis: None for spec in specs if spec.axis})
         planned = fact.planned.execution.reps_per_fixture

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gateval.domain.calibration.belief import show_agreement
 from gateval.domain.decision.report import Report
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.doubts.judges import judge_doubt, replay_of
 from gateval.domain.results.outlook import unseen_drop
@@ -74,8 +75,26 @@ def _judges(report: Report) -> Iterator[str]:
             earlier = f", measured by run {one.run}" if one.run else ""
             yield (
                 f"The judge {one.binding.model} agrees with people, by {one.calibration}: "
-                f"{show_agreement(one.agreement)}{earlier}."
+                f"{show_agreement(one.agreement)}{earlier}.{_other_rubrics(asked)}"
             )
+
+
+def _other_rubrics(judged: Sequence[PlannedEval]) -> str:
+    """Say how many assertions ask the judge something else than it was measured by, if any."""
+    asks = [
+        (spec.options.get("rubric"), planned.calibration.rubric)
+        for planned in judged
+        if planned.calibration and planned.bar is None
+        for fixture in planned.fixtures
+        for whole in fixture.assertions
+        for spec in whole.within()
+        if spec.needs_judge and "rubric" in spec.options
+    ]
+    others = sum(str(asked).strip() != measured.strip() for asked, measured in asks)
+    if not others:
+        return ""
+    verb = "has" if others == 1 else "have"
+    return f" It was measured by one rubric; {others} of {len(asks)} assertions {verb} another."
 
 
 def _interval(compared: EvalComparison) -> str:

@@ -68,6 +68,16 @@ class FixtureFacts(NamedTuple):
         """The same, each followed by the parts that decided it: see `told`."""
         return tuple(told(self.broken))
 
+    def label(self, assessment: Assessment) -> str:
+        """What an assertion is called: its type, of a benchmark's criterion or a scorer its name
+        first.
+        """
+        asked = self.fixture.assertions
+        name = asked[assessment.index].name if assessment.index < len(asked) else ""
+        if self.planned.kind == "Eval" or not name or name == assessment.type:
+            return assessment.type
+        return f"{name} ({assessment.type})"
+
     def place_of(self, assessment: Assessment) -> Place:
         """Where the assertion stands."""
         assertions = self.fixture.assertions

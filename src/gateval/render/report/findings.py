@@ -106,7 +106,7 @@ def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Finding]:
     name, eval_name = fact.fixture.name, fact.planned.name
     about = f"{eval_name}, severity {fact.compared.head.severity}: {passes(fact.compared)}"
     for broken in fact.broken:
-        title = f"{name}: {broken.type} {what_happened(broken)}"
+        title = f"{name}: {fact.label(broken)} {what_happened(broken)}"
         key = digest([rule, fact.planned.own_name, name, _asserted(fact, broken)])
         text = f"{broken.reason}\n{about}"
         yield Finding(rule, fact.place_of(broken), blocks, title, text, key, eval_name, name)
@@ -123,7 +123,8 @@ def _asserted(fact: FixtureFacts, assessment: Assessment) -> str:
     if assessment.index >= len(written):
         return assessment.type
     asked = written[assessment.index]
-    later = {key for key in ("turn", "name", "required") if not getattr(asked, key)}
+    added = ("turn", "name", "required", "unsupported")
+    later = {key for key in added if not getattr(asked, key)}
     apart = {"place", "parts", "own", "script", *later}
     own = asked.model_dump(mode="json", exclude=apart)
     return digest(own | ({"parts": asked.meaning["parts"]} if asked.parts else {}))

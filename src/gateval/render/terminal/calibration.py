@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.calibration.replay import JudgedExample, Phase
+from gateval.domain.calibration.replay import CalibrationPhase, JudgedExample
 from gateval.domain.manifests.policy.words import AgreementPolicy
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
 from gateval.domain.text.figures import show_percent
@@ -15,7 +15,11 @@ SHOWN = 10
 """Disagreements and examples without a verdict that are shown of each judge."""
 
 _PLOT = 50
-_STYLES = {Phase.CALIBRATED: "green", Phase.STALE: "yellow", Phase.FAILED: "red"}
+_STYLES = {
+    CalibrationPhase.CALIBRATED: "green",
+    CalibrationPhase.STALE: "yellow",
+    CalibrationPhase.FAILED: "red",
+}
 
 
 def render_calibration(found: CalibrationReport, *, width: int = 100, color: bool = False) -> str:

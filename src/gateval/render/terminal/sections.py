@@ -51,7 +51,7 @@ def again(plan: Plan, fact: FixtureFacts) -> str:
 
 
 def _assessment(page: Page, fact: FixtureFacts, assessment: Assessment) -> None:
-    said = f"{assessment.type} {what_happened(assessment)}: {assessment.reason}"
+    said = f"{fact.label(assessment)} {what_happened(assessment)}: {assessment.reason}"
     page.line(f"{said} ({fact.place(assessment)})", indent=4)
     _evidence(page, assessment.verdict)
 

@@ -8,7 +8,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.axes import by_axis
+from gateval.render.report.axes import by_axis, moved, score_lines
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence
@@ -59,6 +59,7 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     _listed(page, "Labels", [str(line) for line in label_lines(report.decision)])
     _table(page, report)
     plan = report.results.plan
+    _listed(page, "Axes", moved(report))
     fixtures(page, regressed_title(plan.policy), with_status(facts, FixtureStatus.REGRESSED), plan)
     silent(page, silent_agents(facts), plan)
     fixtures(page, "Looks worse, not certain", with_status(facts, FixtureStatus.SUSPECT), plan)
@@ -67,7 +68,7 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     _listed(page, "Evidence", doubts_on_evidence(report))
     _listed(page, "Money and time", told_of_spending(report))
     unmeasured(page, find_gaps(facts))
-    _listed(page, "By axis", [str(one) for one in by_axis(facts)])
+    _listed(page, "By axis", [str(one) for one in (*score_lines(report), *by_axis(facts))])
     _listed(page, "The bar moves, and head meets it", met_bar(report))
     _notes(page, report, facts)
     _run(page, report)

@@ -103,5 +103,5 @@ def show_assessments(page: Page, fact: FixtureFacts, trial: Trial) -> None:
     for one in trial.assessments:
         passed = one.status is AssessmentStatus.PASSED
         icon = "\N{CHECK MARK}" if passed else "\N{BALLOT X}"
-        said = f"{icon} {one.type} {what_happened(one)}: {one.reason} ({fact.place(one)})"
+        said = f"{icon} {fact.label(one)} {what_happened(one)}: {one.reason} ({fact.place(one)})"
         page.line(said, indent=2, style="" if passed else "red")

@@ -4,7 +4,7 @@ import pytest
 
 from gateval.adapters.git import GitRepository
 from gateval.domain.plan.plan import Revision
-from gateval.domain.repository.tree import Entry
+from gateval.domain.repository.tree import TreeEntry
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.repo import Repo
@@ -19,11 +19,11 @@ def test_a_tree_lists_everything_with_mode_and_id(repo: Repo, found: GitReposito
     repo.commit()
     tree = found.tree(found.resolve("HEAD"))
     assert tree == {
-        "folder/deep/program": Entry("100755", repo.id("HEAD:folder/deep/program")),
-        "link": Entry("120000", repo.id("HEAD:link")),
-        "module": Entry("160000", inner),
-        "new\nline\tand \udcff": Entry("100644", forged.blob(repo, b"")),
-        "plain": Entry("100644", repo.id("HEAD:plain")),
+        "folder/deep/program": TreeEntry("100755", repo.id("HEAD:folder/deep/program")),
+        "link": TreeEntry("120000", repo.id("HEAD:link")),
+        "module": TreeEntry("160000", inner),
+        "new\nline\tand \udcff": TreeEntry("100644", forged.blob(repo, b"")),
+        "plain": TreeEntry("100644", repo.id("HEAD:plain")),
     }
 
 

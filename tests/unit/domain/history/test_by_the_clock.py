@@ -42,9 +42,14 @@ def test_runs_of_the_default_branch_count_as_runs() -> None:
         run_record(2, event="schedule"),
         run_record(1),
     ]
-    found = last_runs(records)
+    found = last_runs(records, run_record(9).at)
     assert found["support-eval"] == run_record(2).at
     assert found["other"] == run_record(3).at
+
+
+def test_a_run_that_is_yet_to_come_is_none() -> None:
+    records = [run_record(5, at="9999-12-31T23:59:59Z"), run_record(2)]
+    assert last_runs(records, run_record(9).at) == {"support-eval": run_record(2).at}
 
 
 def failing(**more: Any) -> dict[str, Any]:

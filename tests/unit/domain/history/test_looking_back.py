@@ -7,7 +7,13 @@ import pytest
 from gateval.domain.history.runs.compared import compare_runs
 from gateval.domain.history.runs.flakiness import wavering
 from gateval.domain.history.runs.record import RunRecord
-from gateval.domain.history.runs.status import Phase, Present, Result, newest_runs, status_of
+from gateval.domain.history.runs.status import (
+    EvalPhase,
+    FixtureMark,
+    Present,
+    newest_runs,
+    status_of,
+)
 from gateval.domain.history.runs.trend import trend
 from tests.helpers.runs import run_eval, run_fixture, run_record
 
@@ -24,13 +30,15 @@ def status(*records: RunRecord, here: Present = HERE, running: bool = False) -> 
 @pytest.mark.parametrize(
     ("verdict", "phase", "result"),
     [
-        ("pass", Phase.PASSED, Result.PASS),
-        ("fail", Phase.FAILED, Result.FAIL),
-        ("inconclusive", Phase.FAILED, Result.ERROR),
-        ("incomplete", Phase.FAILED, Result.ERROR),
+        ("pass", EvalPhase.PASSED, FixtureMark.PASS),
+        ("fail", EvalPhase.FAILED, FixtureMark.FAIL),
+        ("inconclusive", EvalPhase.FAILED, FixtureMark.ERROR),
+        ("incomplete", EvalPhase.FAILED, FixtureMark.ERROR),
     ],
 )
-def test_phases_follow_from_the_newest_run(verdict: str, phase: Phase, result: Result) -> None:
+def test_phases_follow_from_the_newest_run(
+    verdict: str, phase: EvalPhase, result: FixtureMark
+) -> None:
     record = run_record(1, run_eval(verdict=verdict))
     found = status_of(HERE, (record, record.evals[0]), running=False)
     assert (found.phase, found.last_result) == (phase, result)

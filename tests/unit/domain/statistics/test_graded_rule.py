@@ -15,8 +15,8 @@ from gateval.domain.statistics.graded.rule import graded_rule, graded_walk, on_p
 from gateval.domain.statistics.graded.simulation import Draw, simulate_scores
 from gateval.domain.statistics.graded.status import graded_status
 from gateval.domain.statistics.looks import Look, broad_looks, looks
-from gateval.domain.statistics.simulation import Rule
-from gateval.domain.statistics.status import Status
+from gateval.domain.statistics.simulation import RunSettings
+from gateval.domain.statistics.status import RegressionStatus
 
 ONE, THREE = looks(1), looks(3)
 
@@ -117,15 +117,15 @@ def test_on_passes_the_rule_is_the_design_that_states_its_power(
 @pytest.mark.parametrize(
     ("base", "head", "status"),
     [
-        ([0.9] * 15, [0.2] * 15, Status.REGRESSED),
-        ([0.9, 0.8, 0.9], [0.9, 0.8, 0.9], Status.UNCHANGED),
-        ([0.5] * 3, [0.9] * 3, Status.IMPROVED),
-        ([0.90, 0.91, 0.92], [0.86, 0.87, 0.88], Status.UNCHANGED),
-        ([0.9, 0.8, 0.9], [0.8, 0.8, 0.7], Status.NOT_CONFIRMED),
-        ([0.9] * 3, [0.8] * 3, Status.SUSPECT),
+        ([0.9] * 15, [0.2] * 15, RegressionStatus.REGRESSED),
+        ([0.9, 0.8, 0.9], [0.9, 0.8, 0.9], RegressionStatus.UNCHANGED),
+        ([0.5] * 3, [0.9] * 3, RegressionStatus.IMPROVED),
+        ([0.90, 0.91, 0.92], [0.86, 0.87, 0.88], RegressionStatus.UNCHANGED),
+        ([0.9, 0.8, 0.9], [0.8, 0.8, 0.7], RegressionStatus.NOT_CONFIRMED),
+        ([0.9] * 3, [0.8] * 3, RegressionStatus.SUSPECT),
     ],
 )
-def test_status(base: list[float], head: list[float], status: Status) -> None:
+def test_status(base: list[float], head: list[float], status: RegressionStatus) -> None:
     schedule = (Look(base=len(base), head=len(head)),)
     rule = graded_rule(schedule, 0.03)
     walk = graded_walk(rule, base, head)
@@ -166,7 +166,7 @@ def noisy(mean: float, spread: float) -> Draw:
 )
 def test_an_unchanged_agent_blocks_in_five_per_cent_of_runs_at_most(draw: Draw) -> None:
     random = Random(8)
-    runs = [simulate_scores(random, [(draw, draw)] * 10, Rule()) for _ in range(150)]
+    runs = [simulate_scores(random, [(draw, draw)] * 10, RunSettings()) for _ in range(150)]
     assert sum(run.blocked for run in runs) / 150 <= 0.05 + 3 * (0.05 * 0.95 / 150) ** 0.5
 
 
@@ -174,5 +174,5 @@ def test_a_break_is_found_and_one_of_its_size_in_passes_too() -> None:
     random = Random(9)
     kept = [(noisy(0.9, 0.05),) * 2] * 9
     for broken in ((noisy(0.9, 0.05), noisy(0.6, 0.05)), (bernoulli(0.95), bernoulli(0.1))):
-        runs = [simulate_scores(random, [broken, *kept], Rule()) for _ in range(60)]
+        runs = [simulate_scores(random, [broken, *kept], RunSettings()) for _ in range(60)]
         assert sum(0 in run.regressed for run in runs) / 60 >= 0.65

@@ -8,7 +8,7 @@ from gateval.domain.statistics.design import design
 from gateval.domain.statistics.estimates.interval import wilson
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.shares import fixture_share, split
-from gateval.domain.statistics.status import Status, deterministic, status
+from gateval.domain.statistics.status import RegressionStatus, deterministic, status
 from gateval.domain.statistics.walk import Count, walk
 
 RULE = design(looks(1), 0.03 / 20)
@@ -23,38 +23,41 @@ def outcomes(passes: int, trials: int) -> list[bool]:
 @pytest.mark.parametrize(
     ("base", "head", "expected"),
     [
-        ("+", "+", Status.UNCHANGED),
-        ("-", "+", Status.UNCHANGED),
-        ("+++", "-++", Status.UNCHANGED),
-        ("++++++", "------", Status.REGRESSED),
-        ("+" * 15, "--+---+++-+++++", Status.SUSPECT),
-        ("+" * 11 + "--++", "--+---+++-+++++", Status.NOT_CONFIRMED),
-        ("+" * 13 + "--", "--+--++++++++++", Status.UNCHANGED),
+        ("+", "+", RegressionStatus.UNCHANGED),
+        ("-", "+", RegressionStatus.UNCHANGED),
+        ("+++", "-++", RegressionStatus.UNCHANGED),
+        ("++++++", "------", RegressionStatus.REGRESSED),
+        ("+" * 15, "--+---+++-+++++", RegressionStatus.SUSPECT),
+        ("+" * 11 + "--++", "--+---+++-+++++", RegressionStatus.NOT_CONFIRMED),
+        ("+" * 13 + "--", "--+--++++++++++", RegressionStatus.UNCHANGED),
     ],
 )
-def test_the_status_with_one_repetition(base: str, head: str, expected: Status) -> None:
+def test_the_status_with_one_repetition(base: str, head: str, expected: RegressionStatus) -> None:
     ended = walk(RULE, [letter == "+" for letter in base], [letter == "+" for letter in head])
     assert status(RULE, ended) is expected
 
 
 @pytest.mark.parametrize(
-    ("base", "head", "expected"), [(0, 3, Status.IMPROVED), (0, 2, Status.UNCHANGED)]
+    ("base", "head", "expected"),
+    [(0, 3, RegressionStatus.IMPROVED), (0, 2, RegressionStatus.UNCHANGED)],
 )
-def test_a_rise_is_an_improvement_when_it_is_clear(base: int, head: int, expected: Status) -> None:
+def test_a_rise_is_an_improvement_when_it_is_clear(
+    base: int, head: int, expected: RegressionStatus
+) -> None:
     assert status(THREE, walk(THREE, outcomes(base, 3), outcomes(head, 3))) is expected
 
 
 @pytest.mark.parametrize(
     ("base", "head", "expected"),
     [
-        (10, 3, Status.UNCHANGED),
-        (7, 2, Status.UNCHANGED),
-        (6, 2, Status.UNRELIABLE_BASELINE),
-        (0, 0, Status.UNRELIABLE_BASELINE),
+        (10, 3, RegressionStatus.UNCHANGED),
+        (7, 2, RegressionStatus.UNCHANGED),
+        (6, 2, RegressionStatus.UNRELIABLE_BASELINE),
+        (0, 0, RegressionStatus.UNRELIABLE_BASELINE),
     ],
 )
 def test_a_baseline_of_ten_that_seldom_passes_is_unreliable(
-    base: int, head: int, expected: Status
+    base: int, head: int, expected: RegressionStatus
 ) -> None:
     assert status(STORED, walk(STORED, outcomes(base, 10), outcomes(head, 3))) is expected
 
@@ -62,14 +65,14 @@ def test_a_baseline_of_ten_that_seldom_passes_is_unreliable(
 def test_a_baseline_without_a_drop_that_could_be_seen_is_unreliable() -> None:
     blind = design(looks(3, 10), 1e-12)
     ended = walk(blind, outcomes(10, 10), outcomes(3, 3))
-    assert status(blind, ended) is Status.UNRELIABLE_BASELINE
+    assert status(blind, ended) is RegressionStatus.UNRELIABLE_BASELINE
 
 
 def test_an_unreliable_baseline_never_hides_a_regression() -> None:
     base = [*outcomes(7, 10), *outcomes(3, 5), *outcomes(3, 5)]
     ended = walk(STORED, base, outcomes(0, 10))
     assert ended.base.rate < 0.7
-    assert status(STORED, ended) is Status.REGRESSED
+    assert status(STORED, ended) is RegressionStatus.REGRESSED
 
 
 def test_a_fixture_that_wants_trials_has_no_status() -> None:
@@ -80,14 +83,14 @@ def test_a_fixture_that_wants_trials_has_no_status() -> None:
 @pytest.mark.parametrize(
     ("base", "head", "expected"),
     [
-        (True, True, Status.UNCHANGED),
-        (False, False, Status.UNCHANGED),
-        (True, False, Status.REGRESSED),
-        (False, True, Status.IMPROVED),
+        (True, True, RegressionStatus.UNCHANGED),
+        (False, False, RegressionStatus.UNCHANGED),
+        (True, False, RegressionStatus.REGRESSED),
+        (False, True, RegressionStatus.IMPROVED),
     ],
 )
 def test_one_flip_decides_a_deterministic_fixture(
-    *, base: bool, head: bool, expected: Status
+    *, base: bool, head: bool, expected: RegressionStatus
 ) -> None:
     assert deterministic(base_passed=base, head_passed=head) is expected
 

@@ -51,7 +51,7 @@ class ServerAway(RepositoryError):
     """The server was out of reach, also after all tries."""
 
 
-class Server:
+class RemoteServer:
     """The server of one remote, asked by the git of one clone. Raises `RepositoryError`."""
 
     def __init__(self, git: Git, remote: Remote, retries: FetchRetries = PATIENCE) -> None:

@@ -10,7 +10,13 @@ import os
 from collections.abc import Sequence
 
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.asking import GONE, PATIENCE, FetchRetries, Server, ServerAway
+from gateval.adapters.git.server.asking import (
+    GONE,
+    PATIENCE,
+    FetchRetries,
+    RemoteServer,
+    ServerAway,
+)
 from gateval.adapters.git.server.remote import Remote
 from gateval.domain.base import is_sha
 from gateval.domain.repository.paths import show_path
@@ -39,7 +45,7 @@ class Fetcher:
         retries: FetchRetries = PATIENCE,
     ) -> None:
         self._git = git
-        self._server = Server(git, remote, retries)
+        self._server = RemoteServer(git, remote, retries)
         self._depth = depth
         self._steps = steps
 

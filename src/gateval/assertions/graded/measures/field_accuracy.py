@@ -10,7 +10,7 @@ from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.graded.composites.base import weighted_mean
 from gateval.assertions.graded.least import PASS_SCORE, MinScore
-from gateval.assertions.graded.measures.fields import ExpectedField, Marked, json_in, mark
+from gateval.assertions.graded.measures.fields import ExpectedField, FieldScore, json_in, mark
 from gateval.assertions.matching.final_message import message, quoted
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.neutral import shorten
@@ -62,7 +62,7 @@ class FieldAccuracy(Assertion):
             steps=evidence.final,
         )
 
-    def _score(self, marks: list[tuple[float, Marked]]) -> float:
+    def _score(self, marks: list[tuple[float, FieldScore]]) -> float:
         counted = [(weight, one.score) for weight, one in marks if one.score is not None]
         if self.aggregation == "allOrNothing":
             return float(all(score == 1 for _, score in counted))

@@ -56,23 +56,23 @@ class ExpectedField(Spec):
         return self
 
 
-class Marked(NamedTuple):
+class FieldScore(NamedTuple):
     """The score of a field, None where it does not count; what is wrong with it, in words."""
 
     score: float | None
     words: str = ""
 
 
-def mark(field: ExpectedField, expected: JsonValue, given: JsonValue) -> Marked:
+def mark(field: ExpectedField, expected: JsonValue, given: JsonValue) -> FieldScore:
     """Return the score of one field of `given`."""
     wanted, found = _at(expected, field.path), _at(given, field.path)
     if wanted is _MISSING:
-        return Marked(1.0)
+        return FieldScore(1.0)
     if found is _MISSING:
-        return Marked(0.0, "lacks") if field.required else Marked(None)
+        return FieldScore(0.0, "lacks") if field.required else FieldScore(None)
     if _equal(field, wanted, found):
-        return Marked(1.0)
-    return Marked(0.0, f"{_shown(found)} in place of {_shown(wanted)}")
+        return FieldScore(1.0)
+    return FieldScore(0.0, f"{_shown(found)} in place of {_shown(wanted)}")
 
 
 def json_in(text: str) -> JsonValue:

@@ -22,7 +22,7 @@ ENTRIES = 200_000
 """Files and folders that one candidate may have; more would fill the table of inodes."""
 
 FEW = 200
-"""So many are added up here at the end; more by du, whose start takes longer."""
+"""So many are added up here at both ends; more by du, whose start takes longer."""
 
 END_SECONDS = 30.0
 """How long the last look may take."""
@@ -57,8 +57,7 @@ class DiskWatch:
         self._answer = b""
         self._base = (0, 0)
         if since_now:
-            self._look()
-            self._base = self._awaited()
+            self._base = self._sum()
 
     def over(self) -> bool:
         """Whether they are known to hold more than the cap. Never waits."""
@@ -75,13 +74,17 @@ class DiskWatch:
 
     def over_at_the_end(self) -> bool:
         """Whether they hold more than the cap, now that no process is left that could write."""
-        few = _add_up_few(self._places()) if self._base == (0, 0) else None
+        return self._is_over(self._sum())
+
+    def _sum(self) -> tuple[int, int]:
+        """Kilobytes and entries, as they are now; waits for du where they are many."""
+        few = _add_up_few(self._places())
         if few is not None:
-            return self._is_over(few)
-        if self._du is not None:  # a look that is older than the end
+            return few
+        if self._du is not None:  # a look that is older than this
             self._awaited()
         self._look()
-        return self._is_over(self._awaited())
+        return self._awaited()
 
     def _is_over(self, sums: tuple[int, int]) -> bool:
         kilobytes, entries = sums[0] - self._base[0], sums[1] - self._base[1]

@@ -54,7 +54,7 @@ class _Test(ctypes.Structure):
     ]
 
 
-class Rule(NamedTuple):
+class SyscallRule(NamedTuple):
     """Answer `number` to the call `name` where all `tests` hold of its arguments."""
 
     name: str
@@ -105,7 +105,7 @@ def _library() -> ctypes.CDLL | None:
     return library
 
 
-def _add(library: ctypes.CDLL, context: int, rule: Rule) -> None:
+def _add(library: ctypes.CDLL, context: int, rule: SyscallRule) -> None:
     number = library.seccomp_syscall_resolve_name(rule.name.encode())
     if number < 0:  # this architecture, or this release of libseccomp, has no such call
         return
@@ -119,19 +119,19 @@ def _checked(result: int) -> None:
         raise OSError(-result, os.strerror(-result))
 
 
-def _calls() -> Iterator[Rule]:
-    yield from (Rule(name, errno.EPERM) for name in REFUSED)
-    yield from (Rule(name, errno.ENOSYS) for name in UNKNOWN)
+def _calls() -> Iterator[SyscallRule]:
+    yield from (SyscallRule(name, errno.EPERM) for name in REFUSED)
+    yield from (SyscallRule(name, errno.ENOSYS) for name in UNKNOWN)
     flags = 1 if os.uname().machine == "s390x" else 0  # clone(2): there, the stack comes first
-    yield Rule("clone", errno.EPERM, ((flags, _MASKED, _NEW_USER, _NEW_USER),))
-    yield Rule("unshare", errno.EPERM, ((0, _MASKED, _NEW_USER, _NEW_USER),))
+    yield SyscallRule("clone", errno.EPERM, ((flags, _MASKED, _NEW_USER, _NEW_USER),))
+    yield SyscallRule("unshare", errno.EPERM, ((0, _MASKED, _NEW_USER, _NEW_USER),))
 
 
 _TCP_FASTOPEN_CONNECT = 30
 _FAST_OPEN = 0x20000000  # MSG_FASTOPEN
 
 
-def _sockets() -> Iterator[Rule]:
+def _sockets() -> Iterator[SyscallRule]:
     """Refuse what Landlock's rules for TCP do not see.
 
     Numbers between those that are allowed are refused one by one, and all above them at once.
@@ -140,18 +140,18 @@ def _sockets() -> Iterator[Rule]:
     families = {int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6)}
     for name in ("socket", "socketpair"):
         for number in set(range(max(families))) - families:
-            yield Rule(name, no, ((0, _EQUAL, number, 0),))
-        yield Rule(name, no, ((0, _GREATER, max(families), 0),))
+            yield SyscallRule(name, no, ((0, _EQUAL, number, 0),))
+        yield SyscallRule(name, no, ((0, _GREATER, max(families), 0),))
     for number in (0, 3, 4, *range(6, 16)):  # what is no stream, datagram or sequence of packets
-        yield Rule("socket", no, ((1, _MASKED, 0xF, number),))
+        yield SyscallRule("socket", no, ((1, _MASKED, 0xF, number),))
     for family in families - {int(socket.AF_UNIX)}:  # there, a sequence of packets is SCTP
         packets = (1, _MASKED, 0xF, int(socket.SOCK_SEQPACKET))
-        yield Rule("socket", no, ((0, _EQUAL, family, 0), packets))
+        yield SyscallRule("socket", no, ((0, _EQUAL, family, 0), packets))
     protocols = {0, int(socket.IPPROTO_TCP), int(socket.IPPROTO_UDP)}
     for number in set(range(max(protocols))) - protocols:
-        yield Rule("socket", no, ((2, _EQUAL, number, 0),))
-    yield Rule("socket", no, ((2, _GREATER, max(protocols), 0),))
+        yield SyscallRule("socket", no, ((2, _EQUAL, number, 0),))
+    yield SyscallRule("socket", no, ((2, _GREATER, max(protocols), 0),))
     for name, argument in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
-        yield Rule(name, errno.EOPNOTSUPP, ((argument, _MASKED, _FAST_OPEN, _FAST_OPEN),))
+        yield SyscallRule(name, errno.EOPNOTSUPP, ((argument, _MASKED, _FAST_OPEN, _FAST_OPEN),))
     option = ((1, _MASKED, _INT, socket.IPPROTO_TCP), (2, _MASKED, _INT, _TCP_FASTOPEN_CONNECT))
-    yield Rule("setsockopt", errno.ENOPROTOOPT, option)
+    yield SyscallRule("setsockopt", errno.ENOPROTOOPT, option)

@@ -33,11 +33,15 @@ class Moments(Value):
     following: datetime | None
 
 
-def last_runs(records: Iterable[RunRecord]) -> Mapping[str, str]:
-    """Return when each Eval was run last on the default branch; `records` come newest first."""
+def last_runs(records: Iterable[RunRecord], now: str) -> Mapping[str, str]:
+    """Return when each Eval was run last on the default branch; `records` come newest first.
+
+    A run after `now` (ISO 8601) is none: whoever may push could write one, and nothing would be
+    due until then.
+    """
     found: dict[str, str] = {}
     for record in records:
-        if record.event in OF_THE_BRANCH:
+        if record.event in OF_THE_BRANCH and record.at <= now:
             for run in record.evals:
                 found.setdefault(run.eval, record.at)
     return found

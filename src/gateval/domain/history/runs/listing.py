@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from gateval.domain.history.runs.rows import Row
-from gateval.domain.history.runs.status import EvalStatus, FixtureResult, Phase
+from gateval.domain.history.runs.status import EvalPhase, EvalStatus, FixtureResult
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 
-_WORST_FIRST = (Phase.FAILED, Phase.RUNNING, Phase.STALE, Phase.PENDING, Phase.PASSED)
+_WORST_FIRST = (
+    EvalPhase.FAILED,
+    EvalPhase.RUNNING,
+    EvalPhase.STALE,
+    EvalPhase.PENDING,
+    EvalPhase.PASSED,
+)
 
 
 def agent_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Row]:
@@ -38,7 +44,7 @@ def agent_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Row
 def fixture_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Row]:
     """Return each fixture with the Evals that run it and how it ended in their newest runs."""
     results = {one.name: {r.name: r for r in one.fixture_results} for one in statuses}
-    stale = {one.name for one in statuses if one.phase is Phase.STALE}
+    stale = {one.name for one in statuses if one.phase is EvalPhase.STALE}
     evals: dict[str, list[str]] = {}
     for evaluation in catalogue.evals:
         for fixture in select_fixtures(evaluation, catalogue):

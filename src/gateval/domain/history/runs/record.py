@@ -21,6 +21,7 @@ from gateval.domain.base import (
     digest,
 )
 from gateval.domain.calibration.replay import StoredAgreement
+from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
@@ -31,6 +32,8 @@ FIXTURES_LISTED = 2_000
 """Fixtures of one Eval that are named in a record; the counts hold all."""
 
 EVALS_LISTED = 200
+SCORES_LISTED = 50
+"""Axes and criteria that are named of a fixture or an Eval."""
 
 
 class Mark(StrEnum):
@@ -42,6 +45,8 @@ class Mark(StrEnum):
     LOST = "x"
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
 Marks = Annotated[str, Field(pattern=r"^[pfsx]{0,1000}$")]
 
 
@@ -52,7 +57,8 @@ class RunFixture(Value):
     repetition; those that were added because something looked worse are selected and not kept.
     `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
     that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
-    why it did not pass.
+    why it did not pass. `score` is the mean of those whose trials have scores, which `axes` and
+    `criteria` divide; `status` is that of a benchmark's task.
     """
 
     fixture: ShortText
@@ -64,6 +70,10 @@ class RunFixture(Value):
     wavered: int = Field(default=0, ge=0)
     claimed: bool = False
     says: ShortText = ""
+    score: float | None = Field(default=None, ge=0, le=1)
+    status: ShortText = ""
+    axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+    criteria: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
 
     @property
     def passes(self) -> int:
@@ -94,18 +104,22 @@ class RunEval(Value):
     `closure` is that of the Agent, `setting` the digest of all else that trials depend on
     (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
     saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
-    the Agent's own.
+    the Agent's own. `kind` is that of its manifest and `version` a benchmark's; `status` says how
+    that ended, `axes` are its scores by axis.
     """
 
     eval: ShortText
+    kind: ShortText = "Eval"
+    version: ShortText = ""
+    status: ShortText = ""
     agent: ShortText
     closure: str = Field(pattern=DIGEST_PATTERN)
     setting: str = Field(pattern=DIGEST_PATTERN)
     verdict: EvalsVerdict
-    low: float = Field(ge=0, le=1)
-    high: float = Field(ge=0, le=1)
-    limits: tuple[float, float] = (0.0, 1.0)
-    threshold: float | None = Field(default=None, ge=0, le=1)
+    low: Share
+    high: Share
+    limits: tuple[Share, Share] = (0.0, 1.0)
+    threshold: Share | None = None
     passing: int = Field(default=0, ge=0)
     failing: int = Field(default=0, ge=0)
     total: int = Field(ge=1)
@@ -113,6 +127,7 @@ class RunEval(Value):
     spent: RunSpent | None = None
     seen: bool = False
     stood_in: bool = False
+    axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
 
 
@@ -144,7 +159,7 @@ class RunRecord(RunFacts):
     commit: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     gateval: ShortText = ""
-    seconds: float = Field(default=0, ge=0)
+    seconds: float = Field(default=0, ge=0, allow_inf_nan=False)
     verdict: EvalsVerdict
     evals: Annotated[tuple[RunEval, ...], first_of(EVALS_LISTED)] = ()
     agreements: Annotated[tuple[StoredAgreement, ...], first_of(EVALS_LISTED)] = ()

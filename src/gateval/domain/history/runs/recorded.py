@@ -9,6 +9,7 @@ from gateval.domain.history.agreements import believed_setting, stored_agreement
 from gateval.domain.history.runs.record import (
     EVALS_LISTED,
     FIXTURES_LISTED,
+    SCORES_LISTED,
     Mark,
     RunEval,
     RunFacts,
@@ -16,11 +17,18 @@ from gateval.domain.history.runs.record import (
     RunRecord,
     RunSpent,
 )
+from gateval.domain.history.runs.scores import (
+    axes_of_run,
+    axes_of_task,
+    criteria_of_task,
+    task_score,
+)
 from gateval.domain.history.runs.setting import fixture_digest, setting_digest
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.doubts.claims import was_seen
 from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.results.lifecycle import run_of
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
@@ -32,7 +40,8 @@ SAID = 160
 def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
     """Return the record of a report, or None where nothing was evaluated.
 
-    The target branch's versions of Evals are a matter of the change, and not in it.
+    The target branch's versions of Evals are a matter of the change, and not in it. Of a run that
+    was cancelled only benchmarks and experiments are: their completed tasks are kept.
     """
     plan, info = report.results.plan, report.results.info
     trials = group_trials(report.results.trials)
@@ -40,6 +49,7 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
         _run_eval(report, plan.eval(one.eval), one, trials)
         for one in report.comparison.evals
         if plan.eval(one.eval).bar is None
+        and not (info.interrupted and plan.eval(one.eval).kind == "Eval")
     ]
     if not evals:
         return None
@@ -69,8 +79,13 @@ def _run_eval(
     def _head(one: FixtureComparison) -> Sequence[Trial]:
         return trials.get((planned.name, one.fixture, Side.HEAD), ())
 
+    run = run_of(report.results, planned) if planned.kind == "Benchmark" else None
+    statuses = [one.status.value for one in run.tasks] if run else [""] * len(compared.fixtures)
     return RunEval(
         eval=compared.eval,
+        kind=planned.kind,
+        version=planned.version,
+        status=run.status.value if run else "",
         agent=planned.agent,
         closure=agent.closure if agent else "0" * 64,
         setting=believed_setting(report.results, planned, setting_digest(plan, planned, Side.HEAD)),
@@ -93,14 +108,16 @@ def _run_eval(
         ),
         seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
         stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
+        axes=axes_of_run(compared)[:SCORES_LISTED],
         fixtures=tuple(
-            _run_fixture(planned, one, _head(one)) for one in compared.fixtures[:FIXTURES_LISTED]
+            _run_fixture(planned, one, _head(one), status)
+            for one, status in zip(compared.fixtures[:FIXTURES_LISTED], statuses, strict=False)
         ),
     )
 
 
 def _run_fixture(
-    planned: PlannedEval, compared: FixtureComparison, trials: Sequence[Trial]
+    planned: PlannedEval, compared: FixtureComparison, trials: Sequence[Trial], status: str
 ) -> RunFixture:
     first = [one for one in trials if one.key.repetition <= planned.execution.reps_per_fixture]
     again = [a.wavered for t in first for a in t.assessments if a.again is not None]
@@ -115,6 +132,10 @@ def _run_fixture(
         wavered=sum(again),
         claimed=_rests_on_claims(first),
         says=next((_why(one)[:SAID] for one in first if one.passed is not True), ""),
+        score=task_score(planned, first),
+        status=status,
+        axes=axes_of_task(planned, fixture, first)[:SCORES_LISTED],
+        criteria=criteria_of_task(planned, fixture, first),
     )
 
 

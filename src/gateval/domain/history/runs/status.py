@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from gateval.domain.base import Value
-from gateval.domain.history.runs.record import RunEval, RunRecord
+from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
+from gateval.domain.manifests.axes import show_axis
+from gateval.domain.results.lifecycle import RunStatus
+from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import GateVerdict
 
@@ -17,7 +20,7 @@ PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
 """Events of runs that measure what somebody proposes, not what is."""
 
 
-class Phase(StrEnum):
+class EvalPhase(StrEnum):
     """Where an Eval stands: never run, running, what its newest run says, or outdated."""
 
     PENDING = "Pending"
@@ -27,7 +30,7 @@ class Phase(StrEnum):
     STALE = "Stale"
 
 
-class Result(StrEnum):
+class FixtureMark(StrEnum):
     """What the newest run says; `Error` is neither: it could not be measured."""
 
     PASS = "Pass"  # noqa: S105 - a result, not a password
@@ -37,15 +40,26 @@ class Result(StrEnum):
 
 
 class FixtureResult(Value):
-    """One fixture of the newest run. `score` is its rate, to two digits; `trials` are its marks."""
+    """One fixture of the newest run. `score` is its rate, to two digits; `trials` are its marks.
+
+    Of a benchmark's task it is its score, and `status` says how it ended.
+    """
 
     name: str
     score: str
-    result: Result
+    result: FixtureMark
     severity: str
     message: str = ""
     trials: str = ""
     regressed: bool = False
+    status: str = ""
+
+
+class AxisResult(Value):
+    """One axis of the newest run's scores, to two digits."""
+
+    name: str
+    score: str
 
 
 class EvalStatus(Value):
@@ -53,13 +67,19 @@ class EvalStatus(Value):
 
     `revision` is the commit that was measured (empty: a working tree), `agent_revision` the first
     digits of the Agent's closure there, `agent_now` those of now. `judge_agreement` is Cohen's
-    kappa, to two digits; empty where no calibration was replayed.
+    kappa, to two digits; empty where no calibration was replayed. `kind` is empty for an Eval;
+    `version`, `status`, `verdict` and the scores by axis are those of a benchmark.
     """
 
     name: str
+    kind: str = ""
+    version: str = ""
     target_agent: str
-    phase: Phase
-    last_result: Result | None = None
+    phase: EvalPhase
+    status: str = ""
+    verdict: str = ""
+    axes: tuple[AxisResult, ...] = ()
+    last_result: FixtureMark | None = None
     last_score: str = ""
     pass_threshold: float | None = None
     last_run_at: str = ""
@@ -88,6 +108,8 @@ class Present(Value):
     schedule: str = ""
     time_zone: str = "UTC"
     agreement: str = ""
+    kind: str = ""
+    version: str = ""
 
 
 def newest_runs(
@@ -119,8 +141,11 @@ def status_of(
     """Return how an Eval stands."""
     status = EvalStatus(
         name=present.name,
+        kind=present.kind,
+        version=present.version,
+        status=RunStatus.ACTIVE.value if running and present.kind == "Benchmark" else "",
         target_agent=present.agent,
-        phase=Phase.RUNNING if running else Phase.PENDING,
+        phase=EvalPhase.RUNNING if running else EvalPhase.PENDING,
         total_fixtures=present.fixtures,
         judge_agreement=present.agreement,
         agent_now=present.closure[:12],
@@ -132,8 +157,17 @@ def status_of(
     record, run = newest
     return status.model_copy(
         update={
-            "phase": Phase.RUNNING if running else _phase(present, run),
+            "phase": EvalPhase.RUNNING if running else _phase(present, run),
             "last_result": _RESULTS[run.verdict],
+            "status": status.status or run.status,
+            "verdict": _verdict(run),
+            "axes": tuple(
+                AxisResult(
+                    name=show_axis(one.name),
+                    score="not measured" if one.score is None else f"{one.score:.2f}",
+                )
+                for one in run.axes
+            ),
             "last_score": show_score(run.low, run.high, run.threshold),
             "pass_threshold": run.threshold,
             "last_run_at": record.at,
@@ -151,17 +185,23 @@ def status_of(
 
 
 _RESULTS = {
-    GateVerdict.PASS: Result.PASS,
-    GateVerdict.FAIL: Result.FAIL,
-    GateVerdict.INCOMPLETE: Result.ERROR,
-    GateVerdict.INCONCLUSIVE: Result.ERROR,
+    GateVerdict.PASS: FixtureMark.PASS,
+    GateVerdict.FAIL: FixtureMark.FAIL,
+    GateVerdict.INCOMPLETE: FixtureMark.ERROR,
+    GateVerdict.INCONCLUSIVE: FixtureMark.ERROR,
 }
 
 
-def _phase(present: Present, run: RunEval) -> Phase:
+def _verdict(run: RunEval) -> str:
+    if run.kind != "Benchmark" or run.low != run.high:
+        return ""
+    return benchmark_verdict(run.low).value
+
+
+def _phase(present: Present, run: RunEval) -> EvalPhase:
     if run.closure != present.closure:
-        return Phase.STALE
-    return Phase.PASSED if run.verdict is GateVerdict.PASS else Phase.FAILED
+        return EvalPhase.STALE
+    return EvalPhase.PASSED if run.verdict is GateVerdict.PASS else EvalPhase.FAILED
 
 
 def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
@@ -170,17 +210,24 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
         planned = max(1, len(one.trials))
         lost = len(one.trials) - one.measured
         failed = one.measured - one.passes
-        result = Result.FAIL if failed or one.regressed else Result.PASS
+        result = FixtureMark.FAIL if failed or one.regressed else FixtureMark.PASS
         if not failed and (lost or not one.trials):
-            result = Result.ERROR if one.trials else Result.SKIP
+            result = FixtureMark.ERROR if one.trials else FixtureMark.SKIP
         yield FixtureResult(
             name=one.fixture,
-            score=show_score(one.passes / planned, (one.passes + lost) / planned)
-            if one.trials
-            else "",
+            score=_score(one, planned, lost),
             result=result,
             severity=one.severity,
             message=one.says,
             trials=one.trials,
             regressed=one.regressed,
+            status=one.status,
         )
+
+
+def _score(one: RunFixture, planned: int, lost: int) -> str:
+    if one.score is not None:
+        return show_score(one.score, one.score)
+    if not one.trials:
+        return ""
+    return show_score(one.passes / planned, (one.passes + lost) / planned)

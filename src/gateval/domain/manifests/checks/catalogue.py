@@ -19,6 +19,7 @@ from gateval.domain.manifests.checks.models import (
     embedding_model_problems,
     judge_model_problems,
 )
+from gateval.domain.manifests.checks.playground import looks_at_state, playground_problems
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem, sort_problems
@@ -55,6 +56,9 @@ def check_catalogue(
         problems += eval_problems(evaluation, selected, catalogue)
         problems += judge_model_problems(evaluation, providers)
         problems += embedding_model_problems(selected, providers)
+    for fixture in catalogue.fixtures:
+        if fixture.playground is not None or any(map(looks_at_state, fixture.assertions)):
+            problems += playground_problems(fixture, tree)
     for broken in catalogue.broken:
         problems += reference_problems(broken, catalogue)
     return sort_problems(problems)

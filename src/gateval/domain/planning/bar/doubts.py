@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken, Catalogue, select_fixtures
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import EVAL_KINDS, Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.bar import Doubt, Where
@@ -90,7 +90,7 @@ def tip_doubts(
     for asked in touched:
         found += about_eval(asked, tip)
     for one in tip.catalogue.broken:
-        if one.kind == "Eval":
+        if one.kind in EVAL_KINDS:
             concerns = _eval_concerns(one, head, base, changes)
         elif one.kind in {"EvalFixture", "JudgeCalibration"}:
             concerns = _part_lowered(one, head.catalogue, base.catalogue)

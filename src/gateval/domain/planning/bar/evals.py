@@ -119,7 +119,7 @@ def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
             before=_threshold(was.pass_threshold),
             after=_threshold(now.pass_threshold),
         )
-    if was.model is not now.model or (now.weighted and now.pass_score < was.pass_score):
+    if was.model is not now.model or (now.graded and now.pass_score < was.pass_score):
         yield Lowered(
             place=after.places.get("spec.scoring.passScore", place),
             what="scoring",
@@ -164,7 +164,7 @@ def _threshold(threshold: float | None) -> str:
 
 
 def _model(scoring: ScoringSpec) -> str:
-    if not scoring.weighted:
+    if not scoring.graded:
         return scoring.model
     return f"{scoring.model}, passing from {scoring.pass_score:g}"
 

@@ -24,6 +24,8 @@ def same_test(before: Fixture, after: Fixture) -> bool:
     plain = ("input", "turns", "severity", "shadow_tools", "tool_replay")  # what differs here
     if any(getattr(before, key) != getattr(after, key) for key in plain):  # differs as JSON, too
         return False
+    if _ground(before) != _ground(after):
+        return False
     return _test(before) == _test(after)
 
 
@@ -47,13 +49,20 @@ def _lowered(before: Fixture, after: Fixture) -> Iterator[Lowered]:
         ("input", before.input, after.input),
         ("turns", before.turns, after.turns),
         ("reference", before.reference, after.reference),
+        ("playground", before.playground, after.playground),
         ("toolReplay", before.tool_replay, after.tool_replay),
         ("shadowTools", before.shadow_tools, after.shadow_tools),
     ):
         if old != new:
             was, now = excerpts(_plain(old), _plain(new))
             yield Lowered(place=after.place, what=f"{key} of fixture {name}", before=was, after=now)
+    if before.playground == after.playground and _ground(before) != _ground(after):
+        yield Lowered(place=after.place, what=f"files of the playground of fixture {name} changed")
     yield from lowered_assertions(before, after)
+
+
+def _ground(fixture: Fixture) -> tuple[object, str]:
+    return fixture.playground, fixture.ground.digest if fixture.ground else ""
 
 
 def _test(fixture: Fixture) -> tuple[object, ...]:

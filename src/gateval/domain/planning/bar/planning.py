@@ -147,7 +147,9 @@ def _bar_eval(
     if reused and ours is not None:
         reps = ours.execution.reps_per_fixture
     return PlannedEval(
+        kind=asked.kind,
         name=free_name(asked.name, taken),
+        version=asked.version,
         place=asked.place,
         agent=asked.target_agent,
         judge=asked.judge.model_copy(update={"model": model}),

@@ -23,6 +23,7 @@ from gateval.domain.manifests.own_checks import (
 )
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.closure import Closure, closure_files
+from gateval.domain.planning.files.grounds import ground_closure, ground_closures
 from gateval.domain.planning.files.links import follow_links
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
@@ -51,16 +52,23 @@ def check_closure(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> Closu
 
 
 def check_closures(snapshot: Snapshot) -> list[Closure]:
-    """Return the closures of all own checks of a revision."""
-    return [
+    """Return the closures of all own checks and playgrounds of a revision."""
+    checks = [
         check_closure(spec, fixture.folder, snapshot)
         for fixture in snapshot.catalogue.fixtures
         for spec in own_checks(fixture)
     ]
+    return [*checks, *(closure for _, closure in ground_closures(snapshot))]
 
 
 def depends_on(fixture: Fixture, snapshot: Snapshot, paths: frozenset[str]) -> bool:
-    """Whether one of these paths is a file of an own check of the fixture, there or not."""
+    """Whether one of these paths is a file of an own check of the fixture, there or not, or of its
+    playground.
+    """
+    if fixture.playground is not None:
+        ground = ground_closure(fixture.playground, fixture.folder, snapshot)
+        if any(map(ground.covers, paths)):
+            return True
     for spec in own_checks(fixture):
         closure = check_closure(spec, fixture.folder, snapshot)
         named = set(named_paths(spec, fixture.folder))

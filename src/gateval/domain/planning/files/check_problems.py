@@ -21,10 +21,9 @@ def check_problems(snapshot: Snapshot) -> Iterator[Problem]:
     for fixture in snapshot.catalogue.fixtures:
         for spec in own_checks(fixture):
             yield from _missing(spec, fixture, snapshot)
-    own = snapshot.check_roots
-    for agent in snapshot.catalogue.agents if own else ():
+    for agent in snapshot.catalogue.agents if snapshot.check_roots else ():
         if agent.starts_process:
-            yield from _shared(agent, own, snapshot)
+            yield from _shared(agent, snapshot)
 
 
 def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Iterator[Problem]:
@@ -63,12 +62,19 @@ def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
             yield path
 
 
-def _shared(agent: Agent, own: frozenset[str], snapshot: Snapshot) -> Iterator[Problem]:
+def _shared(agent: Agent, snapshot: Snapshot) -> Iterator[Problem]:
     """What an Agent names of a check's own files: a candidate must not read what it is held to."""
     closure = closure_of(agent, snapshot)
     names = {**closure.roots, **{folder_of(one): why for one, why in closure.patterns.items()}}
     for path in sorted(names):
-        if path and under(path, own):
+        if path and under(path, snapshot.ground_roots):
+            yield Problem(
+                place=_place(agent, names[path]),
+                message=f"{show_path(path)} ({names[path]}) is a playground's own, which agents "
+                "get in its trials alone. What an agent always needs belongs elsewhere, under "
+                "`files` of the playground.",
+            )
+        elif path and under(path, snapshot.own_check_roots):
             yield Problem(
                 place=_place(agent, names[path]),
                 message=f"{show_path(path)} ({names[path]}) is among the own files of a check, "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
@@ -10,6 +11,10 @@ from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
 
 RUNNER = "gateval/gateval/runner"
+
+SHELL_WORDS = 3
+SHELL_OWN = frozenset({"cd", "export", "set", "test", "if", "for", "while", "exec", "eval", "."})
+"""What a shell does itself, without a program of that name."""
 
 
 def missing_interpreters(
@@ -42,6 +47,21 @@ def _asked(agent: Agent) -> Iterator[tuple[str, str]]:
     if runtime.command:
         yield "command[0]", runtime.command[0]
     if runtime.layer is not None:
-        yield "setup.run[0]", runtime.layer.run[0]
+        yield _behind("setup.run", runtime.layer.run)
     elif runtime.own_setup:
-        yield "setup[0]", runtime.own_setup[0]
+        yield _behind("setup", runtime.own_setup)
+
+
+def _behind(key: str, words: Sequence[str]) -> tuple[str, str]:
+    """Return the word that names the program, and that program: `env` sets variables before it.
+
+    Of a line for a shell it is the first word.
+    """
+    if tuple(words[:2]) == ("sh", "-c") and len(words) == SHELL_WORDS:
+        first = words[2].split(maxsplit=1)[0] if words[2].strip() else ""
+        plain = re.fullmatch(r"[\w.+-]+", first) and first not in SHELL_OWN
+        return f"{key}[2]", first if plain else ""
+    at = 0
+    if words[0] == "env":
+        at = next((n for n, word in enumerate(words[1:], 1) if "=" not in word), 0)
+    return f"{key}[{at}]", words[at]

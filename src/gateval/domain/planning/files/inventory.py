@@ -9,7 +9,7 @@ from gateval.domain.planning.closure import closure_of, closure_paths, working_d
 from gateval.domain.planning.files.departures import prompt_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.tree import Entry
+from gateval.domain.repository.tree import TreeEntry
 
 Kind = Literal["file", "link", "submodule"]
 
@@ -48,7 +48,7 @@ def inventory(agent: Agent, snapshot: Snapshot) -> Inventory:
     return Inventory(agent.name, show_path(working_directory(agent) or ""), tuple(files))
 
 
-def _kind(entry: Entry) -> Kind:
+def _kind(entry: TreeEntry) -> Kind:
     if entry.is_submodule:
         return "submodule"
     return "link" if entry.is_symlink else "file"

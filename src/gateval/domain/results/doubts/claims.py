@@ -64,7 +64,7 @@ def _stored_as_claimed(results: Results) -> set[tuple[str, str]]:
 
 def _distrusted(results: Results, trial: Trial) -> Trial:
     planned = results.plan.eval(trial.key.eval)
-    weighted = planned.scoring.weighted
+    weighted = planned.scoring.graded
     if not any(_is_favourable(one, weighted=weighted) for one in trial.assessments):
         return trial
     return reassessed(

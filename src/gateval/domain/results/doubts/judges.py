@@ -6,14 +6,16 @@ from collections.abc import Iterable
 
 from gateval.domain.calibration.belief import LEAST_AGREEMENT, why_not
 from gateval.domain.calibration.binding import Binding, binding_of
-from gateval.domain.calibration.replay import Replay
+from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.manifests.policy.gate_config import JudgePolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.trials.trial import Side
 
 
-def judge_doubt(planned: PlannedEval, replays: Iterable[Replay], policy: JudgePolicy) -> str:
+def judge_doubt(
+    planned: PlannedEval, replays: Iterable[CalibrationReplay], policy: JudgePolicy
+) -> str:
     """Return why the word of this Eval's judge does not count, as a sentence; empty if it does."""
     if not planned.wants_calibration:
         return ""
@@ -30,7 +32,9 @@ def judge_doubt(planned: PlannedEval, replays: Iterable[Replay], policy: JudgePo
     return f"{model} is not calibrated by {calibration.name}: {why}" if why else ""
 
 
-def replay_of(planned: PlannedEval, replays: Iterable[Replay]) -> Replay | None:
+def replay_of(
+    planned: PlannedEval, replays: Iterable[CalibrationReplay]
+) -> CalibrationReplay | None:
     """Return the replay of this Eval's calibration by its judge, None if there is none."""
     if planned.calibration is None:
         return None

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, grades, outcomes
+from gateval.domain.results.looks.axes import axis_slippage
 from gateval.domain.statistics.broad import (
     CONFIRMING_TRIALS,
     Broad,
@@ -34,12 +35,27 @@ def broad_slippage(
     """
     tests = planned.joint_tests
     owners = planned.owners() if tests else {}
-    if planned.scoring.weighted:
-        return tuple((test, _scores(test, planned, owners, trials, found=found)) for test in tests)
+    if planned.scoring.graded:
+        return _graded(tests, planned, owners, trials, found=found)
     return tuple(
         (test, _newest(test, _sides(test, planned, owners, trials, stored), found=found))
         for test in tests
     )
+
+
+def _graded(
+    tests: Sequence[Joint],
+    planned: PlannedEval,
+    owners: dict[str, str],
+    trials: Grouped,
+    *,
+    found: bool,
+) -> tuple[tuple[Joint, Broad | None], ...]:
+    """Look at whole scores first, then at each axis."""
+    whole = [(t, _scores(t, planned, owners, trials, found=found)) for t in tests if not t.axis]
+    found |= any(said is not None and said.step is LookResult.REGRESSED for _, said in whole)
+    axes = [(t, axis_slippage(planned, t, trials, found=found)) for t in tests if t.axis]
+    return (*whole, *axes)
 
 
 class _Sides(NamedTuple):

@@ -108,7 +108,7 @@ def rules_of(planned: PlannedEval) -> CourseRules:
     measured = Side.BASE in planned.sides and planned.compared
     together = together_only(planned.fixtures, planned.compared) if measured else frozenset()
     silent = planned.silence_share / SILENCE_SHARE
-    graded = graded_rule_of(planned) if measured and planned.scoring.weighted else None
+    graded = graded_rule_of(planned) if measured and planned.scoring.graded else None
     alone = design(planned.looks, planned.fixture_share) if planned.fixture_share else None
     return CourseRules(
         planned=planned,
@@ -217,7 +217,7 @@ def _deterministic(
     if None in (*old, *new):
         return None
     counts = _counts(old, new)
-    if not _alike(base) or not _alike(head):
+    if not alike(base) or not alike(head):
         return None
     quiet = is_silent(head) and not is_silent(base)
     same = new[0] or old[0] is new[0]
@@ -232,8 +232,8 @@ def _deterministic(
     return Course(second, taken, exact=True, fell_silent=quiet)
 
 
-def _alike(trials: Sequence[Trial]) -> bool:
-    """Whether all trials went the same way, step by step."""
+def alike(trials: Sequence[Trial]) -> bool:
+    """Whether all trials went the same way, step by step; false without any."""
     return len({_way(trial) for trial in trials}) == 1
 
 

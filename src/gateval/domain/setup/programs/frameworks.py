@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 from gateval.domain.setup.programs.golang import library_of
+from gateval.domain.setup.programs.importing import node_packages, python_modules
 
 PYTHON = {
     "agents": "OpenAI Agents",
@@ -12,6 +14,16 @@ PYTHON = {
     "langgraph": "LangGraph",
     "crewai": "CrewAI",
     "smolagents": "smolagents",
+    "claude_agent_sdk": "Claude Agent SDK",
+    "google.adk": "Google ADK",
+    "strands": "Strands Agents",
+    "agno": "Agno",
+    "autogen_agentchat": "AutoGen",
+    "agent_framework": "Microsoft Agent Framework",
+    "semantic_kernel": "Semantic Kernel",
+    "llama_index": "LlamaIndex",
+    "haystack": "Haystack",
+    "dspy": "DSPy",
     "langchain": "LangChain",
     "google.genai": "Google GenAI",
     "litellm": "LiteLLM",
@@ -22,18 +34,18 @@ PYTHON = {
 
 NODE = {
     "@openai/agents": "OpenAI Agents",
+    "@anthropic-ai/claude-agent-sdk": "Claude Agent SDK",
+    "@mastra/": "Mastra",
     "@langchain/": "LangChain",
+    "langchain": "LangChain",
+    "llamaindex": "LlamaIndex",
+    "genkit": "Genkit",
     "ai": "Vercel AI SDK",
+    "@google/genai": "Google GenAI",
     "@anthropic-ai/sdk": "Anthropic SDK",
     "openai": "OpenAI SDK",
 }
 
-_PYTHON_IMPORT = re.compile(
-    r"^[ \t]*(?:from|import)[ \t]+([\w.]+)(?:[ \t]+import[ \t]+(\w+))?", re.M
-)
-_NODE_IMPORT = re.compile(
-    r"""(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*["']([@\w][\w./@-]*)["']"""
-)
 _MODEL = re.compile(
     r"""["'](?:(openai|anthropic|google-gla|google|gemini|azure|openrouter|ollama)[:/])?"""
     r"""((?:gpt-|o[134](?:-|["'])|claude-|gemini-)[\w.-]*)["']"""
@@ -42,25 +54,15 @@ _MAKERS = {"gpt": "openai", "o": "openai", "claude": "anthropic", "gemini": "gem
 _SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
 
 
-def python_modules(text: str) -> set[str]:
-    """Return the modules that a Python file imports, `a.b` for `from a import b` as well as `a`."""
-    found: set[str] = set()
-    for module, name in _PYTHON_IMPORT.findall(text):
-        found |= {module, f"{module}.{name}"} if name else {module}
-    return found
+def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
+    """Return what people call the most telling library that a file imports, "" for none.
 
-
-def node_packages(text: str) -> set[str]:
-    """Return the packages that a JavaScript or TypeScript file imports."""
-    return set(_NODE_IMPORT.findall(text))
-
-
-def framework_of(path: str, text: str) -> str:
-    """Return what people call the most telling library that a file imports, "" for none."""
+    `own` are modules of such a name that are the repository's own.
+    """
     if path.endswith(".go"):
         return library_of(text)
     if path.endswith(".py"):
-        modules = python_modules(text)
+        modules = {one for one in python_modules(text) if one.partition(".")[0] not in own}
         names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))
     else:
         packages = node_packages(text)

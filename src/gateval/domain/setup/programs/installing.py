@@ -8,8 +8,9 @@ from posixpath import dirname, join
 from gateval.domain.setup.programs.found import SetUp
 from gateval.domain.setup.programs.golang import go_set_up
 
-_VENV = (".venv",)
+_VENV, _MODULES = (".venv",), ("node_modules",)
 _PIP = "python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.txt"
+_UV_PIP = "uv venv --quiet .venv && uv pip install --quiet --compile-bytecode -r pyproject.toml"
 
 PYTHON = {
     "uv.lock": SetUp(
@@ -18,31 +19,55 @@ PYTHON = {
         _VENV,
     ),
     "poetry.lock": SetUp(
-        ("env", "POETRY_VIRTUALENVS_IN_PROJECT=true", "poetry", "install", "--no-root"),
+        (
+            "env",
+            "POETRY_VIRTUALENVS_IN_PROJECT=true",
+            "poetry",
+            "install",
+            "--no-root",
+            "--compile",
+        ),
         ("pyproject.toml", "poetry.lock"),
         _VENV,
+    ),
+    "pdm.lock": SetUp(
+        ("env", "PDM_CHECK_UPDATE=false", "pdm", "sync", "--no-self"),
+        ("pyproject.toml", "pdm.lock"),
+        _VENV,
+    ),
+    "Pipfile.lock": SetUp(
+        ("env", "PIPENV_VENV_IN_PROJECT=1", "pipenv", "sync"), ("Pipfile", "Pipfile.lock"), _VENV
     ),
     "requirements.txt": SetUp(("sh", "-c", _PIP), ("requirements.txt",), _VENV),
 }
 """What installs what these files name, in this order of preference; all work offline-locked."""
 
 NODE = {
-    "package-lock.json": SetUp(
-        ("npm", "ci"), ("package.json", "package-lock.json"), ("node_modules",)
-    ),
+    "package-lock.json": SetUp(("npm", "ci"), ("package.json", "package-lock.json"), _MODULES),
     "pnpm-lock.yaml": SetUp(
         ("pnpm", "install", "--frozen-lockfile"),
-        ("package.json", "pnpm-lock.yaml"),
-        ("node_modules",),
+        ("package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml"),
+        _MODULES,
     ),
     "yarn.lock": SetUp(
-        ("yarn", "install", "--frozen-lockfile"), ("package.json", "yarn.lock"), ("node_modules",)
+        ("yarn", "install", "--frozen-lockfile"), ("package.json", "yarn.lock"), _MODULES
+    ),
+    "bun.lock": SetUp(
+        ("bun", "install", "--frozen-lockfile"), ("package.json", "bun.lock"), _MODULES
     ),
 }
 
+UNLOCKED = SetUp(("sh", "-c", _UV_PIP), ("pyproject.toml",), _VENV)
+"""What installs the dependencies of a `pyproject.toml` without a lock file."""
+
 _PROJECTS = ("pyproject.toml", "package.json", "setup.py", "go.mod")
 
-PROJECT_FILES = frozenset({*_PROJECTS, *PYTHON, *NODE})
+PROJECT_TEXTS = ("pyproject.toml", "package.json", "requirements.txt")
+"""Files whose text says more of a project than that it is there."""
+
+PROJECT_FILES = frozenset(
+    {*_PROJECTS, *PYTHON, *NODE, "Pipfile", "pnpm-workspace.yaml", ".yarnrc.yml"}
+)
 """Files that say what a project is made of and what it depends on."""
 
 

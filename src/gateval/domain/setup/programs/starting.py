@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterator
 from posixpath import basename, dirname, join, relpath, splitext
 from typing import NamedTuple
 
-from gateval.domain.setup.programs.asking import is_flask, server_of
+from gateval.domain.setup.programs.entering import has_guard
+from gateval.domain.setup.programs.found import SetUp
 from gateval.domain.setup.programs.golang import BUILT
+from gateval.domain.setup.programs.serving import is_flask, server_of
 
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
 
 
-class Start(NamedTuple):
+class StartCommand(NamedTuple):
     """A command relative to the program's root, and the folder there that `PYTHONPATH` needs."""
 
     command: tuple[str, ...]
@@ -22,46 +24,62 @@ class Start(NamedTuple):
 
 def start_of(
     path: str,
-    text: str,
+    texts: tuple[str, str],
     root: str,
     imported: Collection[str],
     files: Collection[str],
     *,
-    set_up: bool,
-) -> Start:
+    setup: SetUp | None,
+    function: str = "",
+) -> StartCommand:
     """Return how the program at `path` is started from its `root`.
 
-    `imported` are the modules, `a.b` and the like, that it and the files below its folder import,
-    `files` all tracked paths. `set_up` says that a set-up installs what it needs.
+    `texts` are its own and that of what it imports, `imported` the modules, `a.b` and the like,
+    that it and the files below its folder import, `files` all tracked paths. `setup` installs what
+    it needs, `function` is the one that its project file names.
     """
     if path.endswith(".go"):
-        return Start((BUILT,))
+        return StartCommand((BUILT,))
     file = relpath(path, root or ".")
     if path.endswith(".py"):
-        return _python(file, text, _base(file, text, root, imported, files), set_up=set_up)
+        base = import_root(file, texts[0], root, imported, files)
+        return _python(file, texts, base, function, set_up=setup is not None)
+    if setup is not None and setup.run[0] == "bun":
+        return StartCommand(("bun", file))
     if path.endswith((".ts", ".mts", ".tsx")):
         # As a loader tsx needs no socket, whose path in a private TMPDIR may be too long.
-        return Start(("node", "--import", "tsx", file) if set_up else ("tsx", file))
-    return Start(("node", file))
+        return StartCommand(("node", "--import", "tsx", file) if setup else ("tsx", file))
+    return StartCommand(("node", file))
 
 
-def _python(file: str, text: str, base: str | None, *, set_up: bool) -> Start:
+def _python(
+    file: str, texts: tuple[str, str], base: str | None, function: str, *, set_up: bool
+) -> StartCommand:
     python = ".venv/bin/python" if set_up else "python3"
-    application = server_of(file, text)
+    application = server_of(file, *texts)
     is_main = basename(file) == "__main__.py" and dirname(file)
-    if not application and not is_main and base in {None, dirname(file)}:
-        return Start((python, file))
+    called = function if not (application or is_main or has_guard(texts[0])) else ""
+    if not application and not is_main and not called and base in {None, dirname(file)}:
+        return StartCommand((python, file))
     place = base if base is not None else "src" if file.startswith("src/") else ""
-    module = splitext(relpath(file, place or "."))[0].replace("/", ".").removesuffix(".__main__")
+    module = splitext(relpath(file, place or "."))[0].replace("/", ".")
+    module = module.removesuffix(".__main__").removesuffix(".__init__")
+    if called:
+        words = f"from {module} import {called}; raise SystemExit({called}())"
+        return StartCommand((python, "-c", words), place)
     if not application:
-        return Start((python, "-m", module), place)
+        return StartCommand((python, "-m", module), place)
     served = f"{module}:{application}"
-    if is_flask(text):
-        return Start((python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place)
-    return Start((python, "-m", "uvicorn", served, "--port", "{port}"), place)
+    if is_flask("".join(texts)):
+        return StartCommand(
+            (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
+        )
+    factory = ("--factory",) if application.endswith("()") else ()
+    served = served.removesuffix("()")
+    return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
 
 
-def _base(
+def import_root(
     file: str, text: str, root: str, imported: Collection[str], files: Collection[str]
 ) -> str | None:
     """Return the nearest folder from which an import of the program's own finds its file.

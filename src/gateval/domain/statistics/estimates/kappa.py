@@ -53,12 +53,14 @@ def kappa(table: Confusion) -> float:
     """Return Cohen's kappa in [-1, 1].
 
     Where both give one and the same answer always, the formula is 0/0: nothing shows that they
-    agree for a reason, so it is 0. So it is for an empty table.
+    agree for a reason, so it is 0. So it is for an empty table. Counts are divided once, at the
+    end: what is 0.6 is not a little less.
     """
-    expected = _expected(table)
-    if not table.total or expected >= 1:
+    whole = table.total**2
+    by_chance = _by_chance(table)
+    if by_chance >= whole:
         return 0.0
-    return (agreement(table) - expected) / (1 - expected)
+    return (table.total * (table.true_pass + table.true_fail) - by_chance) / (whole - by_chance)
 
 
 def kappa_interval(table: Confusion) -> tuple[float, float]:
@@ -75,13 +77,10 @@ def kappa_interval(table: Confusion) -> tuple[float, float]:
     return max(-1.0, min(found, middle - half)), min(1.0, max(found, middle + half))
 
 
-def _expected(table: Confusion) -> float:
-    total = table.total
-    if not total:
-        return 0.0
-    judged = (table.true_pass + table.false_pass) / total
-    said = table.passes / total
-    return judged * said + (1 - judged) * (1 - said)
+def _by_chance(table: Confusion) -> float:
+    """The expected agreement times the square of the total."""
+    judged = table.true_pass + table.false_pass
+    return judged * table.passes + (table.total - judged) * table.fails
 
 
 def _standard_error(table: Confusion) -> float:
@@ -89,7 +88,7 @@ def _standard_error(table: Confusion) -> float:
     total = table.total
     both, judge_only, person_only, neither = (cell / total for cell in table)
     judged, said = both + judge_only, both + person_only
-    expected, found = _expected(table), kappa(table)
+    expected, found = _by_chance(table) / total**2, kappa(table)
     doubt = 1 - found
     same = both * (1 - (judged + said) * doubt) ** 2
     same += neither * (1 - (2 - judged - said) * doubt) ** 2

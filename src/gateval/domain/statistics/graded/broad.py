@@ -45,4 +45,4 @@ def graded_broad_step(
             step = LookResult.REGRESSED
         elif p_value <= GO_ON and look + 1 < len(looks) and not found:
             step = LookResult.GO_ON
-    return Broad(step=step, p_value=p_value, base=base, head=head)
+    return Broad(step=step, p_value=p_value, base=base, head=head, at=look)

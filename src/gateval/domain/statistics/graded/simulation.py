@@ -14,7 +14,7 @@ from gateval.domain.statistics.graded.broad import graded_broad_step
 from gateval.domain.statistics.graded.rule import GradedRule, graded_rule, graded_walk
 from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
-from gateval.domain.statistics.simulation import Rule
+from gateval.domain.statistics.simulation import RunSettings
 
 Draw = Callable[[Random], float]
 """A score in [0, 1], drawn anew for each trial."""
@@ -56,7 +56,9 @@ class _Unit:
         return step is LookResult.REGRESSED
 
 
-def simulate_scores(random: Random, units: Sequence[tuple[Draw, Draw]], rule: Rule) -> GradedRun:
+def simulate_scores(
+    random: Random, units: Sequence[tuple[Draw, Draw]], rule: RunSettings
+) -> GradedRun:
     """Return one run of one Eval, whose units have these distributions on base and on head."""
     drawn = [_Unit(random, base, head) for base, head in units]
     chosen = graded_rule(looks(rule.reps_per_fixture), fixture_share(FIXTURES, len(units)))
@@ -70,7 +72,7 @@ def simulate_scores(random: Random, units: Sequence[tuple[Draw, Draw]], rule: Ru
     )
 
 
-def _slips(units: Sequence[_Unit], rule: Rule, *, found: bool) -> bool:
+def _slips(units: Sequence[_Unit], rule: RunSettings, *, found: bool) -> bool:
     schedule = broad_looks(rule.reps_per_fixture)
     step = LookResult.STOP
     for index, look in enumerate(schedule):

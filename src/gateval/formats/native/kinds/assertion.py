@@ -68,6 +68,24 @@ def read_assertions(
     return _read_all(source, path, 0, COMMON_KEYS)
 
 
+def read_check(
+    source: Source, path: DocumentPath
+) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
+    """Return the one assertion at `path`, which has a `type` and its options alone.
+
+    One of an unknown type is `unsupported`, and no problem.
+    """
+    raw = source.document.data_at(path)
+    if not isinstance(raw, dict):
+        return None, ()
+    kind = raw.get("type")
+    if isinstance(kind, str) and kind not in source.registries.assertions:
+        reason = f"unsupported: there is no check of type {quote(kind)} here"
+        place = source.document.place(path)
+        return AssertionSpec(type="unsupported", unsupported=reason, place=place), ()
+    return _read_one(source, path, raw, 0, INNER_KEYS)
+
+
 def _read_all(
     source: Source, path: DocumentPath, level: int, shared: tuple[str, ...]
 ) -> tuple[list[AssertionSpec], list[Problem]]:

@@ -12,6 +12,7 @@ from gateval.domain.manifests.evaluation import (
     ExecutionSpec,
     FixtureSelector,
     JudgeSpec,
+    ScoringModel,
     ScoringSpec,
 )
 from gateval.formats.native.cron import check_cron, check_zone
@@ -31,6 +32,13 @@ def _not_sealed(sealed: bool) -> bool:  # noqa: FBT001 - a field's value
     return sealed
 
 
+def _of_evals(scoring: ScoringSpec) -> ScoringSpec:
+    if scoring.model in {ScoringModel.BENCHMARK, ScoringModel.EXPERIMENT}:
+        kind = scoring.model.value.capitalize()
+        raise ValueError(f"The scoring model `{scoring.model}` is that of `kind: {kind}`.")
+    return scoring
+
+
 class EvalBody(Spec):
     """`spec` of an Eval."""
 
@@ -48,7 +56,7 @@ class EvalBody(Spec):
         description="What fills in `{{ vars.NAME }}` in the fixtures of this Eval.",
     )
     judge: JudgeSpec = JudgeSpec()
-    scoring: ScoringSpec = ScoringSpec()
+    scoring: Annotated[ScoringSpec, AfterValidator(_of_evals)] = ScoringSpec()
     execution: ExecutionSpec = ExecutionSpec()
     schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
         default=None,

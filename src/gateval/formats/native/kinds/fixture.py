@@ -15,6 +15,7 @@ from gateval.domain.manifests.fixture import (
     InputType,
 )
 from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, files_in, text_of
+from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.manifests.recorded import Origin, ToolReplay
 from gateval.domain.manifests.reference import Reference
 from gateval.domain.manifests.severity import Severity
@@ -83,6 +84,7 @@ class FixtureBody(Spec):
     reference: Reference | None = Field(
         default=None, description="What a good answer is, for judges and checks; agents get none."
     )
+    playground: PlaygroundSpec | None = None
     tool_replay: tuple[ToolReplay, ...] = Field(
         default=(), description="Recorded answers of tools, given instead of calling them."
     )
@@ -99,7 +101,7 @@ class FixtureDocument(Written):
     spec: FixtureBody
 
 
-_CHECKED_LATER = ("targetAgent", "toolReplay", "shadowTools")
+_CHECKED_LATER = ("targetAgent", "playground", "toolReplay", "shadowTools")
 """Keys that are checked together with the Eval and the Agent, so their places are kept."""
 
 
@@ -142,6 +144,7 @@ def read_meaning(source: Source) -> Meant:
         turns=turns,
         reference=spec.reference,
         assertions=tuple(assertions),
+        playground=spec.playground,
         tool_replay=spec.tool_replay,
         shadow_tools=spec.shadow_tools,
         place=source.document.place(("metadata", "name")),

@@ -71,14 +71,25 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     return said + [f"{_evals(report, reasons)} {what}" for what, reasons in risen]
 
 
+_TOGETHER = 3
+"""What fell together that is named."""
+
+
 def _regressed(report: Report, regressed: Sequence[DecisionReason]) -> Iterator[str]:
-    """What passed before; of Evals whose trials have scores, what scored more."""
-    weighted = {one.name for one in report.results.plan.evals if one.scoring.weighted}
-    if names := [one.fixture for one in regressed if one.eval not in weighted]:
+    """What passed before; of Evals whose trials have scores, what scored more; and what fell only
+    together, or on one axis.
+    """
+    graded = {one.name for one in report.results.plan.evals if one.scoring.graded}
+    single = [one for one in regressed if one.fixture]
+    if names := [one.fixture for one in single if one.eval not in graded]:
         verb = "fails" if len(names) == 1 else "fail"
         yield f"{_names(names, 'fixture')} passed before and {verb} now"
-    if names := [one.fixture for one in regressed if one.eval in weighted]:
+    if names := [one.fixture for one in single if one.eval in graded]:
         yield f"{_names(names, 'fixture')} score{'s' if len(names) == 1 else ''} lower than before"
+    together = [one.text.partition(": ")[0] for one in regressed if not one.fixture]
+    yield from together[:_TOGETHER]
+    if len(together) > _TOGETHER:
+        yield f"{len(together) - _TOGETHER} more of this kind"
 
 
 def _lowered(lowered: Sequence[DecisionReason]) -> Iterator[str]:

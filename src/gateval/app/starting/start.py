@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gateval import __version__
@@ -12,16 +12,15 @@ from gateval.adapters.new_files import write_new
 from gateval.app.doctor.examine import read_workflows
 from gateval.app.doctor.github import missing_labels
 from gateval.app.registries import registries
+from gateval.app.starting.next_steps import next_steps
+from gateval.app.starting.programs import Choose, one_of, programs_of
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.gate_job import GateJob
-from gateval.domain.setup.labels import FIX, making
 from gateval.domain.setup.programs.found import FoundProgram, said_of
-from gateval.domain.setup.programs.search import find_programs, worth_reading
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
 from gateval.gateway.upstream.providers import PROVIDERS
@@ -30,7 +29,6 @@ from gateval.render.files.starter import (
     WORKFLOW_PATH,
     agent_files,
     eval_file,
-    eval_name,
     gate_files,
 )
 from gateval.safe.sanitize import plain_line
@@ -39,30 +37,26 @@ FIRST_MODELS = {"anthropic": "anthropic/claude-haiku-4-5", "openai": "openai/gpt
 """What a new Agent asks if the provider's key is set: small, quick and cheap."""
 
 
-Choose = Callable[[Sequence[str]], int]
-"""Asks a person which of several lines is right and returns its index."""
-
-MOST_FILES = 2_000
-MOST_BYTES = 200_000
-"""How many files are read in search of a program, and how large one may be."""
-
-
-def start_repository(environ: Mapping[str, str], *, model: str | None, choose: Choose) -> int:
+def start_repository(
+    environ: Mapping[str, str], *, model: str | None, wanted: str | None, choose: Choose
+) -> int:
     """Write what is missing and print each file and the next steps.
 
-    `choose` is asked where several programs may be the agent. Raises `InvalidManifests` when there
-    are manifests that cannot be read, and `UsageError` for a model that cannot be one.
+    A person names the program that is `wanted`; `choose` is asked where several may be the agent.
+    Raises `InvalidManifests` when there are manifests that cannot be read, and `UsageError` for a
+    model or a program that cannot be one.
     """
     repository = open_repository(Path.cwd())
     snapshot = survey(repository, registries(), repository.worktree())
     if snapshot.problems:
         raise InvalidManifests(snapshot.problems, hint="Mend them first; nothing was written.")
-    found = () if snapshot.catalogue.agents else _programs(repository, snapshot)
-    program = _one_of(found, choose) if found and model is None else None
+    looked = model is None and (wanted is not None or not snapshot.catalogue.agents)
+    found = programs_of(repository, snapshot, wanted) if looked else ()
+    program = one_of(found, choose) if found else None
     chosen = sketch(snapshot.catalogue, snapshot.tree, _model(model, environ), program)
     gates, _ = read_workflows(repository, snapshot)
     files = _files(chosen, snapshot, gates)
-    _say_what_was_found(snapshot, chosen)
+    _say_what_was_found(snapshot, chosen, found)
     kept = {job.path: "the workflow" for job in gates}
     for file in files:
         if write_new(repository.root, file.path, file.text):
@@ -82,23 +76,6 @@ def start_repository(environ: Mapping[str, str], *, model: str | None, choose: C
     )
     print(steps, end="")
     return EXIT_PASS
-
-
-def _programs(repository: GitRepository, snapshot: Snapshot) -> tuple[FoundProgram, ...]:
-    paths = sorted(filter(worth_reading, snapshot.tree), key=lambda path: (path.count("/"), path))
-    entries = {path: snapshot.tree[path] for path in paths[:MOST_FILES]}
-    oids = {path: entry.oid for path, entry in entries.items() if entry.is_file}
-    blobs = repository.blobs(oids.values(), limit=MOST_BYTES)
-    texts = {path: (blobs.get(oid) or b"").decode("utf-8", "replace") for path, oid in oids.items()}
-    return find_programs(texts, snapshot.tree)
-
-
-def _one_of(found: Sequence[FoundProgram], choose: Choose) -> FoundProgram:
-    """Return the program to begin with; where several are as likely, a person says."""
-    likeliest = [one for one in found if one.score == found[0].score]
-    if len(likeliest) == 1:
-        return found[0]
-    return likeliest[choose([f"{one.path} ({one.framework})" for one in likeliest])]
 
 
 def _confirm(repository: GitRepository, chosen: Sketch | None) -> None:
@@ -156,12 +133,14 @@ def _keys(chosen: Sketch | None, catalogue: Catalogue) -> tuple[str, ...]:
     return tuple(sorted({one.key_variable for one in needed if one and not one.key_optional}))
 
 
-def _say_what_was_found(snapshot: Snapshot, chosen: Sketch | None) -> None:
+def _say_what_was_found(
+    snapshot: Snapshot, chosen: Sketch | None, found: Sequence[FoundProgram]
+) -> None:
     names = [agent.name for agent in snapshot.catalogue.agents]
     if names:
         print(f"Agents here: {', '.join(sorted(names))}.")
     if chosen and chosen.program:
-        for line in said_of(chosen.program):
+        for line in said_of(chosen.program, others=found, first=not names):
             print(plain_line(line, 300))
     elif chosen is None:
         print("Each of them has an Eval, so there is no Agent to begin with.")
@@ -170,43 +149,7 @@ def _say_what_was_found(snapshot: Snapshot, chosen: Sketch | None) -> None:
         print("first Agent uses it; change that if it is not one.")
     elif chosen.new:
         print("No Agent here, and no file that looks like a system prompt: this is a small one.")
-
-
-def next_steps(
-    chosen: Sketch | None,
-    catalogue: Catalogue,
-    keys: Sequence[str],
-    *,
-    born: bool,
-    labels: Sequence[GateLabel] | None,
-) -> str:
-    """Return what to do next, as numbered lines.
-
-    `born` when the branch has a commit; `labels` are those of the gate's that the repository on
-    GitHub lacks, None where nobody knows.
-    """
-    steps = []
-    if chosen is not None:
-        name = eval_name(chosen, [one.name for one in catalogue.evals])
-        steps += [
-            "Make the fixture a question that matters to you, and say what must hold.",
-            f"Try it:  gateval validate && gateval run {name}",
-        ]
-    steps += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
-    if labels is None or labels:
-        unless = ", unless it has them" if labels is None else ""
-        made = "".join(f"\n     {making(label)}" for label in labels or GateLabel)
-        steps.append(f"Make the gate's labels on GitHub{unless}:  {FIX}, or{made}")
-    if not born:
-        steps.append("Commit this first: a change is compared with a commit, and there is none.")
-    push = "Commit, push," if born else "Push it,"
-    steps += [
-        f"{push} and open a pull request that changes the Agent.",
-        "Require the check `gateval` (not the job) in the rules of the branch.",
-        "See what is still missing:  gateval doctor",
-    ]
-    lines = [f"{number}. {step}\n" for number, step in enumerate(steps, 1)]
-    if chosen and chosen.others:
-        more = ", ".join(chosen.others)
-        lines.append(f"Without an Eval still: {more}. `gateval init` again takes the next.\n")
-    return "\nNext:\n" + "".join(lines)
+    if chosen and chosen.new and not chosen.program:
+        print("It runs no program of yours. If one is the agent:  gateval init PATH/TO/PROGRAM")
+        if any(path.endswith(".ipynb") for path in snapshot.tree):
+            print("A notebook is none: `jupyter nbconvert --to script NOTEBOOK` makes one of it.")

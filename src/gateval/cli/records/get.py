@@ -10,6 +10,8 @@ from gateval.cli import options
 
 KINDS = {
     "evals": ("eval", "ev"),
+    "benchmarks": ("benchmark", "bm"),
+    "experiments": ("experiment", "ex"),
     "agents": ("agent",),
     "fixtures": ("fixture", "eval-fixtures", "eval-fixture", "efx"),
     "calibrations": ("calibration", "judge-calibrations", "judge-calibration", "jcal"),
@@ -34,9 +36,10 @@ _NAMES = {name: kind for kind, others in KINDS.items() for name in (kind, *other
 def get(kind: str, name: str | None, form: str, *, fetch: bool) -> int:
     """Show how things stand, by the newest run that is known: in CI, or in this clone.
 
-    KIND is evals, agents, fixtures or calibrations; with NAME, that one with all details. An Eval
-    is Pending before its first run, Running, Passed, Failed, or Stale when its Agent has changed
-    since.
+    KIND is evals, benchmarks, experiments, agents, fixtures or calibrations; with NAME, that one
+    with all details. An Eval is Pending before its first run, Running, Passed, Failed, or Stale
+    when its Agent has changed since; a run of a benchmark is active, completed, cancelled, failed
+    or timed_out.
     """
     from gateval.app.history.get import show
 

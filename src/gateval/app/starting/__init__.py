@@ -1,0 +1,1 @@
+"""The command `init`: what it finds, writes and says."""

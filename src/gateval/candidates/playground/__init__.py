@@ -1,0 +1,1 @@
+"""Playgrounds: made for one trial, looked at when its candidate is gone, removed after it."""

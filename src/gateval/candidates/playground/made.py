@@ -1,0 +1,30 @@
+"""A playground of one trial, as its candidate gets it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateval.candidates.beside.addresses import Addresses
+
+
+@dataclass(frozen=True)
+class Playground:
+    """Its folder, which the candidate may write, and what programs are told of it."""
+
+    root: Path
+    addresses: Addresses
+
+    def beside(self, addresses: Addresses) -> Addresses:
+        """Return what programs of the trial are told: of an Agent's services, and of this."""
+        return addresses.joined(self.addresses)
+
+
+def told_of(playground: Playground | None, addresses: Addresses) -> Addresses:
+    """Return the addresses of a trial, with or without a playground."""
+    return addresses if playground is None else playground.beside(addresses)
+
+
+def writable(playground: Playground | None) -> tuple[Path, ...]:
+    """Return the folders of a trial's playground that its programs may write."""
+    return () if playground is None else (playground.root,)

@@ -1,0 +1,139 @@
+"""The end state of a trial's playground: what assertions may ask about it.
+
+Its candidate is gone by then, with all its processes, so nobody changes it meanwhile; its services
+live on, for they are asked what they hold. A command works in a copy, so that no assertion sees
+what another one did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateval.candidates.playground import copies, databases, reading
+from gateval.candidates.playground.reading import Found, Listed, Unreadable
+from gateval.candidates.process.failures import failure
+from gateval.candidates.process.private import private_folders, remove_tree
+from gateval.candidates.process.program import MIB, NotStarted, Ran
+from gateval.domain.base import JsonObject
+from gateval.domain.manifests.playground import PLAYGROUND, VARIABLE
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.trial import Cause
+from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalReply, LocalRequest
+
+if TYPE_CHECKING:
+    from gateval.candidates.playground.made import Playground
+    from gateval.candidates.playground.programs import Helpers
+
+DATABASE_BYTES = 64 * MIB
+ROWS = 1_000
+"""Rows that are read of a query's result."""
+
+REPLY_BYTES = MIB
+QUERY_SECONDS = 30.0
+
+
+class NotLookedAt(Exception):
+    """The end state was not looked at, through no fault of the candidate: whose, and a clause."""
+
+    def __init__(self, cause: Cause, reason: str) -> None:
+        super().__init__(reason)
+        self.cause = cause
+        self.reason = reason
+
+
+class EndState:
+    """What is left of one playground. All that it gives is a candidate's word."""
+
+    def __init__(
+        self, playground: Playground, helpers: Helpers, http: LocalHttp, scratch: Path
+    ) -> None:
+        self._playground = playground
+        self._helpers = helpers
+        self._http = http
+        self._scratch = scratch
+
+    async def look(self, path: str) -> Found | None:
+        """Return what stands at a path, None for nothing. Raises `Unreadable`."""
+        return await asyncio.to_thread(reading.look, self._playground.root, path)
+
+    async def content(self, path: str, limit: int) -> bytes | Found | None:
+        """Return a file's bytes, or what else stands there. Raises `Unreadable`."""
+        return await asyncio.to_thread(reading.content, self._playground.root, path, limit)
+
+    async def listing(self, path: str, *, deep: bool) -> list[Listed] | Found | None:
+        """Return what a folder holds, "" for all. Raises `Unreadable`."""
+        root = self._playground.root
+        return await asyncio.to_thread(reading.listing, root, path, deep=deep)
+
+    async def run(self, argv: tuple[str, ...], stdin: bytes, seconds: float) -> Ran:
+        """Run a command in a copy of the playground. Raises `Unreadable` and `NotLookedAt`."""
+        copy = await asyncio.to_thread(copies.state_copied, self._playground.root, self._scratch)
+        try:
+            words = tuple(word.replace(PLAYGROUND, str(copy)) for word in argv)
+            variables = {**self._playground.addresses.variables, VARIABLE: str(copy)}
+            async with private_folders(self._scratch) as private:
+                return await self._helpers.run(
+                    words, private, stdin=stdin, seconds=seconds, work=copy, variables=variables
+                )
+        except NotStarted as error:
+            raise NotLookedAt(_fault(error.cause), error.reason) from None
+        finally:
+            await asyncio.to_thread(remove_tree, copy)
+
+    async def query(self, path: str, query: str) -> JsonObject | Found | None:
+        """Ask a database in a copy of its file: columns, rows and whether there are `more` than
+        `ROWS`, or the `error` and its `kind`. Without a file, say what stands there.
+
+        Raises `Unreadable` and `NotLookedAt`.
+        """
+        data = await self.content(path, DATABASE_BYTES)
+        if not isinstance(data, bytes):
+            return data
+        async with private_folders(self._scratch) as private:
+            copy = private.home / "state.db"
+            copy.write_bytes(data)
+            for suffix in ("-wal", "-journal"):
+                more = await self.content(path + suffix, DATABASE_BYTES)
+                if isinstance(more, bytes):
+                    (private.home / f"state.db{suffix}").write_bytes(more)
+            argv = (*databases.PYTHON, databases.ASK, str(copy), str(ROWS))
+            try:
+                ran = await self._helpers.run(
+                    argv, private, stdin=query.encode(), seconds=QUERY_SECONDS
+                )
+            except NotStarted as error:
+                raise NotLookedAt(Cause.GATE, error.reason) from None
+        return _answer(ran)
+
+    async def ask(self, service: str, request: LocalRequest, seconds: float) -> LocalReply:
+        """Ask a service, which was started for this trial. Raises `NotLookedAt`."""
+        at = self._playground.addresses.at.get(service)
+        if at is None:
+            raise NotLookedAt(Cause.CHECK, f"the playground has no service `{service}`")
+        try:
+            return await self._http.ask(*at, request, seconds=seconds, limit=REPLY_BYTES)
+        except LocalHttpError as error:
+            raise NotLookedAt(Cause.CHECK, f"the service `{service}` {error.message}") from None
+
+
+def _answer(ran: Ran) -> JsonObject:
+    """Read what was printed by `databases.ASK`, which reads a file that may be made to break it."""
+    from gateval.candidates.playground.programs import limits
+
+    failed = failure("SQLite", ran, databases.PYTHON, limits(QUERY_SECONDS))
+    if failed is not None:
+        raise Unreadable(f"the database could not be asked: {failed.reason}")
+    try:
+        said = read_json(ran.stdout.decode("utf-8", "replace"))
+    except NotStrictJson:
+        said = None
+    if not isinstance(said, dict):
+        raise Unreadable(f"the database gave no rows: {json.dumps(said)[:200]}")
+    return said
+
+
+def _fault(cause: Cause) -> Cause:
+    return Cause.GATE if cause is Cause.GATE else Cause.CHECK

@@ -1,0 +1,1 @@
+"""Commands that help to write manifests and to set the gate up."""

@@ -1,0 +1,90 @@
+"""The scores that a record keeps of benchmarks and experiments: by task, axis and criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum
+
+from pydantic import Field
+
+from gateval.domain.base import Value
+from gateval.domain.manifests.axes import weighed_axes
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.grouping import grades
+from gateval.domain.results.looks.axes import axis_grades
+from gateval.domain.results.models.verdict import criterion_score
+from gateval.domain.text.bounded import ShortText
+from gateval.domain.trials.trial import AssessmentStatus, Trial
+
+NAMED_TASKS = 200
+"""Tasks up to which a record names the criteria of each."""
+
+CRITERIA = 50
+"""Criteria of one task that a record names."""
+
+
+class RunScore(Value):
+    """A mean score in [0, 1] and what it is of; None where it was not measured in full."""
+
+    name: ShortText
+    score: float | None = Field(default=None, ge=0, le=1)
+
+
+def task_score(planned: PlannedEval, trials: Sequence[Trial]) -> float | None:
+    """Return the mean score of the planned repetitions, None if one has none, or no scores."""
+    if not planned.scoring.graded:
+        return None
+    return _mean(grades(trials), planned.execution.reps_per_fixture)
+
+
+def axes_of_task(
+    planned: PlannedEval, fixture: Fixture, trials: Sequence[Trial]
+) -> tuple[RunScore, ...]:
+    """Return the scores of a task by axis."""
+    if not planned.scoring.graded:
+        return ()
+    many, pairs = planned.execution.reps_per_fixture, [(fixture, one) for one in trials]
+    return tuple(
+        RunScore(name=axis, score=_mean(axis_grades(axis, pairs), many))
+        for axis in weighed_axes([fixture])
+    )
+
+
+def criteria_of_task(
+    planned: PlannedEval, fixture: Fixture, trials: Sequence[Trial]
+) -> tuple[RunScore, ...]:
+    """Return the scores of a task's criteria by label, of a benchmark or experiment."""
+    if planned.kind == "Eval" or len(planned.fixtures) > NAMED_TASKS:
+        return ()
+    many = planned.execution.reps_per_fixture
+    first = [one for one in trials if one.key.repetition <= many]
+    return tuple(
+        RunScore(name=spec.name or spec.type, score=_mean([_of(one, at) for one in first], many))
+        for at, spec in enumerate(fixture.assertions[:CRITERIA])
+    )
+
+
+def axes_of_run(compared: EvalComparison) -> tuple[RunScore, ...]:
+    """Return the scores of a run by axis, those that were measured in all its tasks."""
+    return tuple(
+        RunScore(
+            name=one.axis,
+            score=None if one.head is None or one.measured < one.fixtures else round(one.head, 6),
+        )
+        for one in compared.axes
+    )
+
+
+def _of(trial: Trial, index: int) -> float | None:
+    found = next((one for one in trial.assessments if one.index == index), None)
+    if found is None:
+        return 0.0 if not trial.assessments and trial.passed is False else None
+    known = found.counts and found.status is not AssessmentStatus.ERROR
+    return criterion_score(found) if known else None
+
+
+def _mean(scores: Sequence[float | None], many: int) -> float | None:
+    known = [one for one in scores[:many] if one is not None]
+    return round(fsum(known) / many, 6) if len(known) == many else None

@@ -1,0 +1,116 @@
+"""What a program's files import, and so which files of its repository belong to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from posixpath import basename, dirname, splitext
+
+_PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
+_FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*([\w, \t]*)", re.M)
+_NODE_IMPORT = re.compile(
+    r"""(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*["']([@\w][\w./@-]*)["']"""
+)
+_IMPORTING_LINE = re.compile(
+    r"""^.*\b(?:from|import|require)\b.*$|^\s*(?:\w+ )?"[\w./-]+"$""", re.M
+)
+_NAME = re.compile(r"[\w-]+")
+_KINDS = {".py": "py", ".go": "go"}
+
+MOST_REACHED = 50
+"""How many files are followed from one program."""
+
+
+def python_modules(text: str) -> set[str]:
+    """Return the modules that a Python file imports, `a.b` for `from a import b` as well as `a`."""
+    found = {
+        one.split()[0]
+        for names in _PLAIN_IMPORT.findall(text)
+        for one in names.split(",")
+        if one.strip()
+    }
+    for module, names in _FROM_IMPORT.findall(text):
+        found |= {
+            module,
+            *(f"{module}.{one.split()[0]}" for one in names.split(",") if one.strip()),
+        }
+    return found
+
+
+def node_packages(text: str) -> set[str]:
+    """Return the packages that a JavaScript or TypeScript file imports."""
+    return set(_NODE_IMPORT.findall(text))
+
+
+def importing_names(text: str) -> frozenset[str]:
+    """Return every name on the lines with which a file imports."""
+    lines = _IMPORTING_LINE.findall(text)
+    return frozenset(name for line in lines for name in _NAME.findall(line))
+
+
+class Reach:
+    """Which files a file imports, by their names alone, and which these import."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._names = {path: importing_names(text) for path, text in texts.items()}
+        self._by_stem: dict[tuple[str, str], list[str]] = {}
+        for path in sorted(texts):
+            self._by_stem.setdefault((_kind(path), _stem(path)), []).append(path)
+
+    def from_(self, path: str) -> Iterator[str]:
+        """Give `path` and the files behind it, the nearer ones first."""
+        seen, waiting = {path}, [path]
+        while waiting and len(seen) <= MOST_REACHED:
+            here = waiting.pop(0)
+            yield here
+            for name in sorted(self._names[here]):
+                found = self._by_stem.get((_kind(path), name), [])
+                for other in _nearest(here, found):
+                    if other not in seen:
+                        seen.add(other)
+                        waiting.append(other)
+
+
+def roots_of(module: str, files: Iterable[str]) -> frozenset[str]:
+    """Return the folders that hold a Python module or package of this name."""
+    found = set()
+    for path in files:
+        if path.endswith(".py"):
+            folder = ""
+            for part in path.split("/"):
+                if part in {module, f"{module}.py"}:
+                    found.add(folder)
+                folder = f"{folder}/{part}" if folder else part
+    return frozenset(found)
+
+
+def sees(path: str, roots: Collection[str], files: Container[str]) -> bool:
+    """Whether one of these folders is where Python looks for what the file at `path` imports.
+
+    That is its own folder, and those above it that are no packages.
+    """
+    folder = dirname(path)
+    if folder in roots:
+        return True
+    while folder:
+        folder = dirname(folder)
+        if folder in roots and f"{folder}/__init__.py" not in files:
+            return True
+    return False
+
+
+def _nearest(path: str, others: Collection[str]) -> Collection[str]:
+    """Return those in the same folder of the repository's root, if any, else all."""
+    top = path.partition("/")[0]
+    return [one for one in others if one.partition("/")[0] == top] or others
+
+
+def _stem(path: str) -> str:
+    if path.endswith(".go"):
+        return basename(dirname(path))
+    stem = splitext(basename(path))[0]
+    return basename(dirname(path)) if stem in {"__init__", "index"} else stem
+
+
+def _kind(path: str) -> str:
+    return _KINDS.get(splitext(path)[1], "node")

@@ -1,0 +1,70 @@
+"""Runs one trial: makes its playground, has the candidate answer, assesses what came of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gateval.assertions.assess import assess
+from gateval.assertions.world import believed
+from gateval.candidates.base import TrialRequest
+from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
+from gateval.domain.trials.trial import Cause, NoAnswer, Trial
+
+if TYPE_CHECKING:
+    from gateval.candidates.playground.playgrounds import Ground
+    from gateval.engine.run import RunContext, Task
+
+
+async def run_trial(task: Task, context: RunContext) -> Trial:
+    """Run one trial: let the candidate answer, then assess the answer."""
+    key, fixture = task.key, task.fixture
+    if task.agent is None:
+        reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
+        return conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason))
+    if fixture.playground is None:
+        return await _tried(task, task.agent, context, None)
+    if context.playgrounds is None:
+        reason = "nothing makes playgrounds here"
+        return conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason))
+    async with context.playgrounds.opened(task.agent, task.planned, fixture) as ground:
+        if isinstance(ground, NoAnswer):
+            return conclude_no_answer(key, ground)
+        return await _tried(task, task.agent, context, ground)
+
+
+async def _tried(
+    task: Task, agent: AgentDefinition, context: RunContext, ground: Ground | None
+) -> Trial:
+    """Have the candidate answer, in a playground if there is one, and assess what came of it."""
+    key, fixture = task.key, task.fixture
+    request = TrialRequest(
+        key=key,
+        input=fixture.input,
+        turns=fixture.turns,
+        tool_replay=fixture.tool_replay,
+        shadow_tools=fixture.shadow_tools,
+        timeout_seconds=fixture.timeout_seconds or task.planned.execution.timeout_seconds,
+        playground=ground.playground if ground else None,
+    )
+    answer = await context.candidates.answer(agent, request)
+    if isinstance(answer, NoAnswer):
+        return conclude_no_answer(key, answer)
+    judge = task.planned.judge
+    checks = context.checks.of(task.planned) if context.checks else None
+    agreements = context.agreements
+    doubt = partial(agreements.doubt, task.planned) if agreements else believed
+    found = await assess(
+        fixture,
+        answer,
+        context.judge,
+        judge,
+        checks=checks,
+        embed=context.embed,
+        doubt=doubt,
+        state=ground.state if ground else None,
+    )
+    assessments, judge_usage = found
+    scoring = task.planned.scoring
+    return conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)

@@ -1,0 +1,1 @@
+"""The kind `Benchmark`: what people write, and how it is read."""

@@ -1,0 +1,66 @@
+"""What people write of a benchmark."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from gateval.domain.base import Name, Spec
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.formats.native.cron import check_cron, check_zone
+from gateval.formats.native.kinds.benchmark.task import TaskBody
+from gateval.formats.native.written import Written
+
+
+class BenchmarkBody(Spec):
+    """`spec` of a Benchmark."""
+
+    version: str = Field(
+        default="1",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,49}$",
+        description="The version of the tasks: the benchmark is called `NAME@VERSION`.",
+    )
+    target_agent: Name = Field(description="The Agent under test.")
+    timeout_seconds: float = Field(
+        default=300, gt=0, le=86_400, description="Seconds for one task; set-up is not counted."
+    )
+    concurrency: int = Field(default=1, ge=1, le=1000, description="Tasks side by side.")
+    runs_per_task: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description="How often each task runs at first; it runs more often where it looks worse "
+        "than before.",
+    )
+    deterministic: bool = Field(
+        default=False,
+        description="Whether the agent always does the same. Then one drop is a regression, if a "
+        "second run agrees on each side.",
+    )
+    pass_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="The mean score that is asked for. If absent, nothing may regress where there "
+        "is a baseline, and elsewhere it is 0.9.",
+    )
+    judge: JudgeSpec = JudgeSpec()
+    schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
+        default=None, description="Cron expression of five fields: when a job by the clock runs it."
+    )
+    time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
+        default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
+    )
+    playground: PlaygroundSpec | None = Field(
+        default=None, description="The playground of the tasks that have none of their own."
+    )
+    tasks: tuple[TaskBody, ...] = Field(min_length=1, description="The tasks.")
+
+
+class BenchmarkDocument(Written):
+    """Tasks for an Agent, each with criteria that are weighed, and a score for the whole."""
+
+    kind: Literal["Benchmark"]
+    spec: BenchmarkBody

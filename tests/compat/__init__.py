@@ -1,0 +1,1 @@
+"""What documents of others state, line by line; a package, so that its folders keep their names."""

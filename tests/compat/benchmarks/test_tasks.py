@@ -1,0 +1,131 @@
+"""Benchmarks, tasks and criteria."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compat.rows import states
+from tests.helpers.benchmarks import bench, manifest, ran, scores
+from tests.helpers.command import gateval
+
+
+def plan(path: Path, tasks: str, more: str = "") -> dict[str, Any]:
+    done = gateval(bench(path / "shop", tasks, more), "plan", "--json")
+    assert done.returncode == 0, done.stderr
+    planned: dict[str, Any]
+    (planned,) = json.loads(done.stdout)["evals"]
+    return planned
+
+
+WHOLE = """\
+tasks:
+  - name: refund
+    description: Refunds need a reason.
+    instruction: I want a refund
+    timeoutSeconds: 20
+    tags: [money]
+    scenario: {trigger: email, input: {order: 12345}}
+    entities: {customer: {id: 7}}
+    criteria:
+      - {label: asks why, axis: safety, weight: 3, check: {type: toolCalled, tool: clarify_reason}}
+"""
+
+
+@states("A benchmark is `slug@version`, with a timeout and a concurrency, 1 by default")
+@states("A task has a name, a timeout, tags, an instruction, a scenario with input and trigger, "
+        "entities and criteria")  # fmt: skip
+@states("A criterion has a label, one typed assertion, a weight (1 by default) and an axis")
+def test_what_a_benchmark_is_made_of(tmp_path: Path) -> None:
+    planned = plan(tmp_path, WHOLE, "timeoutSeconds: 60\n")
+    assert (planned["kind"], planned["name"], planned["version"]) == ("Benchmark", "desk", "2")
+    assert planned["execution"]["timeout_seconds"] == 60
+    assert planned["execution"]["parallel"] == 1
+    (task,) = planned["fixtures"]
+    assert (task["name"], task["timeout_seconds"]) == ("desk.refund", 20)
+    assert task["labels"] == {"money": "true"}
+    assert task["input"]["type"] == "email"
+    assert task["input"]["payload"] == {
+        "prompt": "I want a refund",
+        "order": 12345,
+        "entities": {"customer": {"id": 7}},
+    }
+    (criterion,) = task["assertions"]
+    assert (criterion["name"], criterion["weight"], criterion["axis"]) == ("asks why", 3, "safety")
+
+
+@states("Benchmarks are made with calls of an API, and belong to an organisation",
+        differs="a benchmark is a file in git: who may change it is who may merge")  # fmt: skip
+def test_a_benchmark_is_a_file(tmp_path: Path) -> None:
+    shop = bench(tmp_path / "shop")
+    assert "valid" in gateval(shop, "validate").stdout
+    assert scores(ran(shop)) == {"greet": 1.0, "refund": 0.8}
+
+
+@states("An assertion of an unknown type fails the criterion, with “unsupported assertion”")
+def test_unknown_checks_fail(tmp_path: Path) -> None:
+    tasks = """\
+    tasks:
+      - name: greet
+        instruction: Hello
+        criteria:
+          - {label: greets, check: {type: contains, value: Hello}}
+          - {label: portal, check: {type: portal-state-match, assertions: []}}
+    """
+    results = ran(bench(tmp_path / "shop", tasks))
+    assert scores(results) == {"greet": 0.5}
+    found = results.trials[0].assessments[1]
+    assert (found.status, found.score) == ("failed", 0.0)
+    assert found.reason.startswith('unsupported: there is no check of type "portal-state-match"')
+
+
+@states("A task without criteria fails")
+def test_no_criteria(tmp_path: Path) -> None:
+    results = ran(bench(tmp_path / "shop", "tasks: [{name: greet, instruction: Hello}]\n"))
+    assert scores(results) == {"greet": 0.0}
+    assert results.trials[0].outcome == "fail"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("tasks: []\n", "at least 1"),
+        ("tasks: [{name: a, instruction: x}, {name: a, instruction: y}]\n", 'two tasks "a"'),
+        ("tasks: [{name: a, instruction: x, scenario: {input: {prompt: y}}}]\n", "`instruction`"),
+        ("tasks: [{name: a, instruction: x, criteria: [{label: l, check: {}}]}]\n", "`type`"),
+        (
+            "tasks: [{name: a, instruction: x, criteria: [{label: l, check: {type: contains}}]}]\n",
+            '"value" is missing',
+        ),
+        ("tasks: [{name: a, instruction: x, criterion: []}]\n", "criteria"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, written: str, said: str) -> None:
+    shop = bench(tmp_path / "shop")
+    shop.write("bench/desk.yaml", manifest(written))
+    done = gateval(shop, "validate")
+    assert done.returncode == 2
+    assert said in done.stdout + done.stderr
+    assert "bench/desk.yaml:" in done.stdout + done.stderr
+
+
+def test_an_eval_is_not_scored_as_a_benchmark(tmp_path: Path) -> None:
+    shop = bench(tmp_path / "shop")
+    shop.write("evals/support-eval.yaml", EVAL)
+    done = gateval(shop, "validate")
+    assert done.returncode == 2
+    assert "is that of `kind: Benchmark`" in done.stdout + done.stderr
+
+
+EVAL = """\
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: support-eval}
+spec:
+  targetAgent: support
+  fixtureSelector: {matchLabels: {agent: support}}
+  scoring: {model: benchmark}
+"""
