@@ -16,7 +16,6 @@ from junitparser.junitparser import Attr, FinalResult, IntAttr
 
 from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
 from gateval.render.report.words.excerpt import trial_excerpt
@@ -63,7 +62,7 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
         "agent": compared.agent,
         "score": score(compared.head),
         "base": base_score(compared),
-        "threshold": show_threshold(compared.head.threshold),
+        "threshold": compared.head.asks,
         "verdict": f"{verdict}: {words}" if words != verdict else words,
     }
 
