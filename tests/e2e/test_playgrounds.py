@@ -240,7 +240,7 @@ spec:
     command: [python3, agent.py, "{port}"]
     ready: {path: /}
     env: {GROUND: "{playground}/orders.json"}
-    request: {path: /, body: {message: "{{ prompt }}"}}
+    request: {path: /, body: {message: "{{ prompt }}", at: "{{ playground }}"}}
     response: {output: "$.reply"}
   watch: [agent.py]
 """,
@@ -248,6 +248,7 @@ spec:
     serves = HTTP + textwrap.dedent("""\
     class Desk(Handler):
         def answer(self, body):
+            assert os.environ["GROUND"] == body["at"] + "/orders.json"
             assert json.load(open(os.environ["GROUND"])) == {"10482": "paid"}
             open(os.environ["GROUND"], "w").write('{"10482": "shipped"}')
             self.say(200, {"reply": "Shipped."})
@@ -280,15 +281,95 @@ def test_all_turns_of_a_conversation_are_in_one_playground(repo: Repo, mode: str
     assert run(repo)["outcome"] == "pass"
 
 
-def test_a_change_of_its_files_selects_the_fixture_and_no_agent(repo: Repo) -> None:
-    repo.write("desk/world/orders.json", '{"10482": "shipped"}')
+def test_a_check_of_ones_own_gets_a_copy_of_the_end_state(repo: Repo) -> None:
+    counts = """\
+    import json, os
+    os.chdir(os.environ["GATEVAL_PLAYGROUND"])
+    found = json.load(open("orders.json"))
+    open("orders.json", "w").write("{}")
+    print(json.dumps({"passed": found == {"10482": "shipped"}, "score": 1}))
+    """
+    repo.write("desk/checks/shipped.py", textwrap.dedent(counts))
+    own = "{type: script, command: [python3, checks/shipped.py]}"
+    repo.write("desk/evals.yaml", evals(own, SHIPPED, own))
+    assert run(repo)["outcome"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (("desk/world/orders.json", '{"10482": "shipped"}'), "files of the playground of fixture"),
+        (("desk/world/more.txt", None), "files of the playground of fixture"),
+        (("desk/world/new.txt", "x"), "files of the playground of fixture"),
+        (
+            ("desk/evals.yaml", evals(SHIPPED, playground="{folder: world}")),
+            "playground of fixture",
+        ),
+    ],
+)
+def test_a_change_of_its_files_selects_the_fixture_and_no_agent(
+    repo: Repo, change: tuple[str, str | None], what: str
+) -> None:
+    repo.checkout("main")
+    repo.write("desk/world/more.txt", "More.")
+    repo.commit()
+    repo.branch("less")
+    path, text = change
+    if text is None:
+        (repo.path / path).unlink()
+    else:
+        repo.write(path, text)
     repo.commit()
     plan = json.loads(gateval(repo, "plan", "--base", "main", "--json").stdout)
     assert plan["changes"] == []
     assert [one["name"] for one in plan["evals"]] == ["desk-eval", "desk-eval.base-tip"]
     assert [one["what"] for one in plan["evals"][0]["why"]] == ["fixture ships changed"]
     (lowered,) = plan["evals"][1]["bar"]["lowered"]
-    assert lowered["what"] == "files of the playground of fixture ships changed"
+    assert lowered["what"].startswith(what)
+
+
+def test_cases_of_one_file_have_playgrounds_of_their_own(repo: Repo) -> None:
+    repo.write("desk/cases.jsonl", '{"id": "a", "of": "world"}\n{"id": "b", "of": "other"}\n')
+    repo.write("desk/other/orders.json", '{"10482": "lost"}')
+    cased = evals(SHIPPED, "{type: fileExists, path: '{{ case.of }}.txt'}", playground="{folder: '{{ case.of }}', env: {SHOP_MODE: test}}")  # fmt: skip
+    cased = cased.replace("  input:", "  cases: {file: cases.jsonl}\n  input:")
+    repo.write("desk/evals.yaml", cased)
+    repo.write("desk/world/world.txt", "x")
+    repo.commit()
+    found = trials(repo, "run", "desk-eval", code=1)
+    outcomes = {one["key"]["fixture"]: one["outcome"] for one in found}
+    assert outcomes == {"ships-a": "pass", "ships-b": "fail"}
+
+
+def test_where_the_policy_limits_ports_its_services_are_reached(repo: Repo) -> None:
+    repo.write(".github/gateval.yml", "policy: {egress: gateway}\n")
+    repo.write("desk/served/shop.py", SERVICE)
+    repo.write("desk/served/orders.json", "{}")
+    repo.write("desk/evals.yaml", evals(ASKED, playground=SERVED))
+    agent(
+        repo,
+        """\
+        import os, urllib.request as r
+        r.urlopen(r.Request("http://" + os.environ["GATEVAL_SERVICE_SHOP"], method="PUT")).close()
+        print("Done.")
+        """,
+    )
+    assert run(repo)["outcome"] == "pass"
+
+
+def test_files_of_an_agent_do_not_stop_to_count_by_being_declared_a_playground(repo: Repo) -> None:
+    repo.checkout("main")
+    whole = AGENT.replace("  watch: [agent.py]\n", "")
+    repo.write("desk/agent.yaml", whole)
+    repo.write("desk/lib/words.txt", "Shipped.")
+    repo.commit()
+    repo.branch("attack")
+    repo.write("desk/evals.yaml", evals(SHIPPED, playground="{folder: lib}"))
+    repo.commit()
+    plan = json.loads(gateval(repo, "plan", "--base", "main", "--json").stdout)
+    (change,) = plan["changes"]
+    assert change["agent"] == "desk"
+    assert "lib/words.txt" in json.dumps(change)
 
 
 def test_a_playground_that_is_made_to_pass_is_as_the_target_branch_has_it(repo: Repo) -> None:
@@ -358,9 +439,7 @@ def test_a_check_without_a_playground_or_in_a_turn_is_told_before(repo: Repo) ->
 def test_an_agent_may_not_name_a_playgrounds_own_files(repo: Repo) -> None:
     repo.write("desk/agent.yaml", AGENT.replace("[agent.py]", "[agent.py, world/orders.json]"))
     done = gateval(repo, "validate")
-    assert (
-        "is a playground's own, which agents get in its trials alone" in done.stdout + done.stderr
-    )
+    assert "is a playground's own, which agents get in its runs alone" in done.stdout + done.stderr
 
 
 MCP = f"""\

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from gateval.adapters.age import opener
 from gateval.app.foreign import git_sources
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
+from gateval.assertions.scorers.names import SCORERS
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
@@ -26,5 +28,7 @@ def registries() -> Registries:
         environ=os.environ,
         foreign=Pinned(git_sources(os.environ)),
         weighing=WEIGHING,
+        scorers=SCORERS,
+        unseal=opener(os.environ),
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

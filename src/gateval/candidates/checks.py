@@ -26,6 +26,7 @@ from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Pro
 from gateval.candidates.process.started import Starter
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import CheckFiles
+from gateval.domain.manifests.playground import VARIABLE
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.repository.paths import path_of_text
@@ -59,7 +60,7 @@ class CheckOrder:
     """One run of an own check: its command, its files, what it reads, how many seconds it has.
 
     `python` says that it gets to import `gateval.checks`, wherever that is (`LIBRARY`). `setup`
-    installs what it needs.
+    installs what it needs. `playground` is a copy of the trial's end state, which it may write.
     """
 
     argv: tuple[str, ...]
@@ -68,6 +69,7 @@ class CheckOrder:
     seconds: float
     python: bool = False
     setup: LayerSpec | None = None
+    playground: Path | None = None
 
 
 class OwnChecks(Protocol):
@@ -158,7 +160,7 @@ class Checks:
         async with self._places, private_folders(self._scratch) as private:
             env = instance_environment(
                 self._environ,
-                literals={},
+                literals={VARIABLE: str(order.playground)} if order.playground else {},
                 door={},
                 home=str(private.home),
                 tmp=str(private.tmp),
@@ -166,7 +168,8 @@ class Checks:
             )
             argv = tuple(word.replace(LIBRARY, str(library or "")) for word in order.argv)
             reads = tuple(one for one in (library, layer and layer.root) if one)
-            program = Program(argv, folder, env, order.stdin, reads=reads, offline=True)
+            lent = (order.playground,) if order.playground else ()
+            program = Program(argv, folder, env, order.stdin, lent, reads, offline=True)
             return await self._programs.run(program, limits)
 
     async def _layer(self, order: CheckOrder, revision: Revision) -> Layer | None:

@@ -69,8 +69,9 @@ class CommandRuntime(Runtime):
     def asking(self, asked: FixtureInput, ground: Ground) -> Asking:
         """Return how the program is asked. Raises `TemplateError`."""
         home, file = ground.private.home, self.options_given.response.file
-        argv = write_words(self.line, asked, str(home), ground.addresses.fill)
-        stdin = write_stdin(self.options_given.stdin, asked)
+        at = ground.addresses
+        argv = write_words(self.line, asked, str(home), at.fill, at.playground)
+        stdin = write_stdin(self.options_given.stdin, asked, at.playground)
         return Asking(argv, stdin, answer=(home, file) if file else None)
 
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:

@@ -54,7 +54,8 @@ class OneProcess(Talk):
         """Write what the user says now, and read the next line that is printed."""
         now, clock = asked.alone(), self._runtime.context.clock
         try:
-            line = _one_line(write_stdin(self._runtime.options_given.stdin, now))
+            ground = self._ground.addresses.playground
+            line = _one_line(write_stdin(self._runtime.options_given.stdin, now, ground))
             running = self._running or await self._start(now)
         except TemplateError as error:
             return no_start(f"The program cannot be asked: {error}.", self._command)
@@ -106,7 +107,9 @@ class OneProcess(Talk):
             name=runtime.name,
         )
         program = Program(
-            write_words(spec.command, asked, str(private.home), addresses.fill),
+            write_words(
+                spec.command, asked, str(private.home), addresses.fill, addresses.playground
+            ),
             self._place.folder,
             env,
             writes=(*((private.home,) if spec.around else ()), *ground.writes),

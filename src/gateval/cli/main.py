@@ -25,10 +25,12 @@ ROOMS: Final = {
         "doctor",
         "calibrate",
         "challenge",
+        "judge",
         "promote",
         "import",
         "lock",
     ),
+    "sealing": ("seal", "unseal"),
 }
 """The folders here, and the commands in each: a file with a function of that name; `import_` is
 `import`."""

@@ -49,8 +49,10 @@ async def _tried(
         playground=ground.playground if ground else None,
     )
     answer = await context.candidates.answer(agent, request)
+    if ground:
+        ground.playground.shut()
     if isinstance(answer, NoAnswer):
-        return conclude_no_answer(key, answer)
+        return conclude_no_answer(key, answer, task.planned.scoring)
     judge = task.planned.judge
     checks = context.checks.of(task.planned) if context.checks else None
     agreements = context.agreements

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,13 +16,18 @@ from pathlib import Path
 import pytest
 
 from gateval.assertions.assess import assess
+from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.playground import copies, reading
 from gateval.candidates.playground.playgrounds import Ground
 from gateval.candidates.playground.reading import Found, Unreadable, content, listing, look
+from gateval.candidates.process.private import private_folders
+from gateval.candidates.process.processes import Programs
+from gateval.candidates.process.program import Limits, Program
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.trials.trial import Assessment, Cause, NoAnswer
+from tests.helpers.isolation import isolated_world
 from tests.helpers.own_checks import runner
 from tests.helpers.playgrounds import done_in, left, made, opened
 from tests.helpers.trials import JUDGE, fixture, said
@@ -235,3 +241,32 @@ def test_nothing_of_a_revision_is_written_or_read_through_a_link(
     assert (found.cause, reason in found.reason) == (Cause.CHECK, True), found.reason
     assert [path.name for path in secret.parent.iterdir()] == ["secret.txt"]
     assert left(scratch) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives users of their own")
+def test_an_end_state_is_closed_to_the_candidates_of_other_trials(revision: Path) -> None:
+    with isolated_world(Wishes()) as world:
+        shutil.copytree(revision, world.export, dirs_exist_ok=True)
+        scratch, starter = world.context.scratch, world.context.starter
+
+        async def main() -> list[str]:
+            programs = Programs(world.context.clock, starter)
+            async with made(playing(EVERY[0]), world.export, scratch, starter) as ground:
+                assert isinstance(ground, Ground), ground
+                playground, said = ground.playground, []
+                file = f"{playground.root}/orders.json"
+                for writes in ((playground.root,), (), ()):
+                    async with private_folders(scratch) as private:
+                        env = {"HOME": str(private.home), "TMPDIR": str(private.tmp)}
+                        reads = (playground.root,)
+                        program = Program(("cat", file), private.home, env, b"", writes, reads)
+                        limits = Limits(seconds=20, grace_seconds=1)
+                        said.append((await programs.run(program, limits)).stdout.decode())
+                    if len(said) == 2:
+                        playground.shut()
+            await programs.close()
+            return said
+
+        mine, open_to_all, closed = asyncio.run(main())
+        assert mine == open_to_all == '{"10482": "paid"}'
+        assert closed == ""

@@ -66,6 +66,7 @@ class OwnProgram(Assertion, ABC):
         Raises `NotMeasured` for one that crashes or is late.
         """
         from gateval.candidates.checks import CheckFailed
+        from gateval.candidates.playground.reading import Unreadable
 
         if bench.checks is None:
             raise NotMeasured(
@@ -74,7 +75,12 @@ class OwnProgram(Assertion, ABC):
         if files is None:
             raise NotMeasured(Cause.GATE, f"the plan does not name the files of `{self.type}`")
         try:
-            order = self.order(files, json.dumps(told).encode())
-            return await bench.checks.run(replace(order, setup=self.setup))
+            order = replace(self.order(files, json.dumps(told).encode()), setup=self.setup)
+            if bench.state is None:
+                return await bench.checks.run(order)
+            async with bench.state.copied() as copy:
+                return await bench.checks.run(replace(order, playground=copy))
         except CheckFailed as error:
             raise NotMeasured(error.cause, f"the check {self.named} gave no answer: {error.reason}")
+        except Unreadable as error:
+            raise NotMeasured(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")

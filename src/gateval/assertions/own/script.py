@@ -26,7 +26,7 @@ class Script(OwnCheck):
     It runs in the folder of the manifest, after the trial, apart from every candidate: with its own
     files and nothing else, as a user of its own, without keys. Its own files are the folder of the
     program that `command` names, or that file alone if it stands beside the manifest; no candidate
-    gets them.
+    gets them. Where the fixture has a playground, GATEVAL_PLAYGROUND is a copy of its end state.
     """
 
     type: ClassVar[str] = "script"

@@ -20,7 +20,8 @@ class WireCall(Assertion):
     """A tool is called, and the gate saw it on the wire between the candidate and its models.
 
     What a candidate says of itself is no proof here: where there is only its word, it is an error.
-    Calls that were refused do not count.
+    Calls that were refused do not count. Of a candidate that calls tools of the gate and no model
+    through it, `atMost` is an error: it may have called others.
     """
 
     type: ClassVar[str] = "wireCall"
@@ -47,9 +48,17 @@ class WireCall(Assertion):
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the calls that count, else on all of the tool."""
         calls = evidence.tool_calls
-        if evidence.is_claimed(self.basis):
-            message = "there is only the candidate's word for its calls; let it call models "
-            raise NotMeasured(Cause.GATE, message + "through the gateway")
+        trace = evidence.answer.recorded
+        if (
+            trace is None
+            or not trace.is_seen
+            or (trace.is_partly_seen and self.at_most is not None)
+        ):
+            raise NotMeasured(
+                Cause.GATE,
+                "the gate did not see all calls itself, and the candidate's word is no proof; let "
+                "it call models through the gateway",
+            )
         mine = calls.of(self.tool)
         counted = (
             [

@@ -22,15 +22,15 @@ SOURCE_LIMIT = 4_000
 """Characters of one template."""
 
 _REQUEST = Names(
-    whole=(("prompt",), ("input",), ("input", "type")),
+    whole=(("prompt",), ("playground",), ("input",), ("input", "type")),
     inside=(("input", "payload"), ("messages",)),
-    known="`prompt`, `messages`, `input.type` and `input.payload`",
+    known="`prompt`, `messages`, `playground`, `input.type` and `input.payload`",
     holder="the fixture has no",
     limit=SOURCE_LIMIT,
 )
 
 _PLACEHOLDER = re.compile(
-    r"\{\{ ?(?:prompt|input\.type|input\.payload(?:\.[a-zA-Z][a-zA-Z0-9_]*){0,9})"
+    r"\{\{ ?(?:prompt|playground|input\.type|input\.payload(?:\.[a-zA-Z][a-zA-Z0-9_]*){0,9})"
     r"(?: ?\| ?tojson)? ?\}\}"
 )
 

@@ -13,7 +13,11 @@ from gateval.domain.manifests.fixture import FixtureInput
 
 
 def write_words(
-    words: tuple[str, ...], asked: FixtureInput, home: str, fill: Callable[[str], str] = str
+    words: tuple[str, ...],
+    asked: FixtureInput,
+    home: str,
+    fill: Callable[[str], str] = str,
+    playground: str = "",
 ) -> tuple[str, ...]:
     """Return the program and its arguments for one trial.
 
@@ -22,7 +26,7 @@ def write_words(
     """
     if not any("{" in word for word in words):
         return words
-    values, budget = template_values(asked), template.Budget()
+    values, budget = template_values(asked, playground), template.Budget()
     return tuple(
         "".join(
             fill(text.replace("{home}", home)) if literal else text
@@ -32,9 +36,10 @@ def write_words(
     )
 
 
-def write_stdin(source: str | None, asked: FixtureInput) -> bytes:
+def write_stdin(source: str | None, asked: FixtureInput, playground: str = "") -> bytes:
     """Return what the program reads. Raises `TemplateError`."""
     if source is None:
         return write_question(asked)
-    pieces = template.render_text(source, template_values(asked), template.Budget())
+    values = template_values(asked, playground)
+    pieces = template.render_text(source, values, template.Budget())
     return "".join(text for text, _ in pieces).encode("utf-8", "replace")

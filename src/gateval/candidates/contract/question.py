@@ -53,10 +53,13 @@ def question(asked: FixtureInput) -> JsonObject:
     return told
 
 
-def template_values(asked: FixtureInput) -> JsonObject:
-    """Return what templates can name: the question, and `messages` in any case."""
+def template_values(asked: FixtureInput, playground: str = "") -> JsonObject:
+    """Return what templates can name: the question, `messages` in any case, and the path of the
+    trial's playground if it has one.
+    """
     alone: list[JsonValue] = [{"role": "user", "content": asked.prompt}]
-    return {"messages": alone, **question(asked)}
+    at: JsonObject = {"playground": playground} if playground else {}
+    return {"messages": alone, **at, **question(asked)}
 
 
 def write_question(asked: FixtureInput) -> bytes:

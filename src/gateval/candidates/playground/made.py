@@ -15,6 +15,10 @@ class Playground:
     root: Path
     addresses: Addresses
 
+    def shut(self) -> None:
+        """Close it to others, now that its candidate is gone: it was given back readable."""
+        self.root.chmod(0o700)
+
     def beside(self, addresses: Addresses) -> Addresses:
         """Return what programs of the trial are told: of an Agent's services, and of this."""
         return addresses.joined(self.addresses)

@@ -8,7 +8,9 @@ what another one did.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,16 +72,22 @@ class EndState:
 
     async def run(self, argv: tuple[str, ...], stdin: bytes, seconds: float) -> Ran:
         """Run a command in a copy of the playground. Raises `Unreadable` and `NotLookedAt`."""
-        copy = await asyncio.to_thread(copies.state_copied, self._playground.root, self._scratch)
-        try:
+        async with self.copied() as copy, private_folders(self._scratch) as private:
             words = tuple(word.replace(PLAYGROUND, str(copy)) for word in argv)
             variables = {**self._playground.addresses.variables, VARIABLE: str(copy)}
-            async with private_folders(self._scratch) as private:
+            try:
                 return await self._helpers.run(
                     words, private, stdin=stdin, seconds=seconds, work=copy, variables=variables
                 )
-        except NotStarted as error:
-            raise NotLookedAt(_fault(error.cause), error.reason) from None
+            except NotStarted as error:
+                raise NotLookedAt(_fault(error.cause), error.reason) from None
+
+    @contextlib.asynccontextmanager
+    async def copied(self) -> AsyncIterator[Path]:
+        """Give a copy that a program may change. Raises `Unreadable`."""
+        copy = await asyncio.to_thread(copies.state_copied, self._playground.root, self._scratch)
+        try:
+            yield copy
         finally:
             await asyncio.to_thread(remove_tree, copy)
 

@@ -100,8 +100,9 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
 
 async def _said(instance: Instance, options: HttpOptions, request: TrialRequest) -> ProgramAnswer:
     """Return what the server said. Raises `_Failed`."""
+    ground = str(request.playground.root) if request.playground else ""
     try:
-        written = write_request(options.request, request.input)
+        written = write_request(options.request, request.input, ground)
     except TemplateError as error:
         raise _Failed(f"The request could not be made: {error}.", whole=True)
     reply = await _reply(instance, written, request.timeout_seconds)

@@ -27,12 +27,12 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-def write_request(written: Request, asked: FixtureInput) -> LocalRequest:
+def write_request(written: Request, asked: FixtureInput, playground: str = "") -> LocalRequest:
     """Return the request of a trial.
 
     Raises `TemplateError` when the fixture lacks what a template names.
     """
-    values = template_values(asked)
+    values = template_values(asked, playground)
     budget = template.Budget()
     headers = [
         (name, _header(name, text, values, budget)) for name, text in written.headers.items()

@@ -8,6 +8,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.planning.locked import why_locked
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import EVERY_CASE, Meets
 from gateval.domain.ruling import GateLabel
@@ -65,7 +66,7 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     """
     plan, accept = report.results.plan, how_to_accept(may_accept)
     lines = [f"{lost}." for lost in plan.lost]
-    rules = [plan.rules_unread] if plan.rules_unread else []
+    rules = [one for one in (plan.rules_unread, why_locked(plan.locked)) if one]
     unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
     binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
     for planned, compared in binding:

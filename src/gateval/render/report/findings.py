@@ -168,5 +168,9 @@ def _nearest(report: Report, reason: DecisionReason) -> Place:
         planned = plan.eval(reason.eval)
         return planned.fixture(reason.fixture).place if reason.fixture else planned.place
     places = {str(doubt): doubt.problem.place for doubt in plan.doubts}
-    named = (path for path in plan.unclaimed if reason.text.startswith(f"{path} "))
+    named = (
+        path
+        for path in (*plan.unclaimed, *plan.locked)
+        if reason.text.startswith((f"{path} ", f"{path}, "))
+    )
     return places.get(reason.text) or Place(file=next(named, GATE_CONFIG_PATH))

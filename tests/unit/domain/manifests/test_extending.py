@@ -58,6 +58,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.baseline.maxAgeDays": [7, 14],
     "policy.baseline.workflows": [[], [".github/workflows/base.yml"]],
     "policy.baseline.repetitions": [1, 10],
+    "policy.recipients": [[], [f"age1{'q' * 58}"]],
     "policy.audit.required": [[], ["git"], ["git", "summary"]],
     "policy.audit.verdicts": [True, False],
 }

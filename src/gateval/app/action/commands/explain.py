@@ -13,6 +13,7 @@ from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.forge.pull_request import PullRequest
 from gateval.domain.history.record import HistoryRecord, confirmed
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan.sealing import is_sealed_fixture, shut_fixture
 from gateval.domain.repository.place import nearest
 from gateval.pipeline.history import read_stored_records, verdict_in
 from gateval.pipeline.read import survey
@@ -66,4 +67,7 @@ def _fixture(
     known = replace(registries(), foreign=CLOSED)  # head's own rules would say what is fetched
     snapshot = survey(context.repository, known, context.repository.resolve(head))
     fixtures = {one.name: one for one in snapshot.catalogue.fixtures}
-    return fixtures.get(name), sorted(fixtures)
+    found = fixtures.get(name)
+    if found is not None and is_sealed_fixture(found, snapshot.catalogue):
+        found = shut_fixture(found)
+    return found, sorted(fixtures)

@@ -127,6 +127,10 @@ WorkflowPath = Annotated[
 ]
 
 
+Recipient = Annotated[str, StringConstraints(pattern=r"^age1[02-9ac-hj-np-z]{58}$")]
+"""A public key of age (https://age-encryption.org/v1, section on X25519): Bech32."""
+
+
 class BaselinePolicy(Spec):
     """What runs on the default branch measured, as it takes the place of measuring base again."""
 
@@ -231,6 +235,12 @@ class Policy(Spec):
     quarantine: tuple[QuarantinedFixture, ...] = Field(
         default=(),
         description="Fixtures that inform and do not block, each with its owner and last day.",
+    )
+    recipients: tuple[Recipient, ...] = Field(
+        default=(),
+        max_length=100,
+        description="Who may open sealed manifests, and the evidence of runs on them: public keys "
+        "of age (`age1…`).",
     )
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()

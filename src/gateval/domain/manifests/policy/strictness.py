@@ -74,6 +74,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.baseline.workflows": fewer(),
     "policy.baseline.repetitions": free(),
     "policy.quarantine": fewer_records(),
+    "policy.recipients": fewer(),
     "policy.bypass.roles": fewer(),
     "policy.bypass.requireReason": order(*_YES_FIRST),
     "policy.bypass.allowAuthor": order(*_NO_FIRST),
