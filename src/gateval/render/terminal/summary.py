@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
 from gateval.render.report.certainty import certainty
@@ -98,7 +97,7 @@ def _table(page: Page, report: Report) -> None:
             score(compared.head),
             base_score(compared),
             delta(compared),
-            show_threshold(compared.head.threshold),
+            compared.head.asks,
             fixtures_passed(compared.head),
             words,
         )
