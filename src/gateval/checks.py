@@ -54,6 +54,16 @@ class Trial:
     complete: bool = False
     reference: Dict[str, Any] = field(default_factory=dict)  # noqa: UP006
 
+    @property
+    def expected(self) -> Any:
+        """The expected answer of the case, None if it says none."""
+        return self.reference.get("answer")
+
+    @property
+    def context(self) -> Any:
+        """What a good answer rests on (the `reference` of a row), None if the case says none."""
+        return self.reference.get("context")
+
     def calls(self, tool: str) -> List[Dict[str, Any]]:  # noqa: UP006
         """Return the steps that call this tool and were not refused, in order."""
         return [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gateval.judging.presets.registry import preset
 from tests.helpers.calibrations import (
     FIXTURES,
     answer,
@@ -38,6 +39,25 @@ def codes(decision: dict[str, object]) -> list[str]:
     reasons = decision["reasons"]
     assert isinstance(reasons, list)
     return [reason["code"] for reason in reasons]
+
+
+def test_the_examples_of_a_preset_measure_a_judge(tmp_path: Path) -> None:
+    shop = judged_shop(tmp_path / "shop", wrong=0)
+    chosen = preset("faithfulness")
+    blames = [
+        {"when": {"user": one.output}, "reply": verdict(one.score, one.output)}
+        for one in chosen.examples
+    ]
+    shop.write(".gateval/scripted/judge.yaml", json.dumps({"rules": blames}))
+    shop.commit("A judge that agrees")
+    words = ("calibrate", "--preset", "faithfulness", "--json", "--results", str(tmp_path / "out"))
+    done = gateval(shop, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (judge,) = json.loads(done.stdout)["judges"]
+    assert (judge["calibration"], judge["kappa"]) == ("preset-faithfulness", 1)
+    slip = gateval(shop, "calibrate", "--preset", "faithfull")
+    assert slip.returncode == 2
+    assert 'Did you mean "faithfulness"?' in slip.stderr
 
 
 def change_agent(shop: Repo) -> None:

@@ -23,6 +23,7 @@ ALONE = "test_base_runs_alone"
 DESK = "test_the_desk_refuses"
 CASES = "test_each_case_of_a_file_runs"
 PLAYGROUND = "test_an_agent_is_judged_by_what_it_leaves"
+EXPERIMENTS = "test_experiments_score_their_golden_sets"
 AGENTV = "test_the_example_is_valid_and_passes"
 
 COVERED = {
@@ -44,6 +45,16 @@ COVERED = {
     "cases/eval.yaml": CASES,
     "cases/refunds.csv": CASES,
     "cases/refunds.yaml": CASES,
+    "experiments/.gateval/scripted/librarian.yaml": EXPERIMENTS,
+    "experiments/.gateval/scripted/reader.yaml": EXPERIMENTS,
+    "experiments/README.md": DOCS,
+    "experiments/library/agent.yaml": EXPERIMENTS,
+    "experiments/library/experiment.yaml": EXPERIMENTS,
+    "experiments/library/feedback.csv": EXPERIMENTS,
+    "experiments/library/golden.csv": EXPERIMENTS,
+    "experiments/uppercase/experiment.yaml": EXPERIMENTS,
+    "experiments/uppercase/scorers/all.py": EXPERIMENTS,
+    "experiments/uppercase/task.py": EXPERIMENTS,
     "playground/README.md": DOCS,
     "playground/desk/agent.yaml": PLAYGROUND,
     "playground/desk/desk.py": PLAYGROUND,
@@ -179,6 +190,25 @@ def test_each_case_of_a_file_runs(tmp_path: Path) -> None:
     done = _gateval(own, "run", "desk-eval", "--fixture", "refunds")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "refunds-a" in done.stdout, done.stdout
+
+
+def test_experiments_score_their_golden_sets(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(EXAMPLES / "experiments", own)
+    git(own, "init", "--quiet", "--initial-branch=main", "--template=")
+    commit(own, "Experiments", minute=0)
+    done = _gateval(own, "run", "uppercase-agent")
+    assert "exactMatch: 100.00%" in done.stdout, done.stdout + done.stderr
+    assert "dummyRelevance: 100.00%" in done.stdout, done.stdout
+    done = _gateval(own, "run", "library-answers")
+    for name, shown in (("contains", "100.00"), ("wording", "26.89"), ("faithfulness", "100.00")):
+        assert f"{name}: {shown}%" in done.stdout, done.stdout + done.stderr
+    assert "people: 100.00% (⚪), measured in 2 of 3 rows" in done.stdout, done.stdout
+    assert _gateval(own, "calibrate", "library-answers-feedback").returncode == 0
+    done = _gateval(own, "judge", "try", "library-answers.sunday")
+    assert "The library is closed on Sundays." in done.stdout, done.stdout + done.stderr
+    done = _gateval(own, "history", "uppercase-agent", "--plot", str(tmp_path / "scores.svg"))
+    assert "exactMatch: 100.00%" in (tmp_path / "scores.svg").read_text("utf-8"), done.stderr
 
 
 def test_an_agent_is_judged_by_what_it_leaves(tmp_path: Path) -> None:

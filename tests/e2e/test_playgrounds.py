@@ -467,9 +467,7 @@ def test_an_agent_that_can_do_nothing_in_it_is_told(repo: Repo) -> None:
 def test_an_agent_may_not_name_a_playgrounds_own_files(repo: Repo) -> None:
     repo.write("desk/agent.yaml", AGENT.replace("[agent.py]", "[agent.py, world/orders.json]"))
     done = gateval(repo, "validate")
-    assert (
-        "is a playground's own, which agents get in its trials alone" in done.stdout + done.stderr
-    )
+    assert "is a playground's own, which agents get in its runs alone" in done.stdout + done.stderr
 
 
 MCP = f"""\

@@ -11,6 +11,7 @@ from pathlib import Path
 import gateval
 from gateval import errors
 from gateval.render.report.words import headline
+from gateval.render.report.words.wording import GAP_TITLES
 
 OURS = re.compile(r"\b(candidates?|trials?|bars?|closures?|suspects?)\b", re.IGNORECASE)
 """Words of `docs/architecture.md` that mean something here that they mean nowhere else."""
@@ -66,3 +67,8 @@ def test_no_verdict_begins_with_a_word_of_ours() -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             assert node.value in docs or not OURS.search(node.value), node.value
+
+
+def test_no_reason_why_nothing_was_measured_begins_with_a_word_of_ours() -> None:
+    for title in GAP_TITLES.values():
+        assert not OURS.search(title), title

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from gateval.adapters.screen import WIDEST, screen_of
+from gateval.domain.results.grouping import grade
+from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.trials.trial import Outcome
 from gateval.events import (
     CandidatePreparing,
@@ -18,6 +21,7 @@ from gateval.events import (
     RunWarned,
     TrialFinished,
     TrialsAdded,
+    TrialStarted,
 )
 from gateval.safe.sanitize import plain_line
 
@@ -76,19 +80,54 @@ def _warning(event: CandidateWarned | RunWarned, width: int | None = None) -> st
 
 
 class Tally:
-    """Counts finished trials by outcome."""
+    """Counts finished trials by outcome; runs of a benchmark's tasks by verdict."""
 
     def __init__(self) -> None:
         self.planned = 0
-        self.counts = dict.fromkeys(Outcome, 0)
+        self.counts: Counter[str] = Counter()
+        self._benchmarks: frozenset[str] = frozenset()
+        self._noun = "trial"
 
-    def add(self, outcome: Outcome) -> int:
+    def start(self, event: RunStarted) -> None:
+        """Take in how many are planned, and what they are called."""
+        evals = event.plan.evals
+        self.planned = event.plan.trial_count
+        self._benchmarks = frozenset(one.name for one in evals if one.kind == "Benchmark")
+        self._noun = "task run" if len(self._benchmarks) == len(evals) > 0 else "trial"
+
+    def is_benchmark(self, name: str) -> bool:
+        """Whether the Eval of this name is a benchmark."""
+        return name in self._benchmarks
+
+    def named(self, many: int) -> str:
+        """Return so many with their noun."""
+        return f"{many} {self._noun}{'' if many == 1 else 's'}"
+
+    @property
+    def nouns(self) -> str:
+        """All that are planned, with their noun in the plural."""
+        return f"{self.planned} {self._noun}s"
+
+    @property
+    def title(self) -> str:
+        """What a bar counts."""
+        return f"{self._noun[:1].upper()}{self._noun[1:]}s"
+
+    def add(self, event: TrialFinished) -> int:
         """Count one trial and return how many are finished."""
-        self.counts[outcome] += 1
-        return sum(self.counts.values())
+        trial = event.trial
+        word = trial.outcome.value
+        if self.is_benchmark(trial.key.eval):
+            score = grade(trial)
+            word = "not measured" if score is None else benchmark_verdict(score).value
+            word = "timed out" if trial.outcome is Outcome.SKIP and score == 0 else word
+        self.counts[word] += 1
+        return self.counts.total()
 
     def __str__(self) -> str:
-        return ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
+        order = {word: at for at, word in enumerate(("pass", "partial", "fail", "error", "skip"))}
+        known = sorted(self.counts.items(), key=lambda one: order.get(one[0], len(order)))
+        return ", ".join(f"{count} {word}" for word, count in known)
 
 
 class PlainProgress:
@@ -102,9 +141,8 @@ class PlainProgress:
     def __call__(self, event: Event) -> None:
         """Print what is worth a line."""
         if isinstance(event, RunStarted):
-            self._tally.planned = event.plan.trial_count
-            noun = "trial" if self._tally.planned == 1 else "trials"
-            self._line(f"Running {self._tally.planned} {noun}.")
+            self._tally.start(event)
+            self._line(f"Running {self._tally.named(self._tally.planned)}.")
         elif isinstance(event, TrialsAdded):
             self._tally.planned += event.count
             self._line(f"{event.count} more, where something looks worse or is close.")
@@ -113,10 +151,10 @@ class PlainProgress:
         elif isinstance(event, CandidateWarned | RunWarned):
             self._line(_warning(event, self._width))
         elif isinstance(event, TrialFinished):
-            finished = self._tally.add(event.trial.outcome)
+            finished = self._tally.add(event)
             step = max(1, self._tally.planned // PLAIN_LINES)
             if finished % step == 0 or finished == self._tally.planned:
-                self._line(f"{finished}/{self._tally.planned} trials: {self._tally}")
+                self._line(f"{finished}/{self._tally.nouns}: {self._tally}")
 
     def _line(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -134,7 +172,7 @@ class LiveProgress:
     def __call__(self, event: Event) -> None:
         """Move the bar."""
         if isinstance(event, RunStarted):
-            self._tally.planned = event.plan.trial_count
+            self._tally.start(event)
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, TrialsAdded):
             self._tally.planned += event.count
@@ -146,7 +184,9 @@ class LiveProgress:
             shown = _warning(event, min(console.width, WIDEST))
             console.print(shown, markup=False, highlight=False, emoji=False, soft_wrap=True)
         elif isinstance(event, TrialFinished):
-            self._tally.add(event.trial.outcome)
+            self._tally.add(event)
             self._progress.update(
-                self._task, advance=1, description="Trials", counts=str(self._tally)
+                self._task, advance=1, description=self._tally.title, counts=str(self._tally)
             )
+        elif isinstance(event, TrialStarted) and self._tally.is_benchmark(event.key.eval):
+            self._progress.update(self._task, description=event.key.fixture[:60])

@@ -113,6 +113,7 @@ def carry_out(
     minutes: float = RUN_MINUTES,
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
+    from gateval.app.history.sets import sets_here
     from gateval.app.run.keys import refuse_missing_keys
     from gateval.app.run.measure import measure
     from gateval.app.run.remember import remember
@@ -122,7 +123,8 @@ def carry_out(
 
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    measured = measure(plan, repository, settings, folder, minutes=minutes)
+    earlier = sets_here(repository, plan)
+    measured = measure(plan, repository, settings, folder, earlier=earlier, minutes=minutes)
     report = make_report(measured.results)
     remember(report, folder, RunFacts(id=folder.run, at=SystemClock().utc_now()))
     views = write_views(report, folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
+from gateval.assertions.scorers.names import SCORERS
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
@@ -23,5 +24,6 @@ def registries() -> Registries:
         combinators=COMBINATORS,
         environ=os.environ,
         weighing=WEIGHING,
+        scorers=SCORERS,
         providers=frozenset({*PROVIDERS, SCRIPTED_PROVIDER}),
     )

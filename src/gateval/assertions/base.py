@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gateval.assertions.evidence import Basis, Evidence, NotMeasured
 from gateval.domain.base import Spec
+from gateval.domain.manifests.reference import Reference
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 
 TOLERANCE = 1e-9
@@ -51,6 +52,11 @@ class Assertion(Spec, ABC):
         Raises `NotMeasured` when it cannot be asked.
         """
         raise NotImplementedError
+
+    def wants(self, reference: Reference) -> str:
+        """Say in a sentence what of `reference` it lacks to look at a case; empty for nothing."""
+        del reference
+        return ""
 
     def result(
         self, *, met: bool, expected: str, saw: str, steps: Sequence[int] = ()

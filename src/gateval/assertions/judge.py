@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gateval.assertions.base import JudgedAssertion
-from gateval.assertions.evidence import Evidence
+from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 from gateval.judging.neutral import shorten
+from gateval.judging.presets.registry import preset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateval.domain.manifests.evaluation import JudgeSpec
+    from gateval.domain.manifests.reference import Reference
     from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
 
+
+KEYS = {"expected": "answer", "reference": "context"}
+"""What the keys are called in a fixture's `reference` that a preset needs."""
 
 CLOSE = 0.1
 """A score this near `minScore` is asked for again; two of three decide."""
@@ -99,20 +104,62 @@ class JudgeAssertion(ScoredByJudge):
     The judge reads the rubric, the input and the numbered steps, and names for every violation the
     step and a quote from it; the gate checks that the quote stands there. A lower score fails only
     with at least one violation so proven; without one it is an error, since a verdict that cannot
-    be checked blames nobody. The Eval must name `judge.model`.
+    be checked blames nobody. The Eval must name `judge.model`. In place of `rubric`, `preset` names
+    one that comes with the gate; some of these show the judge what `reference` says.
     """
 
     type: ClassVar[str] = "judge"
 
     rubric: str = Field(
-        min_length=1, max_length=20_000, description="What the run is scored against, in prose."
+        default="",
+        min_length=1,
+        max_length=20_000,
+        description="What the run is scored against, in prose.",
+    )
+    preset: str = Field(
+        default="",
+        min_length=1,
+        max_length=100,
+        description="A rubric that comes with the gate: its name, or `NAME@VERSION`.",
     )
     kind: Literal["rubric"] = Field(default="rubric", description="How the judge is asked.")
 
+    @model_validator(mode="after")
+    def _asks_one_thing(self) -> Self:
+        if bool(self.rubric) is bool(self.preset):
+            raise ValueError("Write `rubric` or `preset`, one of them")
+        if self.preset:
+            preset(self.preset)
+        return self
+
     def asked(self, evidence: Evidence) -> str:
-        """The rubric as it is written."""
-        del evidence
-        return self.rubric
+        """The rubric as it is written, or that of the preset with what it shows the judge.
+
+        Raises `NotMeasured` where the case does not say what the preset needs.
+        """
+        if not self.preset:
+            return self.rubric
+        if lack := self.wants(evidence.reference):
+            raise NotMeasured(Cause.GATE, lack.rstrip("."))
+        return preset(self.preset).asked(evidence.reference)
+
+    @property
+    def question(self) -> str:
+        """What the judge is asked of every answer."""
+        return preset(self.preset).rubric if self.preset else self.rubric
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """What of `expected` and `reference` it shows the judge."""
+        return preset(self.preset).needs if self.preset else ()
+
+    def wants(self, reference: Reference) -> str:
+        """See `Assertion`: what the preset shows the judge has to be there."""
+        chosen = preset(self.preset) if self.preset else None
+        if chosen is None or not chosen.lacks(reference):
+            return ""
+        needs = " or ".join(f"`{KEYS[one]}`" for one in chosen.needs)
+        return f"The preset {chosen.name} needs {needs} of the case's `reference`."
 
 
 def _most_said(found: Sequence[Assessment]) -> Assessment:

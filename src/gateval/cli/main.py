@@ -19,7 +19,16 @@ from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 ROOMS: Final = {
     "gate": ("action", "check", "plan", "run", "aa", "closure", "validate", "report", "show"),
     "records": ("audit", "get", "history", "compare", "flaky", "due"),
-    "authoring": ("init", "schema", "doctor", "calibrate", "challenge", "promote", "import"),
+    "authoring": (
+        "init",
+        "schema",
+        "doctor",
+        "calibrate",
+        "challenge",
+        "judge",
+        "promote",
+        "import",
+    ),
 }
 """The folders here, and the commands in each: a file with a function of that name; `import_` is
 `import`."""

@@ -52,7 +52,7 @@ async def _tried(
     if ground:
         ground.playground.shut()
     if isinstance(answer, NoAnswer):
-        return conclude_no_answer(key, answer)
+        return conclude_no_answer(key, answer, task.planned.scoring)
     judge = task.planned.judge
     checks = context.checks.of(task.planned) if context.checks else None
     agreements = context.agreements

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
@@ -47,6 +48,7 @@ class Gathered(NamedTuple):
     agents: tuple[Agent, ...] = ()
     evals: tuple[Eval, ...] = ()
     fixtures: tuple[Fixture, ...] = ()
+    calibrations: tuple[Calibration, ...] = ()
     problems: tuple[Problem, ...] = ()
     broken: tuple[Broken, ...] = ()
     own: frozenset[str] = frozenset()
@@ -57,6 +59,7 @@ class Gathered(NamedTuple):
             (*self.agents, *other.agents),
             (*self.evals, *other.evals),
             (*self.fixtures, *other.fixtures),
+            (*self.calibrations, *other.calibrations),
             (*self.problems, *other.problems),
             (*self.broken, *other.broken),
             self.own | other.own,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from gateval.domain.base import JsonObject
+
 
 @dataclass(frozen=True)
 class Registries:
@@ -18,6 +20,7 @@ class Registries:
     `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that need a judge,
     `combinators` those that are made of others, which stand under their key `assertions`, and
     `weighing` those of them whose parts have a name and a weight.
+    `scorers` maps the name of an experiment's scorer to the assertion that it stands for.
     `environ` is the environment of the gate; readers see of it what `policy.candidateEnv` names.
     `providers` are the model providers that can be asked, `scripted` among them, `required` for a
     runtime the shared keys that it cannot do without, `word_checks` what looks at each word of its
@@ -35,5 +38,6 @@ class Registries:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     weighing: frozenset[str] = frozenset()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    scorers: Mapping[str, JsonObject] = field(default_factory=dict)
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     word_checks: Mapping[str, Callable[[str], None]] = field(default_factory=dict)

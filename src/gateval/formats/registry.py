@@ -45,6 +45,12 @@ def _gather_agentv(pending: Sequence[Pending], around: Around) -> Gathered:
     return gather(pending, around)
 
 
+def _gather_experiments(pending: Sequence[Pending], around: Around) -> Gathered:
+    from gateval.formats.native.experiments.lowering import gather
+
+    return gather(pending, around)
+
+
 NATIVE = ManifestFormat(
     name="native",
     suffixes=(".yaml", ".yml"),
@@ -52,6 +58,7 @@ NATIVE = ManifestFormat(
     may_hold_agent=may_hold_agent,
     may_name_files=may_name_files,
     read=read_manifests,
+    gather=_gather_experiments,
 )
 
 AGENTV = ManifestFormat(

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import asyncio
 
-from pydantic import JsonValue
-
-from gateval.domain.base import canonical_json, digest
+from gateval.domain.base import digest
 from gateval.domain.calibration.binding import binding_of
 from gateval.domain.calibration.replay import CUT, CalibrationReplay, JudgedExample
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.fixture import FixtureInput, InputType
+from gateval.domain.manifests.inputs import input_of
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.transcript import numbered_steps
 from gateval.domain.trials.trial import Answer, Cause
 from gateval.judging.checklist_prompt import ANSWER
+from gateval.judging.grounds import with_grounds
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 from gateval.judging.prompt import PROMPT
@@ -67,19 +66,11 @@ def prompt_digest() -> str:
     return digest([*PROMPT, ANSWER])
 
 
-def example_input(written: JsonValue) -> FixtureInput:
-    """Return an example's input as that of a fixture: text is a prompt, anything else a payload."""
-    if isinstance(written, dict):
-        return FixtureInput(type=InputType.WEBHOOK, payload=written)
-    text = written if isinstance(written, str) else canonical_json(written)
-    return FixtureInput(type=InputType.PROMPT, payload={"prompt": text})
-
-
 async def _judged(
     number: int, example: CalibrationExample, rubric: str, spec: JudgeSpec, judge: Judge
 ) -> _Judged:
     """Judge one example; one whose verdict got lost, again."""
-    asked = example_input(example.input)
+    asked = input_of(example.input)
     answer = Answer(output=example.candidate_output, seconds=0)
     told = JudgedExample(
         number=number,
@@ -91,7 +82,7 @@ async def _judged(
     for _ in range(TRIES):
         try:
             found = await judge.judge(
-                rubric=rubric,
+                rubric=with_grounds(rubric, example.given),
                 spec=spec,
                 fixture_input=asked,
                 transcript=numbered_steps(asked, answer),

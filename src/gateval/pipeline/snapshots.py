@@ -126,7 +126,10 @@ def _catalogue(
         agents=tuple(m for m in manifests if isinstance(m, Agent)),
         evals=tuple(sorted((m for m in manifests if isinstance(m, Eval)), key=lambda m: m.name)),
         fixtures=tuple(m for m in manifests if isinstance(m, Fixture)),
-        calibrations=tuple(m for m in manifests if isinstance(m, Calibration)),
+        calibrations=(
+            *(m for m in manifests if isinstance(m, Calibration)),
+            *together.calibrations,
+        ),
         broken=(*broken, *map(Broken, unread)),
     )
 

@@ -75,7 +75,15 @@ def test_unknown_checks_fail(tmp_path: Path) -> None:
           - {label: greets, check: {type: contains, value: Hello}}
           - {label: portal, check: {type: portal-state-match, assertions: []}}
     """
-    results = ran(bench(tmp_path / "shop", tasks))
+    shop = bench(tmp_path / "shop", tasks)
+    told = gateval(shop, "validate")
+    assert told.returncode == 0
+    assert (
+        'The criterion "portal" of the task "desk.greet" fails, whatever happens: unsupported'
+        in (told.stdout + told.stderr)
+    )
+    assert "whatever happens: unsupported" in gateval(shop, "plan").stdout
+    results = ran(shop)
     assert scores(results) == {"greet": 0.5}
     found = results.trials[0].assessments[1]
     assert (found.status, found.score) == ("failed", 0.0)

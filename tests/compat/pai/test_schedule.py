@@ -47,8 +47,8 @@ def test_an_eval_with_a_schedule_is_due(shop: Repo) -> None:
 
 @states(
     "An Eval without `schedule` is run on demand and on edit only",
-    differs="A run by the clock runs it, too: whoever lets the clock tick wants to see models "
-    "change.",
+    differs="A run by the clock runs it, too, once a day and on each new commit: whoever lets the "
+    "clock tick wants to see models change.",
 )
 def test_without_a_schedule_nothing_is_due(shop: Repo) -> None:
     done = gateval(shop, "due")

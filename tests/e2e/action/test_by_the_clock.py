@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from tests.helpers.github_shop import WORSE, GitHubShop
@@ -13,11 +15,14 @@ YEARLY = EVAL + '  schedule: "0 0 1 1 *"\n'
 EACH_MINUTE = EVAL.replace("support-eval", "watch") + '  schedule: "* * * * *"\n'
 
 
-def by_the_clock(shop: GitHubShop) -> Ended:
+RUNS = count(8_001)
+
+
+def by_the_clock(shop: GitHubShop, run: int = 0, attempt: int = 1) -> Ended:
     payload = {**shop.push_payload(), "schedule": "23 * * * *"}
-    job = shop.job("schedule", payload, sha=shop.repo.branches["main"])
+    job = shop.job("schedule", payload, sha=shop.repo.branches["main"], run=run or next(RUNS))
     job.check_out(shop.bare, "refs/heads/main")
-    return job.run_action()
+    return job.run_action(GITHUB_RUN_ATTEMPT=str(attempt))
 
 
 def ran(ended: Ended) -> list[str]:
@@ -39,6 +44,19 @@ def test_an_eval_that_missed_its_time_runs_once(shop: GitHubShop) -> None:
     assert "No Eval is due; the next is support-eval at " in second.log
     assert "-01-01T00:00:00Z" in second.log
     assert shop.conclusions(head, "gateval (scheduled)") == ["success"]
+
+
+def test_without_a_schedule_a_commit_is_measured_once_a_day(shop: GitHubShop) -> None:
+    """The clock of the sample ticks each hour, for Evals that have a schedule."""
+    first = by_the_clock(shop, run=4711)
+    assert (first.code, ran(first)) == (0, ["support-eval"]), first.errors
+    second = by_the_clock(shop)
+    assert (second.code, ran(second)) == (0, []), second.errors
+    assert "support-eval has no schedule, and this commit was measured at 2" in second.log
+    again = by_the_clock(shop, run=4711, attempt=2)
+    assert ran(again) == ["support-eval"], again.log
+    shop.push_main(README="Another commit\n")
+    assert ran(by_the_clock(shop)) == ["support-eval"]
 
 
 def test_what_is_due_does_not_speak_for_what_is_not(shop: GitHubShop) -> None:

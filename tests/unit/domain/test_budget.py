@@ -22,6 +22,7 @@ from gateval.domain.statistics.design import design
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Side, Trial, TrialKey
 from gateval.domain.verdicts import GateVerdict, ReasonCode
+from gateval.render.report.certainty import certainty
 from gateval.render.report.words.plan_wording import budget_lines, outlook_lines
 from tests.helpers.reports import make_results, make_trial
 
@@ -229,6 +230,26 @@ def test_the_price_is_told_in_detectable_drop() -> None:
         PRICE.format(100 * (seen.free_drop or 0)),
     )
     assert set(budget_lines(cut)) <= set(outlook_lines(cut))
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [
+        ({"tokens": 1}, "nothing of it"),
+        ({"usd": 0.08}, "nothing of it"),
+        ({"minutes": 0.1}, "nothing of it"),
+        ({"usd": 0.125}, "room for 4 more trials"),
+        ({"tokens": 1_000_000}, "room for 9,992 more trials"),
+    ],
+)
+def test_what_a_used_up_budget_could_have_missed_is_told(budget: dict[str, Any], left: str) -> None:
+    """Tokens, money and time are known afterwards, and so is how far one could look."""
+    seconds = 4.0 if "minutes" in budget else 1.0
+    said = certainty(reported(plan_of(4, 1, **budget), lambda _: True, seconds))
+    free = certainty(reported(plan_of(4, 1), lambda _: True))
+    assert f"The planned trials left {left}." in said
+    assert (free[0] in said) is ("9,992" in left)
+    assert any(line.endswith("that is its price.") for line in said) is ("9,992" not in left)
 
 
 def test_looks_that_no_fixture_can_reach_find_nothing() -> None:

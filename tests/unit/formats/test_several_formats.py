@@ -11,6 +11,7 @@ from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, gather, read_file
 from tests.helpers.agentv import agentv, problems, read
+from tests.helpers.experiments import manifest
 from tests.helpers.manifests import REGISTRIES
 
 SUITE = "evalcases:\n  - {id: one, expected_outcome: Good, input: Hello}\n"
@@ -61,8 +62,9 @@ def test_each_format_gathers_its_own_files() -> None:
 
 
 def test_every_format_with_files_to_be_put_together_puts_them_together() -> None:
+    texts = {"agentv": SUITE, "native": manifest()}
     for each in FORMATS:
-        read_ = each.read("a.eval.yaml", SUITE.encode(), REGISTRIES)
+        read_ = each.read("a.eval.yaml", texts[each.name].encode(), REGISTRIES)
         assert bool(each.gather) == bool(read_.pending)
 
 

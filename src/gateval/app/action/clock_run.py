@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.result import ActionResult
 from gateval.app.history.due import due_evals, summary
 from gateval.domain.forge.trigger import EventName
+from gateval.domain.history.runs.due import measured_lately
 from gateval.domain.history.runs.file import newest_first
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.manifests.evaluation import Eval
@@ -17,11 +18,18 @@ from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_PASS, GatevalError
 from gateval.ports.run_file import RUNS
 
+_DAY = timedelta(hours=20)
+"""A nightly run is not always on time; what it measured yesterday is due again."""
+
+_MOMENT = "%Y-%m-%dT%H:%M:%SZ"
+
 
 class DueNow:
-    """Chooses the Evals of a run by the clock: all without a schedule, and those that are due.
+    """Chooses the Evals of a run by the clock: those that are due by their schedule.
 
-    Where nobody can read what ran before, all of them are due. `said` tells what was found.
+    One without a schedule is due once a day, and on each new commit: the clock may tick each hour
+    for the others. Where nobody can read what ran before, all of them are due. `said` tells what
+    was found.
     """
 
     def __init__(self, event: ActionEvent) -> None:
@@ -32,8 +40,6 @@ class DueNow:
     def __call__(self, evals: Iterable[Eval]) -> frozenset[str]:
         """Return the names of those to run."""
         every = tuple(evals)
-        if not any(one.schedule for one in every):
-            return frozenset(one.name for one in every)
         try:
             records = self._records()
         except (GatevalError, OSError) as error:
@@ -41,14 +47,31 @@ class DueNow:
             records = ()
         now = datetime.fromisoformat(self._event.context.clock.utc_now().replace("Z", "+00:00"))
         found = due_evals(every, records, now)
-        self.left = tuple(one.name for one in found if not one.due)
-        self.said += f"{summary(found)}\n"
+        done = self._done_today(every, records, now)
+        self.left = (*(one.name for one in found if not one.due), *done)
+        if found or not done:
+            self.said += f"{summary(found)}\n"
+        for name, at in done.items():
+            self.said += f"{name} has no schedule, and this commit was measured at {at}.\n"
         return frozenset(one.name for one in every) - set(self.left)
 
+    def _done_today(
+        self, evals: Iterable[Eval], records: Iterable[RunRecord], now: datetime
+    ) -> dict[str, str]:
+        """Return when the Evals without a schedule were measured on this commit, within a day."""
+        commit = self._event.resolved.revisions.head.commit or ""
+        since, until = (moment.strftime(_MOMENT) for moment in (now - _DAY, now))
+        measured = measured_lately(records, commit, since=since, now=until)
+        free = (one.name for one in evals if one.schedule is None and one.name in measured)
+        return {name: measured[name] for name in free}
+
     def _records(self) -> tuple[RunRecord, ...]:
+        """The runs before this one; an earlier attempt of it is none: a person asks for more."""
         with self._event.context.open_records() as records:
             stored = records.read(RUNS)
-        return tuple(newest_first(stored.content)) if stored and stored.content else ()
+        own = self._event.context.run.id
+        found = newest_first(stored.content) if stored and stored.content else ()
+        return tuple(one for one in found if str(one.run) != own)
 
     def narrowed(self, event: ActionEvent, plan: Plan) -> ActionEvent:
         """Return the event of a gate of its own where only some Evals are due.

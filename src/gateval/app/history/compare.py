@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
+from gateval.app.history.drawing import write_plot
 from gateval.app.history.sources import Runs, known_runs, record_in
-from gateval.domain.history.runs.compared import compare_runs
+from gateval.domain.history.compared.runs import compare_runs
+from gateval.domain.history.compared.table import table_of
 from gateval.domain.history.runs.flakiness import wavering
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.history.runs.rows import shown
@@ -32,6 +34,36 @@ def show_comparison(
 
     screen, names = screen_of(sys.stdout, environ), (_short(first), _short(second))
     sys.stdout.write(render_compared(found, names, width=screen.width, color=screen.color))
+    return EXIT_PASS
+
+
+def show_table(
+    environ: Mapping[str, str],
+    words: Sequence[str],
+    *,
+    form: str,
+    plot: str | None,
+    fetch: bool,
+) -> int:
+    """Print Agents and benchmarks of these runs, or of the newest ones, as a table; draw a plot."""
+    repository = open_repository(Path.cwd(), environ)
+    runs = known_runs(repository, environ, fetch=fetch)
+    named = [_runs_of(word, repository, runs) for word in words] or [list(runs.newest())]
+    table = table_of(named)
+    if plot is not None:
+        from gateval.render.history.bars import render_bars
+
+        write_plot(Path(plot), render_bars(table))
+    if form == "json":
+        print(json.dumps(table.as_json(), indent=2))
+        return EXIT_PASS
+    from gateval.render.history.scores import render_markdown, render_table
+
+    if form == "markdown":
+        sys.stdout.write(render_markdown(table))
+    else:
+        screen = screen_of(sys.stdout, environ)
+        sys.stdout.write(render_table(table, width=screen.width, color=screen.color))
     return EXIT_PASS
 
 

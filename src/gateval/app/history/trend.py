@@ -12,7 +12,6 @@ from gateval.adapters.screen import screen_of
 from gateval.app.history.sources import Runs, known_runs
 from gateval.domain.history.runs.rows import shown
 from gateval.domain.history.runs.trend import Point, trend
-from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import nearest
 from gateval.errors import EXIT_PASS, UsageError
 
@@ -62,14 +61,12 @@ def _names(runs: Runs) -> list[str]:
 
 
 def _draw(name: str, points: tuple[Point, ...], path: Path) -> int:
-    from gateval.adapters.folders import opened_folder, replace_file
+    from gateval.app.history.drawing import write_plot
     from gateval.render.history.plot import render_plot
+    from gateval.render.history.scorers import render_scorers_plot
     from gateval.render.report.words.counts import count
 
-    try:
-        with opened_folder(path.parent) as folder:
-            replace_file(folder, path.name, render_plot(name, points).encode())
-    except OSError as error:
-        raise UsageError(f"{show_path(str(path))} cannot be written: {error.strerror}.") from error
-    print(f"{path}: {count(len(points), 'run')} of {name}.", file=sys.stderr)
+    scored = any(one.averages for one in points)
+    drawn = render_scorers_plot(name, points) if scored else render_plot(name, points)
+    write_plot(path, drawn, f"{count(len(points), 'run')} of {name}")
     return EXIT_PASS

@@ -29,6 +29,7 @@ from gateval.domain.results.results import Results
 from gateval.domain.text.quoting import quote
 from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
+from gateval.judging.presets.registry import preset
 from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.safe.sanitize import plain_line
@@ -134,7 +135,18 @@ def _verdict(asked: Challenge, results: Results) -> _Found:
         )
     if any(one.judged.trial.output_truncated for one in found):
         raise UsageError(f"The answer in {name} was cut when it was stored; label it by hand.")
-    return min(found, key=lambda one: one.judged.verdict.score)
+    lowest = min(found, key=lambda one: one.judged.verdict.score)
+    return lowest._replace(judged=_with_rubric(lowest.judged))
+
+
+def _with_rubric(judged: Judged) -> Judged:
+    """Fill in the rubric of a preset."""
+    if not judged.preset:
+        return judged
+    try:
+        return judged.model_copy(update={"rubric": preset(judged.preset).rubric})
+    except ValueError as error:  # the results are of another version of Gateval
+        raise UsageError(str(error)) from None
 
 
 def _redacted(example: JsonObject, environ: dict[str, str]) -> JsonObject:

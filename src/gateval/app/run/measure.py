@@ -14,6 +14,7 @@ from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.names import PLAN_FILE
 from gateval.app.run.gc_tuning import small_collections
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.results import Results
 from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.render.files.stage import dump
@@ -34,14 +35,16 @@ def measure(
     folder: ResultsFolder,
     *,
     part: Plan | None = None,
+    earlier: tuple[EarlierSet, ...] = (),
     at_once: int | None = None,
     minutes: float = RUN_MINUTES,
 ) -> Evaluation:
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
-    The results are those of the whole plan: what is not in `part` did not run. Secrets are out of
-    all they hold. At most `at_once` trials run side by side, over all Evals; the run ends after
-    `minutes`. Raises `MissingKey` when a model of the part has no key.
+    The results are those of the whole plan: what is not in `part` did not run. `earlier` sets of
+    experiments are kept with them. Secrets are out of all they hold. At most `at_once` trials run
+    side by side, over all Evals; the run ends after `minutes`. Raises `MissingKey` when a model of
+    the part has no key.
     """
     from gateval.app.run.evaluate import Evaluation, evaluate
     from gateval.safe.redaction import Redactor
@@ -62,6 +65,7 @@ def measure(
         storing.result()
         loading.result()
     results = _whole(evaluation.results, safe.result(), redactor)
+    results = results.model_copy(update={"earlier": tuple(map(redactor.value, earlier))})
     return Evaluation(results, evaluation.interrupted)
 
 

@@ -22,6 +22,13 @@ from gateval.cli import options
     help="This judge instead of those of the manifests; may be given again.",
 )
 @click.option(
+    "--preset",
+    "presets",
+    multiple=True,
+    metavar="NAME",
+    help="The examples of a rubric that comes with the gate; may be given again.",
+)
+@click.option(
     "--rev", metavar="REV|WORKTREE", help="Default: the working tree if it has changes, else HEAD."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print calibrations.v1 JSON.")
@@ -35,6 +42,7 @@ from gateval.cli import options
 def calibrate(
     names: tuple[str, ...],
     models: tuple[str, ...],
+    presets: tuple[str, ...],
     rev: str | None,
     plot: Path | None,
     results: Path | None,
@@ -44,14 +52,22 @@ def calibrate(
     """Have judges score the examples of JudgeCalibrations, and compare with what people said.
 
     Without a name all calibrations are replayed, with the models that they and the Evals that name
-    them list. Shows Cohen's kappa with an interval of 95 %, the table of agreement, and where judge
+    them list; the examples of presets with the models given, else with those of the Evals. Shows
+    Cohen's kappa with an interval of 95 %, the table of agreement, and where judge
     and person disagree.
 
     Exits with 0 if all judges are calibrated, with 1 if one agrees too little, and with 3 if one
     gave no verdict.
     """
-    from gateval.app.calibrate import calibrate_judges
+    from gateval.app.judges.calibrate import calibrate_judges
 
     return calibrate_judges(
-        dict(os.environ), names, models, rev=rev, plot=plot, results=results, as_json=as_json
+        dict(os.environ),
+        names,
+        models,
+        presets=presets,
+        rev=rev,
+        plot=plot,
+        results=results,
+        as_json=as_json,
     )

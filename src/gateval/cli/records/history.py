@@ -29,6 +29,9 @@ from gateval.cli import options
 def history(name: str | None, plot: str | None, limit: int, *, as_json: bool, fetch: bool) -> int:
     """Show the runs of an Eval with score, interval and what regressed; or a line for each Eval.
 
+    Of an Experiment, it shows the average of each scorer over its sets, too, and `--plot` draws
+    these.
+
     Runs of pull requests are left out: they measure what somebody proposes.
     """
     from gateval.app.history.trend import show_history

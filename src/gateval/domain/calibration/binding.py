@@ -52,7 +52,7 @@ def binding_of(
 
     `prompt` is the digest of the prompt, `script` that of a scripted judge.
     """
-    examples = [[one.input, one.candidate_output, one.human_score] for one in calibration.examples]
+    examples = [one.asked for one in calibration.examples]
     return Binding(
         model=spec.model or "",
         temperature=spec.temperature,

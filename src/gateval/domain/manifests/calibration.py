@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from gateval.domain.base import ModelName, Name, Spec, Value
 from gateval.domain.manifests.recorded import Origin
+from gateval.domain.manifests.reference import Reference
 from gateval.domain.repository.place import Place
 
 
@@ -22,9 +23,26 @@ class CalibrationExample(Spec):
     disagreement_reason: str | None = Field(
         default=None, description="Why judge and person disagreed, where that was settled."
     )
+    expected: JsonValue = Field(
+        default=None, description="A good answer, where the judge is shown one."
+    )
+    reference: JsonValue = Field(
+        default=None, description="What a good answer rests on, where the judge is shown that."
+    )
     origin: Origin | None = Field(
         default=None, description="Who took it from which trace, where a challenge added it."
     )
+
+    @property
+    def given(self) -> Reference:
+        """What the judge is shown of a good answer."""
+        return Reference(answer=self.expected, context=self.reference)
+
+    @property
+    def asked(self) -> list[JsonValue]:
+        """All of it that the judge is asked with, and the score that a person gave."""
+        grounds = [] if self.given == Reference() else [self.expected, self.reference]
+        return [self.input, self.candidate_output, self.human_score, *grounds]
 
 
 class Calibration(Value):

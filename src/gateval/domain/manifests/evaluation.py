@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
+from gateval.domain.manifests.feedback import Feedback
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity, Weight
 from gateval.domain.repository.place import Place
@@ -118,8 +119,12 @@ class ScoringSpec(Spec):
 
     @property
     def usual_threshold(self) -> float:
-        """The threshold in [0, 1] where none is written and there is nothing to compare with."""
-        return SCORE_FROM if self.model is ScoringModel.BENCHMARK else 1.0
+        """The threshold in [0, 1] where none is written and there is nothing to compare with.
+
+        That of an experiment is 0: its scores say how good answers are, not which are enough.
+        """
+        usual = {ScoringModel.BENCHMARK: SCORE_FROM, ScoringModel.EXPERIMENT: 0.0}
+        return usual.get(self.model, 1.0)
 
     def weight(self, severity: Severity) -> float:
         """The weight of a fixture of this severity."""
@@ -153,7 +158,8 @@ class ExecutionSpec(Spec):
 class Eval(Value):
     """An Eval as read from one revision. `digest` covers its meaning, without places.
 
-    `kind` is what its manifest is; `version` that of a benchmark, as in `slug@version`.
+    `kind` is what its manifest is; `version` that of a benchmark, as in `slug@version`. `feedback`
+    is what people said of answers to the rows of an experiment: its digest does not cover that.
     """
 
     kind: EvalKind = "Eval"
@@ -170,6 +176,7 @@ class Eval(Value):
     schedule: str | None = None
     time_zone: str = "UTC"
     sealed: bool = False
+    feedback: tuple[Feedback, ...] = ()
     place: Place
     places: dict[str, Place] = {}
     path: str

@@ -19,6 +19,10 @@ class Reference(Spec):
     answer: JsonValue = Field(
         default=None, description="A good answer: a text, or JSON. Without it, that of `messages`."
     )
+    context: JsonValue = Field(
+        default=None,
+        description="What a good answer rests on: a text, or JSON such as a list of documents.",
+    )
     messages: tuple[JsonObject, ...] = Field(
         default=(),
         max_length=500,
@@ -49,10 +53,12 @@ class Reference(Spec):
     @property
     def text(self) -> str:
         """`wanted` as text: JSON where it is none, empty where nothing is expected."""
-        wanted = self.wanted
-        if wanted is None:
-            return ""
-        return wanted if isinstance(wanted, str) else canonical_json(wanted)
+        return _text(self.wanted)
+
+    @property
+    def context_text(self) -> str:
+        """`context` as text, in the same way."""
+        return _text(self.context)
 
     @property
     def expected(self) -> list[JsonValue]:
@@ -60,3 +66,9 @@ class Reference(Spec):
         if self.messages or self.answer is None:
             return list(self.messages)
         return [{"role": "assistant", "content": self.answer}]
+
+
+def _text(value: JsonValue) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else canonical_json(value)

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from gateval.domain.base import Name, Value
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSpec, ScoringSpec
+from gateval.domain.manifests.feedback import Feedback
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.axes import axis_tests
@@ -65,7 +66,7 @@ class PlannedEval(Value):
     regressed, `stored` what the default branch measured before in place of base; `base_seen` says
     that the gate saw model calls there itself. `quarantined` inform and do not block. `left_out`
     are fixtures of it that nobody asked for. `repetitions_asked` is what the Eval says, where the
-    budget leaves it fewer.
+    budget leaves it fewer. `feedback` is what people said of an experiment's answers.
     """
 
     kind: EvalKind = "Eval"
@@ -96,6 +97,7 @@ class PlannedEval(Value):
     stored: tuple[StoredTrials, ...] = ()
     base_seen: bool = False
     repetitions_asked: int = Field(default=0, ge=0)
+    feedback: tuple[Feedback, ...] = ()
 
     @property
     def is_judged(self) -> bool:

@@ -191,6 +191,7 @@ def _planned(
         kind=evaluation.kind,
         name=evaluation.name,
         version=evaluation.version,
+        feedback=evaluation.feedback,
         place=evaluation.place,
         agent=evaluation.target_agent,
         judge=evaluation.judge,

@@ -10,6 +10,7 @@ from gateval.domain.planning.bar.rules import RulesEdit, other_edits
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
+from gateval.domain.text.quoting import quote
 
 
 def coverage_warnings(
@@ -20,6 +21,7 @@ def coverage_warnings(
 ) -> Iterable[str]:
     """Tell of changed Agents that nothing measures, and of what cannot be compared or exported."""
     evaluated = {one.agent for one in planned}
+    yield from _unsupported(planned)
     for change in changes:
         if change.kind is not ChangeKind.DELETED and change.agent not in evaluated:
             yield f"Agent {change.agent} is {change.kind}, but no Eval targets it: not measured."
@@ -39,6 +41,19 @@ def coverage_warnings(
                     f"Agent {name} depends on the submodule {show_path(path)}; a candidate "
                     "gets an empty folder there."
                 )
+
+
+def _unsupported(planned: Sequence[PlannedEval]) -> Iterable[str]:
+    """Tell which criteria of benchmarks fail whatever happens, of each benchmark the first."""
+    for one in planned:
+        found = [(f, s) for f in one.fixtures for s in f.assertions if s.unsupported]
+        if found:
+            fixture, spec = found[0]
+            more = f", and {len(found) - 1} more criteria" if len(found) > 1 else ""
+            yield (
+                f"The criterion {quote(spec.name)} of {fixture.name}{more} of {one.shown_name} "
+                f"fails, whatever happens: {spec.unsupported}."
+            )
 
 
 def rules_warnings(edit: RulesEdit | None) -> Iterable[str]:

@@ -23,12 +23,16 @@ class Objection(StrEnum):
 
 
 class Judged(Value):
-    """A judge's verdict in a trial: where the trial is recorded, and the rubric asked."""
+    """A judge's verdict in a trial: where the trial is recorded, and the rubric asked.
+
+    `preset` names one that comes with the gate, in whose place `rubric` is empty until it is known.
+    """
 
     trace: str
     trial: Trial
     verdict: Verdict
     rubric: str
+    preset: str = ""
 
 
 def judged_in(trial: Trial, planned: PlannedEval, run: str) -> Iterator[Judged]:
@@ -39,7 +43,10 @@ def judged_in(trial: Trial, planned: PlannedEval, run: str) -> Iterator[Judged]:
     for one in _within(trial.assessments):
         if one.verdict is not None:
             spec = specs[one.index].part(one.at)
-            yield Judged(trace=trace, trial=trial, verdict=one.verdict, rubric=_rubric(spec))
+            rubric, preset = _option(spec, "rubric"), _option(spec, "preset")
+            yield Judged(
+                trace=trace, trial=trial, verdict=one.verdict, rubric=rubric, preset=preset
+            )
 
 
 def example_of(
@@ -66,6 +73,9 @@ def example_of(
         "humanLabel": note,
         "disagreementReason": why.value,
     }
+    if judged.preset and (given_of := fixture.reference):
+        grounds = {"expected": given_of.wanted, "reference": given_of.context}
+        example |= {key: value for key, value in grounds.items() if value is not None}
     return {**example, "origin": origin_said} if origin_said else example
 
 
@@ -83,8 +93,8 @@ def new_calibration(name: str, judged: Judged, example: JsonObject) -> JsonObjec
     }
 
 
-def _rubric(spec: AssertionSpec) -> str:
-    return str(spec.options.get("rubric", ""))
+def _option(spec: AssertionSpec, name: str) -> str:
+    return str(spec.options.get(name, ""))
 
 
 def _within(assessments: Iterable[Assessment]) -> Iterator[Assessment]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.manifests.evaluation import ScoringSpec
+from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.model_call import Usage
@@ -21,6 +21,7 @@ from gateval.domain.trials.trial import (
 )
 
 MORE_TIME = "If it needs more time, raise `spec.execution.timeoutSeconds` of the Eval."
+MORE_TIME_FOR_TASK = "If it needs more time, raise `timeoutSeconds` of the task or benchmark."
 
 
 def conclude_answer(
@@ -65,18 +66,22 @@ def reassessed(
     )
 
 
-def conclude_no_answer(key: TrialKey, silence: NoAnswer) -> Trial:
-    """Return the trial of a candidate that gave nothing to assess.
+def conclude_no_answer(
+    key: TrialKey, silence: NoAnswer, scoring: ScoringSpec | None = None
+) -> Trial:
+    """Return the trial of a candidate that gave nothing to assess; `scoring` is that of its Eval.
 
     It is `skip` if late, `fail` if that is the candidate's own fault, else `error`.
     """
     own = Outcome.FAIL if silence.cause is Cause.CANDIDATE else Outcome.ERROR
     late = silence.timed_out and silence.cause is Cause.CANDIDATE
+    task = scoring is not None and scoring.model is ScoringModel.BENCHMARK
+    more = MORE_TIME_FOR_TASK if task else MORE_TIME
     return Trial(
         key=key,
         outcome=Outcome.SKIP if silence.timed_out else own,
         cause=silence.cause,
-        reason=f"{silence.reason} {MORE_TIME}" if late else silence.reason,
+        reason=f"{silence.reason} {more}" if late else silence.reason,
         detail=silence.detail,
         trace=silence.trace,
         usage=silence.trace.usage if silence.trace else Usage(),

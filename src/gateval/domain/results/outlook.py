@@ -53,18 +53,18 @@ def spare_trials(plan: Plan) -> float:
     return inf if repetitions is None else max(0, repetitions - plan.trial_count)
 
 
-def unseen_drop(plan: Plan, comparison: Comparison) -> float | None:
+def unseen_drop(plan: Plan, comparison: Comparison, spare: float) -> float | None:
     """Return the drop of one fixture's pass rate below which a run finds it in under 4 of 5 cases.
 
-    It is that of the least sure Eval; 1.0 where no drop is found that often. None where nothing was
-    compared by chance: no baseline, or candidates that proved to be deterministic.
+    `spare` is how many trials the budget left after the planned ones. It is the drop of the least
+    sure Eval; 1.0 where none is found that often. None where nothing was compared by chance: no
+    baseline, or candidates that proved to be deterministic.
     """
     by_chance = {
         compared.eval
         for compared in comparison.evals
         if any(fixture.base_all and not fixture.exact for fixture in compared.fixtures)
     }
-    spare = spare_trials(plan)
     drops = [found_drop(one, spare) for one in plan.evals if one.compared and one.name in by_chance]
     return max(drops, default=None)
 

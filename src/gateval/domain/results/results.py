@@ -12,6 +12,7 @@ from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial
 
@@ -37,13 +38,15 @@ class RunInfo(Value):
 class Results(Value):
     """A plan and its trials in report order. Trials that never ran are simply absent.
 
-    `calibrations` are the replays by which the word of judges counts, or does not.
+    `calibrations` are the replays by which the word of judges counts, or does not; `earlier` are
+    the sets of experiments that were known when the run began.
     """
 
     version: Literal["results.v1"] = "results.v1"
     plan: Plan
     trials: tuple[Trial, ...] = ()
     calibrations: tuple[CalibrationReplay, ...] = ()
+    earlier: tuple[EarlierSet, ...] = ()
     info: RunInfo = RunInfo()
 
     @model_validator(mode="after")

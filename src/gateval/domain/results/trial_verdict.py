@@ -13,6 +13,7 @@ from typing import TypeAlias
 from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.results.models.benchmark import by_criteria
+from gateval.domain.results.models.experiment import by_scorers
 from gateval.domain.results.models.fixtures import by_assertions
 from gateval.domain.results.models.verdict import TrialVerdict
 from gateval.domain.results.models.weighted import by_weight
@@ -25,7 +26,7 @@ _MODELS: Mapping[ScoringModel, Judging] = MappingProxyType(
         ScoringModel.FIXTURES: by_assertions,
         ScoringModel.WEIGHTED: by_weight,
         ScoringModel.BENCHMARK: by_criteria,
-        ScoringModel.EXPERIMENT: by_weight,
+        ScoringModel.EXPERIMENT: by_scorers,
     }
 )
 

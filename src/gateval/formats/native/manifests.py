@@ -10,6 +10,7 @@ exports carry it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
@@ -17,6 +18,7 @@ from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem, nearest, sort_problems
 from gateval.domain.text.quoting import quote
+from gateval.formats.gathering import Pending
 from gateval.formats.native.broken import broken_manifest
 from gateval.formats.native.cases.template import TemplateRead, is_template, read_template
 from gateval.formats.native.cases.written import Template
@@ -51,44 +53,62 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
     if not looks_like_manifest(data):
         return Parsed((), ())
     documents, yaml_problems = read_documents(path, data)
-    manifests: list[Manifest] = []
-    problems: list[Problem] = []
-    broken: list[Broken] = []
-    templates: list[Template] = []
+    found = _Found()
     may_be_template = b"{{" in data or b"cases" in data
     foreign: set[Problem] = set()
     left = False
     for document in documents:
-        if len(problems) > PROBLEM_LIMIT:
-            broken.append(Broken(problems[-1]))
+        if len(found.problems) > PROBLEM_LIMIT:
+            found.broken.append(Broken(found.problems[-1]))
             break
         kind = _kind_of(document)
         if kind is None:
             foreign.update(document.problems)
             left = left or document.data is not None
         elif isinstance(kind, Problem):
-            problems.append(kind)
-            broken.append(Broken(kind))
+            found.problems.append(kind)
+            found.broken.append(Broken(kind))
         else:
-            source = Source(path, document, registries, may_be_template)
-            read = _read(kind, source)
-            manifest, found = read[0], read.problems
-            problems += found
-            if manifest is None or document.problems:
-                broken.append(broken_manifest(kind.name, document, (*document.problems, *found)))
-            elif isinstance(manifest, Template):
-                templates.append(manifest)
-            else:
-                manifests.append(manifest)
-                manifests += read.fixtures if isinstance(read, Read) else ()
+            found.take(kind, Source(path, document, registries, may_be_template))
     ours = [problem for problem in yaml_problems if problem not in foreign]
-    if (manifests or problems or ours) and not _is_utf8(path):
+    if (found.manifests or found.pending or found.problems or ours) and not _is_utf8(path):
         return Parsed((), (_rename(path),), (Broken(_rename(path)),))
     named = {problem for document in documents for problem in document.problems}
-    broken += [Broken(problem) for problem in ours if problem not in named]
-    left = left and bool(manifests or templates or problems)
-    told = _tidy(ours, problems)
-    return Parsed(tuple(manifests), told, tuple(broken), tuple(templates), left=left)
+    return Parsed(
+        manifests=tuple(found.manifests),
+        problems=_tidy(ours, found.problems),
+        broken=(*found.broken, *(Broken(one) for one in ours if one not in named)),
+        templates=tuple(found.templates),
+        pending=tuple(found.pending),
+        left=left and bool(found.manifests or found.templates or found.pending or found.problems),
+    )
+
+
+@dataclass
+class _Found:
+    """Grows document by document."""
+
+    manifests: list[Manifest] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
+    templates: list[Template] = field(default_factory=list)
+    pending: list[Pending] = field(default_factory=list)
+
+    def take(self, kind: ManifestKind, source: Source) -> None:
+        """Read one document."""
+        read, document = _read(kind, source), source.document
+        self.problems += read.problems
+        manifest = read[0]
+        if manifest is None or document.problems:
+            told = (*document.problems, *read.problems)
+            self.broken.append(broken_manifest(kind.name, document, told))
+        elif isinstance(manifest, Template):
+            self.templates.append(manifest)
+        elif isinstance(manifest, Pending):
+            self.pending.append(manifest)
+        else:
+            self.manifests.append(manifest)
+            self.manifests += read.fixtures if isinstance(read, Read) else ()
 
 
 def _read(kind: ManifestKind, source: Source) -> Read | TemplateRead:

@@ -33,8 +33,11 @@ def looks_like_manifest(data: bytes) -> bool:
 def may_hold_agent(data: bytes) -> bool:
     """Whether a manifest file can hold an Agent, told without parsing; false is certain.
 
-    `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines.
+    `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines. An
+    Experiment may be about a function, which is an Agent then.
     """
+    if b"Experiment" in data:
+        return True
     if data.count(b"Agent") > data.count(b"targetAgent") and _AGENT.search(data) is not None:
         return True
     return b"\\" in data and _ESCAPE.search(data) is not None

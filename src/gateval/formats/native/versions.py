@@ -19,7 +19,7 @@ _LONGEST = 80
 
 _VERSION = re.compile(rb"apiVersion[\"']?[ \t]*:[ \t]*[\"']?([^\s\"',}#]{1,%d})" % _LONGEST)
 _OUR_KIND = rb"kind[\"']?[ \t]*:[ \t]*[\"']?(?:%s)[\"']?[ \t]*(?:[\r\n,}#]|\Z)"
-_KIND = re.compile(_OUR_KIND % b"Agent|Eval|EvalFixture|JudgeCalibration|Benchmark")
+_KIND = re.compile(_OUR_KIND % b"Agent|Eval|EvalFixture|JudgeCalibration|Benchmark|Experiment")
 _PECULIAR = re.compile(_OUR_KIND % b"Eval|EvalFixture|JudgeCalibration")
 
 

@@ -14,6 +14,7 @@ from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem
+from gateval.formats.gathering import Pending
 from gateval.formats.registries import Registries
 from gateval.formats.yaml.document import Document
 
@@ -78,10 +79,11 @@ class Source:
 class Read(NamedTuple):
     """What reading one document gave: a manifest or None, and everything that is wrong.
 
-    `fixtures` are those that it holds itself, as a benchmark its tasks.
+    `fixtures` are those that it holds itself, as a benchmark its tasks. What other files complete
+    is pending.
     """
 
-    manifest: Manifest | None
+    manifest: Manifest | Pending | None
     problems: tuple[Problem, ...]
     fixtures: tuple[Fixture, ...] = ()
 

@@ -19,9 +19,11 @@ from gateval.render.comment.fixture_section import (
 )
 from gateval.render.report.axes import by_axis, moved, score_lines
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.report.benchmarks import benchmark_lines
 from gateval.render.report.causes import FEW, FailureGroup, causes
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence, trace_sources
+from gateval.render.report.experiments import experiment_sets
 from gateval.render.report.facts import (
     FixtureFacts,
     FixtureStatus,
@@ -62,6 +64,8 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     table, more = _tables(report, frame)
     parts = (
         table,
+        *_experiments(report),
+        _list("benchmark", "Benchmarks", benchmark_lines(report)),
         *([_axis_scores(report)] if moved(report) else []),
         *_worse(report, facts, frame.tree_url),
         _list("lowered bar", "The bar", lowered_bar(report, frame.may_bypass))._replace(weight=5),
@@ -101,6 +105,23 @@ def _tables(report: Report, frame: Frame) -> tuple[Part[Any], Part[Any]]:
     rest = evals[_ROWS:]
     opening = f"<details><summary>{count(len(rest), 'more Eval')}</summary>\n\n{_HEADER}"
     return first, first._replace(opening=opening, items=rest, closing="\n\n</details>")
+
+
+def _experiments(report: Report) -> list[Part[Any]]:
+    """The scorers of each experiment, with the difference to base or to the set before."""
+    return [
+        Part(
+            "scorer",
+            f"### Experiment {inline(found.name, 100)}\n\n"
+            "| Scorer | Average | Δ | Rows | Rule |\n|---|--:|--:|--:|---|\n",
+            found.lines,
+            sections.scorer,
+            closing=f"\n\nΔ: {inline(found.against, 200)}.",
+            joint="\n",
+            weight=4,
+        )
+        for found in experiment_sets(report)
+    ]
 
 
 def _worse(report: Report, facts: Sequence[FixtureFacts], tree: str) -> list[Part[Any]]:

@@ -12,6 +12,7 @@ from gateval.domain.text.figures import show_threshold
 from gateval.render.comment.fixture_section import judged
 from gateval.render.report.axes import AxisLine, AxisShare
 from gateval.render.report.environment import fill
+from gateval.render.report.experiments import ScorerLine
 from gateval.render.report.facts import SilentAgent
 from gateval.render.report.gaps import Gap
 from gateval.render.report.prompts import PromptEdit
@@ -135,6 +136,18 @@ def axis(found: AxisShare) -> str:
     """Render one line of the table of axes."""
     head, base = found.sides
     return fill("axis.md.j2", axis=found.axis, head=head, base=base)
+
+
+def scorer(found: ScorerLine) -> str:
+    """Render one line of the table of an experiment's scorers."""
+    return fill(
+        "scorer.md.j2",
+        scorer=found.now.scorer,
+        average=found.average,
+        change=found.change,
+        rows=found.rows,
+        said=found.said,
+    )
 
 
 def axis_score(found: AxisLine) -> str:

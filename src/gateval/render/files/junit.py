@@ -15,7 +15,9 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import Attr, FinalResult, IntAttr
 
 from gateval.domain.decision.report import Report
+from gateval.domain.manifests.axes import show_axis
 from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.lifecycle import run_of
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
@@ -65,6 +67,20 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
         "base": base_score(compared),
         "threshold": show_threshold(compared.head.threshold),
         "verdict": f"{verdict}: {words}" if words != verdict else words,
+        **_of_benchmark(report, compared),
+    }
+
+
+def _of_benchmark(report: Report, compared: EvalComparison) -> dict[str, str]:
+    """Return what a suite says of a benchmark besides: its version, status and axes."""
+    planned = report.results.plan.eval(compared.eval)
+    if planned.kind != "Benchmark":
+        return {}
+    known = [one for one in compared.axes if one.head is not None]
+    return {
+        "benchmark": planned.shown_name,
+        "status": run_of(report.results, planned).status.value,
+        **{f"axis {show_axis(one.axis)}": f"{one.head:.2f}" for one in known},
     }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gateval.domain.history.runs.compared import ComparedEval
+from gateval.domain.history.compared.runs import ComparedEval
 from gateval.domain.history.runs.flakiness import Wavering
 from gateval.domain.history.runs.trend import ALL, Point
 from gateval.domain.text.figures import show_percent, show_score
 from gateval.render.history.plot import sparkline
+from gateval.render.history.scorers import add_scorers
+from gateval.render.history.scores import show_scores
 from gateval.render.history.sheet import Sheet
 from gateval.render.report.words.counts import count
 
@@ -35,6 +37,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
         for one in reversed(points)
     ]
     sheet.table(("RUN AT (UTC)", "REVISION", "EVENT", "SCORE", "95 %", "PASSING", ""), rows)
+    add_scorers(sheet, points)
     return sheet.text()
 
 
@@ -60,6 +63,8 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
         for name, points in known.items()
     ]
     sheet.table(("EVAL", "SCORES", "LAST", "ON", "RUNS"), rows)
+    if len(known) == 1:
+        add_scorers(sheet, next(iter(known.values())))
     return sheet.text()
 
 
@@ -88,6 +93,9 @@ def render_compared(
         sheet.line(title, style="bold")
         if one.otherwise:
             sheet.line(one.otherwise, indent=2)
+        if one.scores is not None:
+            show_scores(sheet, one.scores, names)
+            continue
         moved = [fixture for fixture in one.fixtures if fixture.differs]
         rows = [
             (
@@ -110,7 +118,9 @@ def render_compared(
     if not evals:
         sheet.line("The two have no Eval in common.")
     else:
-        sheet.line("P: the chance to look so much worse if nothing changed (Fisher, one-sided).")
+        passes = any(one.scores is None for one in evals)
+        test = "Fisher" if passes else "paired permutations"
+        sheet.line(f"P: the chance to look so much worse if nothing changed ({test}, one-sided).")
     return sheet.text()
 
 

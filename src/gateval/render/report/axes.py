@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import DEFAULT_AXIS, show_axis
+from gateval.domain.results.averages import EXPERIMENT
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.trials.trial import AssessmentStatus, Side
 from gateval.render.report.facts import FixtureFacts
@@ -68,6 +69,7 @@ def score_lines(report: Report) -> tuple[AxisLine, ...]:
             one.change.value if compared.base is not None else "",
         )
         for compared in report.comparison.evals
+        if plan.eval(compared.eval).kind != EXPERIMENT  # whose scorers have a table of their own
         if any(one.axis != DEFAULT_AXIS for one in compared.axes)
         for one in compared.axes
     )

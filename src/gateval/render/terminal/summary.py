@@ -10,6 +10,7 @@ from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.axes import by_axis, moved, score_lines
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.report.benchmarks import benchmark_lines
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence
 from gateval.render.report.facts import (
@@ -35,6 +36,7 @@ from gateval.render.report.words.wording import (
     regressed_title,
     score,
 )
+from gateval.render.terminal.experiments import experiments
 from gateval.render.terminal.page import Page
 from gateval.render.terminal.sections import fixtures, silent, unmeasured
 
@@ -58,7 +60,9 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     _verdict(page, report)
     _listed(page, "Labels", [str(line) for line in label_lines(report.decision)])
     _table(page, report)
+    experiments(page, report)
     plan = report.results.plan
+    _listed(page, "Benchmarks", benchmark_lines(report))
     _listed(page, "Axes", moved(report))
     fixtures(page, regressed_title(plan.policy), with_status(facts, FixtureStatus.REGRESSED), plan)
     silent(page, silent_agents(facts), plan)

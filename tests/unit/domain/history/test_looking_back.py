@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.history.runs.compared import compare_runs
+from gateval.domain.history.compared.runs import compare_runs
 from gateval.domain.history.runs.flakiness import wavering
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.history.runs.status import (

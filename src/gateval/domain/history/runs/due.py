@@ -47,6 +47,22 @@ def last_runs(records: Iterable[RunRecord], now: str) -> Mapping[str, str]:
     return found
 
 
+def measured_lately(
+    records: Iterable[RunRecord], commit: str, *, since: str, now: str
+) -> Mapping[str, str]:
+    """Return when runs on the default branch measured each Eval on this commit.
+
+    Only moments (ISO 8601) between `since` and `now` count; the newest is returned. `records` come
+    newest first.
+    """
+    found: dict[str, str] = {}
+    for record in records:
+        if record.event in OF_THE_BRANCH and record.commit == commit and since <= record.at <= now:
+            for run in record.evals:
+                found.setdefault(run.eval, record.at)
+    return found
+
+
 def due_eval(name: str, schedule: str, zone: str, moments: Moments, last_run: str) -> DueEval:
     """Return whether an Eval is due; one that never ran is."""
     missed = _iso(moments.last)

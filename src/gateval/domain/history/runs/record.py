@@ -22,6 +22,7 @@ from gateval.domain.base import (
 )
 from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.history.runs.scores import RunScore
+from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
@@ -32,6 +33,7 @@ FIXTURES_LISTED = 2_000
 """Fixtures of one Eval that are named in a record; the counts hold all."""
 
 EVALS_LISTED = 200
+SCORERS_LISTED = 100
 SCORES_LISTED = 50
 """Axes and criteria that are named of a fixture or an Eval."""
 
@@ -105,7 +107,8 @@ class RunEval(Value):
     (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
     saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
     the Agent's own. `kind` is that of its manifest and `version` a benchmark's; `status` says how
-    that ended, `axes` are its scores by axis.
+    that ended, `axes` are its scores by axis, `averages` those of an experiment's scorers: the set
+    that it measured.
     """
 
     eval: ShortText
@@ -127,6 +130,7 @@ class RunEval(Value):
     spent: RunSpent | None = None
     seen: bool = False
     stood_in: bool = False
+    averages: Annotated[tuple[ScorerAverage, ...], first_of(SCORERS_LISTED)] = ()
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
 

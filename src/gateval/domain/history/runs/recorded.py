@@ -25,6 +25,7 @@ from gateval.domain.history.runs.scores import (
 )
 from gateval.domain.history.runs.setting import fixture_digest, setting_digest
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.averages import EXPERIMENT, averages
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.doubts.claims import was_seen
 from gateval.domain.results.grouping import Grouped, group_trials
@@ -108,6 +109,7 @@ def _run_eval(
         ),
         seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
         stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
+        averages=averages(planned, Side.HEAD, trials) if planned.kind == EXPERIMENT else (),
         axes=axes_of_run(compared)[:SCORES_LISTED],
         fixtures=tuple(
             _run_fixture(planned, one, _head(one), status)

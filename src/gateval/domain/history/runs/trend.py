@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from gateval.domain.base import Value
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.history.runs.status import PULL_REQUESTS
+from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.verdicts import GateVerdict
 
 
@@ -15,7 +16,8 @@ class Point(Value):
 
     `regressed` names the fixtures that a comparison with an earlier commit found regressed (`*` for
     all together); `changed` says that the Agent is another one than in the run before. `passed_on`
-    is the commit of the run before if that passed and this one fails.
+    is the commit of the run before if that passed and this one fails. `averages` are those of an
+    experiment's scorers.
     """
 
     at: str
@@ -33,6 +35,7 @@ class Point(Value):
     base: str = ""
     changed: bool = False
     passed_on: str = ""
+    averages: tuple[ScorerAverage, ...] = ()
 
 
 ALL = "*"
@@ -63,6 +66,7 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
             total=run.total,
             regressed=(*names, *([ALL] if run.slipped else [])),
             base=record.base,
+            averages=run.averages,
         )
         found.append((point, run.closure))
         if len(found) == limit:

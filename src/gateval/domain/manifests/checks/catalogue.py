@@ -93,6 +93,7 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
         *_untouched(catalogue),
         *_unselected(catalogue, selected),
         *_unlimited(catalogue),
+        *_unsupported(catalogue),
     )
 
 
@@ -108,6 +109,16 @@ def _untouched(catalogue: Catalogue) -> Iterator[Problem]:
                 message=f'The Agent "{agent.name}" has no program and no MCP server, so nothing '
                 "changes what is in the playgrounds of these fixtures.",
             )
+
+
+def _unsupported(catalogue: Catalogue) -> Iterator[Problem]:
+    """Yield the criteria of benchmarks that fail whatever happens."""
+    for fixture in catalogue.fixtures:
+        for spec in fixture.assertions:
+            if spec.unsupported:
+                message = f'The criterion {quote(spec.name)} of the task "{fixture.name}" fails, '
+                message += f"whatever happens: {spec.unsupported}."
+                yield Problem(place=spec.place, message=message)
 
 
 def _unselected(catalogue: Catalogue, selected: Container[str]) -> Iterator[Problem]:

@@ -57,3 +57,8 @@ class BudgetPolicy(Spec):
     def is_set(self) -> bool:
         """Whether there is any limit."""
         return any(one is not None for one in self.model_dump().values())
+
+    @property
+    def counts_costs(self) -> bool:
+        """Whether it limits what only finished trials tell: tokens, money, time."""
+        return any(one is not None for one in (self.tokens, self.usd, self.minutes))

@@ -71,7 +71,7 @@ def _shared(agent: Agent, snapshot: Snapshot) -> Iterator[Problem]:
             yield Problem(
                 place=_place(agent, names[path]),
                 message=f"{show_path(path)} ({names[path]}) is a playground's own, which agents "
-                "get in its trials alone. What an agent always needs belongs elsewhere, under "
+                "get in its runs alone. What an agent always needs belongs elsewhere, under "
                 "`files` of the playground.",
             )
         elif path and under(path, snapshot.own_check_roots):

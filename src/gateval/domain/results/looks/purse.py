@@ -13,7 +13,7 @@ from math import inf
 
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.trials.trial import Trial
+from gateval.domain.trials.trial import Side, Trial
 
 _MINUTE = 60
 
@@ -23,6 +23,11 @@ class Purse:
 
     def __init__(self, trials: float | None) -> None:
         self._left = inf if trials is None else trials
+
+    @property
+    def left(self) -> float:
+        """How many may still be asked for; infinite without a limit."""
+        return self._left
 
     def take(self, trials: int) -> bool:
         """Take so many, if they are there, and say whether they were.
@@ -55,6 +60,21 @@ def purse_of(plan: Plan, trials: Iterable[Trial]) -> Purse:
         waited = waited_seconds(plan, every)
         limits.append(_left(_MINUTE * budget.minutes, [waited / len(every)] * len(every)))
     return Purse(max(0.0, min(limits)))
+
+
+def left_after_planned(plan: Plan, trials: Iterable[Trial]) -> float:
+    """Return how many trials the budget left when the planned ones were made.
+
+    Stored trials, which cost nothing now, are not among `trials`.
+    """
+    evals = {one.name: (one.execution.reps_per_fixture, one.stored_counts()) for one in plan.evals}
+
+    def _is_planned(trial: Trial) -> bool:
+        reps, stored = evals[trial.key.eval]
+        known = stored.get(trial.key.fixture, 0) if trial.key.side is Side.BASE else 0
+        return trial.key.repetition <= max(reps, known)
+
+    return purse_of(plan, filter(_is_planned, trials)).left
 
 
 def waited_seconds(plan: Plan, trials: Iterable[Trial]) -> float:

@@ -33,16 +33,22 @@ def read_cases(path: str, data: bytes) -> CasesRead:
 
     `path` ends in one of `ENDINGS`. A byte order mark and line breaks of Windows are fine.
     """
-    file = show_path(path)
     if path.endswith((".yaml", ".yml")):
         return _read_yaml(path, data)
+    rows, wrong = read_rows(path, data)
+    return _checked(show_path(path), rows, wrong)
+
+
+def read_rows(path: str, data: bytes) -> tuple[list[Row], list[Problem]]:
+    """Return the rows of a file of JSON, JSON lines or CSV as they stand, and what is wrong."""
     rows: list[Row] = []
     wrong: list[Problem] = []
     try:
         _collect(_READERS[path[path.rindex(".") :]](_text(data)), rows)
     except _Unreadable as error:
-        wrong.append(Problem(place=Place(file=file, line=error.line), message=str(error)))
-    return _checked(file, rows, wrong)
+        place = Place(file=show_path(path), line=error.line)
+        wrong.append(Problem(place=place, message=str(error)))
+    return rows, wrong
 
 
 def _collect(found: Iterator[Row], rows: list[Row]) -> None:

@@ -83,7 +83,7 @@ def read_check(
         reason = f"unsupported: there is no check of type {quote(kind)} here"
         place = source.document.place(path)
         return AssertionSpec(type="unsupported", unsupported=reason, place=place), ()
-    return _read_one(source, path, raw, 0, INNER_KEYS)
+    return read_one(source, path, raw, INNER_KEYS)
 
 
 def _read_all(
@@ -96,17 +96,24 @@ def _read_all(
         if len(problems) > PROBLEM_LIMIT:
             break
         if isinstance(each, dict):
-            assertion, broken = _read_one(source, (*path, index), each, level, shared)
+            assertion, broken = read_one(source, (*path, index), each, shared, level)
             problems += broken
             if assertion is not None:
                 assertions.append(assertion)
     return assertions, problems
 
 
-def _read_one(
-    source: Source, path: DocumentPath, raw: JsonObject, level: int, shared: tuple[str, ...]
+def read_one(
+    source: Source,
+    path: DocumentPath,
+    raw: JsonObject,
+    shared: tuple[str, ...],
+    level: int = 0,
 ) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
-    """Read one assertion; of the keys that all have it may have those in `shared`."""
+    """Return the assertion that `raw` is, which stands at `path`, and what is wrong with it.
+
+    Of the keys that all have it may have those in `shared`.
+    """
     document = source.document
     options: JsonObject = {key: raw[key] for key in raw if key not in shared}
     common_raw: JsonObject = {key: raw[key] for key in raw if key in shared}

@@ -156,12 +156,12 @@ _NEXT_STEP = {
 }
 
 GAP_TITLES = {
-    Cause.CANDIDATE: "the candidate gave no answer",
+    Cause.CANDIDATE: "the agent gave no answer",
     Cause.PROVIDER: "the model provider was down or refused the call",
     Cause.JUDGE: "the judge gave no usable verdict",
     Cause.UNCALIBRATED: "only a judge that is not calibrated says something here",
     Cause.CHECK: "an own check gave no usable answer",
-    Cause.GATE: "something that the trial needs was not there",
+    Cause.GATE: "something that the run needs was not there",
     None: "planned, but never ran",
 }
 

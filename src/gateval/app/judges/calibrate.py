@@ -6,27 +6,22 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import open_repository
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import screen_of
+from gateval.app.judges.asked import AskedJudge, judges_asked, judges_of_preset
+from gateval.app.judges.door import judges_gateway, refuse_unanswerable
 from gateval.app.names import CALIBRATIONS_FILE
 from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
-from gateval.domain.calibration.belief import LEAST_AGREEMENT
 from gateval.domain.calibration.replay import CalibrationPhase, CalibrationReplay
-from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.evaluation import Eval, JudgeSpec
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.place import nearest
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
-from gateval.domain.trials.trial import Side
-from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, MissingKey, UsageError
+from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, UsageError
 from gateval.pipeline.read import read_revision
 from gateval.pipeline.revisions import find_head
 from gateval.pipeline.rules import read_rules
@@ -35,19 +30,12 @@ from gateval.settings import Settings, read_settings
 PLOT_FILE = "calibrations.svg"
 
 
-class _Asked(NamedTuple):
-    """A judge to measure, and the kappa that is asked of it."""
-
-    calibration: Calibration
-    spec: JudgeSpec
-    least: float
-
-
 def calibrate_judges(
     environ: dict[str, str],
     names: Sequence[str],
     models: Sequence[str],
     *,
+    presets: Sequence[str] = (),
     rev: str | None,
     plot: Path | None,
     results: Path | None,
@@ -55,6 +43,7 @@ def calibrate_judges(
 ) -> int:
     """Replay the named calibrations, all without a name, and print how far judges agree.
 
+    `presets` are those that come with the gate; if some are named, only what is named is replayed.
     Raises `UsageError` for a name that is not there, `MissingKey` for a model that cannot be asked.
     """
     from gateval.render.files.calibration_plot import render_calibration_plot
@@ -68,8 +57,10 @@ def calibrate_judges(
     announce_worktree(revision)
     under = read_rules(repository, revision, rules_here(environ))
     snapshot = read_revision(repository, registries(), revision, under.config)
-    asked = _asked(snapshot, names, models)
-    _refuse_unanswerable(asked, snapshot, settings)
+    catalogue = snapshot.catalogue
+    asked = judges_asked(catalogue, names, models) if names or not presets else []
+    asked += [one for name in presets for one in judges_of_preset(name, catalogue, models)]
+    refuse_unanswerable([str(one.spec.model) for one in asked], snapshot, settings)
     estimate = under.rules.policy.judge.agreement
     redactor = Redactor(settings.secrets)
     replays = map(redactor.value, asyncio.run(_replays(asked, snapshot, settings)))
@@ -98,70 +89,14 @@ def _exit_code(found: CalibrationReport) -> int:
     return EXIT_FAILED if CalibrationPhase.STALE in phases else EXIT_PASS
 
 
-def _asked(snapshot: Snapshot, names: Sequence[str], models: Sequence[str]) -> list[_Asked]:
-    catalogue = snapshot.catalogue
-    known = [one.name for one in catalogue.calibrations]
-    for name in names:
-        if name not in known:
-            raise UsageError(
-                f'There is no JudgeCalibration "{name}" on this revision.{nearest(name, known)}',
-                hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
-            )
-    if not known:
-        raise UsageError(
-            "There is no JudgeCalibration on this revision.",
-            hint="`gateval challenge` begins one from a verdict that you do not share.",
-        )
-    wanted = [one for one in catalogue.calibrations if not names or one.name in names]
-    return [asked for one in wanted for asked in _judges(one, catalogue, models)]
-
-
-def _judges(calibration: Calibration, catalogue: Catalogue, models: Sequence[str]) -> list[_Asked]:
-    """The judges of a calibration: those it lists and those of the Evals that name it."""
-    naming = [one for one in catalogue.evals if one.judge.calibration == calibration.name]
-    judging = [one for one in naming if one.judge.model is not None]
-    found: dict[tuple[str, float], _Asked] = {}
-    for model in models or (*calibration.judge_models, *(str(e.judge.model) for e in judging)):
-        mine = [one for one in judging if one.judge.model == model]
-        for temperature in dict.fromkeys(one.judge.temperature for one in mine) or (0.0,):
-            spec = JudgeSpec(model=model, temperature=temperature)
-            found[model, temperature] = _Asked(calibration, spec, _least(mine or naming))
-    return list(found.values())
-
-
-def _least(evals: Sequence[Eval]) -> float:
-    """The highest kappa that one of these Evals asks."""
-    asked = [one.judge.min_agreement for one in evals]
-    return max((LEAST_AGREEMENT if a is None else a for a in asked), default=LEAST_AGREEMENT)
-
-
-def _refuse_unanswerable(asked: Sequence[_Asked], snapshot: Snapshot, settings: Settings) -> None:
-    from gateval.gateway.upstream.endpoints import missing_keys
-
-    models = sorted({str(one.spec.model) for one in asked})
-    missing = missing_keys(models, settings.upstreams)
-    if missing:
-        raise MissingKey(" ".join(missing), hint="Keys belong in the environment of gateval.")
-    for model in models:
-        script = script_name(model)
-        if script is not None and script not in snapshot.scripts:
-            raise UsageError(f"No manifest on this revision names the scripted model {model}.")
-
-
 async def _replays(
-    asked: Sequence[_Asked], snapshot: Snapshot, settings: Settings
+    asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings
 ) -> tuple[CalibrationReplay, ...]:
-    from gateval.gateway.door import Gateway
-    from gateval.gateway.upstream.retry import RetryPolicy
     from gateval.judging.judge import Judge
     from gateval.judging.replay import replay
 
-    policy = RetryPolicy(outage_seconds=settings.outage_seconds)
-    scripts = {Side.HEAD: snapshot.scripts}
     found = []
-    async with Gateway(
-        settings.upstreams, scripts, policy=policy, ca_file=settings.ca_file
-    ) as gateway:
+    async with judges_gateway(snapshot, settings) as gateway:
         for one in asked:
             name = script_name(one.spec.model)
             script = snapshot.scripts[name].digest if name else ""

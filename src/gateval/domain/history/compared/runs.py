@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.base import Value
+from gateval.domain.history.compared.scores import ComparedScores, compare_scores, has_scores
 from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
 from gateval.domain.statistics.fisher import fisher
 
@@ -26,13 +27,17 @@ class ComparedFixture(Value):
 
 
 class ComparedEval(Value):
-    """One Eval on both; `otherwise` says what else differs, empty if nothing does."""
+    """One Eval on both; `otherwise` says what else differs, empty if nothing does.
+
+    `scores` hold the newest run of each against the other where trials have scores.
+    """
 
     eval: str
     before: float | None = None
     after: float | None = None
     otherwise: str = ""
     fixtures: tuple[ComparedFixture, ...] = ()
+    scores: ComparedScores | None = None
 
     @property
     def delta(self) -> float | None:
@@ -69,7 +74,12 @@ def _compare(name: str, before: list[RunEval], after: list[RunEval]) -> Compared
         after=after[0].low if after else None,
         otherwise=_otherwise(before, after),
         fixtures=fixtures,
+        scores=compare_scores(before[0], after[0]) if _have_scores(before, after) else None,
     )
+
+
+def _have_scores(before: Sequence[RunEval], after: Sequence[RunEval]) -> bool:
+    return all(runs and has_scores(runs[0]) for runs in (before, after))
 
 
 def _pooled(runs: Sequence[RunEval]) -> dict[str, RunFixture]:

@@ -1,0 +1,42 @@
+"""The gateway for commands that ask judges and start no candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gateval.domain.planning.selection import script_name
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.trials.trial import Side
+from gateval.errors import MissingKey, UsageError
+from gateval.settings import Settings
+
+if TYPE_CHECKING:
+    from gateval.gateway.door import Gateway
+
+
+def refuse_unanswerable(models: Iterable[str], snapshot: Snapshot, settings: Settings) -> None:
+    """Raise `MissingKey` or `UsageError` for a model that cannot be asked."""
+    from gateval.gateway.upstream.endpoints import missing_keys
+
+    wanted = sorted(set(models))
+    missing = missing_keys(wanted, settings.upstreams)
+    if missing:
+        raise MissingKey(" ".join(missing), hint="Keys belong in the environment of gateval.")
+    for model in wanted:
+        script = script_name(model)
+        if script is not None and script not in snapshot.scripts:
+            raise UsageError(f"No manifest on this revision names the scripted model {model}.")
+
+
+def judges_gateway(snapshot: Snapshot, settings: Settings) -> Gateway:
+    """Return the gateway, to be entered: it holds the keys, and the scripts of this revision."""
+    from gateval.gateway.door import Gateway
+    from gateval.gateway.upstream.retry import RetryPolicy
+
+    return Gateway(
+        settings.upstreams,
+        {Side.HEAD: snapshot.scripts},
+        policy=RetryPolicy(outage_seconds=settings.outage_seconds),
+        ca_file=settings.ca_file,
+    )

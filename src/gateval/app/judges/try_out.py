@@ -1,0 +1,124 @@
+"""What `judge try` does: ask the judge about one answer, and show all of the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gateval.adapters.git import open_repository
+from gateval.adapters.screen import screen_of
+from gateval.app.judges.door import judges_gateway, refuse_unanswerable
+from gateval.app.judges.material import answer_to
+from gateval.app.registries import registries
+from gateval.assertions.assess import assess
+from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
+from gateval.domain.manifests.evaluation import Eval, JudgeSpec
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.place import nearest
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trial import Answer, AssessmentStatus, Side
+from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, InvalidManifests, UsageError
+from gateval.judging.judge import Judge
+from gateval.pipeline.read import survey
+from gateval.pipeline.revisions import find_head
+from gateval.ports.model_calls import ModelCalls
+from gateval.render.terminal.judging import Exchange, Judged, render_judging
+from gateval.settings import Settings, read_settings
+
+
+class _Chosen(NamedTuple):
+    """The fixture, as its Eval has it, and the judge."""
+
+    fixture: Fixture
+    spec: JudgeSpec
+
+
+class _Overheard:
+    """Passes calls on, and keeps what was said."""
+
+    def __init__(self, calls: ModelCalls) -> None:
+        self._calls = calls
+        self.said: list[Exchange] = []
+
+    async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
+        """Fulfil `ModelCalls.call`."""
+        reply = await self._calls.call(model, request, side=side)
+        self.said.append(Exchange(request, reply))
+        return reply
+
+
+def try_judge(
+    environ: Mapping[str, str], name: str, *, trace: Path | None, model: str | None
+) -> int:
+    """Ask the judge about an answer to the fixture `[EVAL/]FIXTURE`, and print all that is said.
+
+    The answer is that in the file `trace`, else head's in the last run. Returns 3 where a judge
+    gave no verdict that counts. Raises `UsageError` and `MissingKey`.
+    """
+    settings = read_settings(dict(environ))
+    repository = open_repository(Path.cwd())
+    snapshot = survey(repository, registries(), find_head(repository, None))
+    if snapshot.problems:
+        raise InvalidManifests(snapshot.problems)
+    chosen = _chosen(snapshot.catalogue, name, model)
+    judged = [one for one in chosen.fixture.assertions if one.needs_judge]
+    refuse_unanswerable([str(chosen.spec.model)], snapshot, settings)
+    answer = answer_to(repository, chosen.fixture, trace)
+    found = asyncio.run(_asked(chosen, judged, answer, snapshot, settings))
+    screen = screen_of(sys.stdout, environ)
+    page = render_judging(chosen.fixture, answer, found, width=screen.width, color=screen.color)
+    sys.stdout.write(page)
+    lost = any(one.assessment.status is AssessmentStatus.ERROR for one in found)
+    return EXIT_NOT_EVALUATED if lost else EXIT_PASS
+
+
+async def _asked(
+    chosen: _Chosen,
+    judged: Sequence[AssertionSpec],
+    answer: Answer,
+    snapshot: Snapshot,
+    settings: Settings,
+) -> list[Judged]:
+    """Ask about one assertion after the other, so that what was said can be told apart."""
+    found = []
+    async with judges_gateway(snapshot, settings) as gateway:
+        for spec in judged:
+            overheard = _Overheard(gateway)
+            alone = chosen.fixture.model_copy(update={"assertions": (spec,)})
+            (assessment,), _ = await assess(alone, answer, Judge(overheard), chosen.spec)
+            found.append(Judged(spec, assessment, tuple(overheard.said)))
+    return found
+
+
+def _chosen(catalogue: Catalogue, name: str, model: str | None) -> _Chosen:
+    """Return the fixture with a judge: the model given, else that of an Eval which selects it."""
+    evaluation, _, wanted = name.rpartition("/")
+    selected = [
+        (one, fixture)
+        for one in catalogue.evals
+        if evaluation in {"", one.name}
+        for fixture in select_fixtures(one, catalogue)
+        if fixture.name == wanted
+    ]
+    if not selected:
+        names = [one.name for one in catalogue.fixtures]
+        raise UsageError(f'No Eval has a fixture "{wanted}".{nearest(wanted, names)}')
+    found, fixture = min(selected, key=lambda pair: pair[0].judge.model is None)
+    if not any(one.needs_judge for one in fixture.assertions):
+        raise UsageError(f'No assertion of the fixture "{wanted}" asks a judge.')
+    return _Chosen(fixture, _spec(found, model))
+
+
+def _spec(evaluation: Eval, model: str | None) -> JudgeSpec:
+    if model is not None:
+        return evaluation.judge.model_copy(update={"model": model})
+    if evaluation.judge.model is None:
+        raise UsageError(
+            f"The {evaluation.kind} {evaluation.name} names no judge.",
+            hint="Name one: gateval judge try FIXTURE --model PROVIDER/ID.",
+        )
+    return evaluation.judge

@@ -1,0 +1,110 @@
+"""The average of each scorer of an experiment over its golden set.
+
+As in the article "Evals - testing AI agents": the sum of a scorer's scores over the number of rows.
+A row's score is the mean of its planned repetitions; without an answer, by the candidate's own
+fault, it is 0. Rows that were not measured in full are left out and counted, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import fsum
+
+from pydantic import Field
+
+from gateval.domain.base import TIME_PATTERN, Value
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.grouping import Grouped
+from gateval.domain.text.bounded import ShortText
+from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
+
+PEOPLE = "people"
+"""What the column is called that holds what people said."""
+
+EXPERIMENT = "Experiment"
+"""The kind of manifest that has scorers."""
+
+
+class ScorerAverage(Value):
+    """A scorer's average in [0, 1] over the `measured` of its `rows`; None if none was."""
+
+    scorer: ShortText
+    mean: float | None = Field(default=None, ge=0, le=1)
+    rows: int = Field(ge=0)
+    measured: int = Field(default=0, ge=0)
+
+
+def averages(planned: PlannedEval, side: Side, trials: Grouped) -> tuple[ScorerAverage, ...]:
+    """Return the averages of an experiment's scorers on a side, in the order of the manifest.
+
+    Only the planned repetitions count: further ones were added because something looked worse.
+    """
+    scores: dict[str, list[float | None]] = {}
+    owners = planned.owners()
+    for fixture in planned.fixtures:
+        found = trials.get((owners[fixture.name], fixture.name, side), ())
+        first = [one for one in found if one.key.repetition <= planned.execution.reps_per_fixture]
+        for index, spec in enumerate(fixture.assertions):
+            score = _row(first, index, planned.execution.reps_per_fixture)
+            scores.setdefault(spec.name or spec.type, []).append(score)
+    return tuple(_average(name, each) for name, each in scores.items())
+
+
+def people(planned: PlannedEval, side: Side, trials: Grouped) -> ScorerAverage | None:
+    """Return the average of what people said of the answers of a side; None if they said nothing.
+
+    Of a row it is the mean of what was said of one of these answers, or of the row alone.
+    """
+    if not planned.feedback:
+        return None
+    owners = planned.owners()
+    said: dict[str, list[float]] = {}
+    for one in planned.feedback:
+        if one.fixture not in owners:
+            continue
+        answers = trials.get((owners[one.fixture], one.fixture, side), ())
+        if any(trial.output is not None and one.is_about(trial.output) for trial in answers):
+            said.setdefault(one.fixture, []).append(one.score)
+    rows = [fsum(scores) / len(scores) for scores in said.values()]
+    mean = min(1.0, fsum(rows) / len(rows)) if rows else None
+    return ScorerAverage(scorer=PEOPLE, mean=mean, rows=len(planned.fixtures), measured=len(rows))
+
+
+def _average(scorer: str, scores: Sequence[float | None]) -> ScorerAverage:
+    known = [one for one in scores if one is not None]
+    mean = min(1.0, fsum(known) / len(known)) if known else None
+    return ScorerAverage(scorer=scorer, mean=mean, rows=len(scores), measured=len(known))
+
+
+def _row(trials: Sequence[Trial], index: int, planned: int) -> float | None:
+    """The mean score of a row by the assertion of this index, None if a repetition is unknown."""
+    scores = list(_scores(trials, index))
+    if len(scores) < planned or None in scores:
+        return None
+    return fsum(score or 0.0 for score in scores) / planned
+
+
+def _scores(trials: Sequence[Trial], index: int) -> Iterator[float | None]:
+    for trial in trials:
+        found = next((one for one in trial.assessments if one.index == index), None)
+        if not trial.assessments and trial.passed is False:
+            yield 0.0
+        elif found is None or found.status is AssessmentStatus.ERROR or not found.counts:
+            yield None
+        else:
+            yield found.score or 0.0
+
+
+class EarlierSet(Value):
+    """What an earlier run measured of an experiment: when (UTC), where, and the averages.
+
+    `same` says that it had the same rows and scorers. Whoever may push can write what runs say of
+    themselves, so it is shown and decides nothing.
+    """
+
+    eval: ShortText
+    at: str = Field(pattern=TIME_PATTERN)
+    revision: ShortText = ""
+    run: ShortText = ""
+    averages: tuple[ScorerAverage, ...] = ()
+    same: bool = True

@@ -1,0 +1,1 @@
+"""Rubrics that come with the gate, one file each: what they measure, by whom, and examples."""

@@ -1,0 +1,40 @@
+"""How runs of benchmarks ended, and their tasks: a sentence for each, in the document's words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gateval.domain.decision.report import Report
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
+from gateval.domain.results.models.benchmark import BenchmarkVerdict
+from gateval.render.report.words.counts import count
+
+
+def benchmark_lines(report: Report) -> list[str]:
+    """Return e.g. `desk@2: completed; 3 tasks: 1 pass, 1 partial, 1 fail, of these 1 timed out`."""
+    results = report.results
+    return [
+        _line(planned, run_of(results, planned))
+        for planned in results.plan.evals
+        if planned.kind == "Benchmark"
+    ]
+
+
+def _line(planned: PlannedEval, run: BenchmarkRun) -> str:
+    total = count(len(run.tasks), "task")
+    done = f"{run.completed} of {total} completed" if run.completed < len(run.tasks) else total
+    said = f"{planned.shown_name}: {_words(run.status)}; {done}"
+    verdicts = Counter(one.verdict for one in run.tasks if one.verdict is not None)
+    parts = [f"{verdicts[one]} {one}" for one in BenchmarkVerdict if verdicts[one]]
+    lost = sum(one.phase is TaskPhase.COMPLETED and one.score is None for one in run.tasks)
+    parts += [f"{lost} not measured"] if lost else []
+    late = sum(one.status is RunStatus.TIMED_OUT and one.score is not None for one in run.tasks)
+    parts += [f"{late} timed out"] if late else []
+    said += f": {', '.join(parts)}" if parts else ""
+    kept = run.status is not RunStatus.COMPLETED and run.completed
+    return f"{said}; what was completed is kept" if kept else said
+
+
+def _words(status: RunStatus) -> str:
+    return status.value.replace("_", " ")

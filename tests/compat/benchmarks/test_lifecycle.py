@@ -1,0 +1,184 @@
+"""Lifecycle: created, started, completed, and what is cancelled."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateval.domain.results.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
+from gateval.domain.results.results import Results
+from tests.compat.rows import states
+from tests.helpers.benchmarks import bench, ran
+from tests.helpers.command import candidate_processes, gateval, start_gateval
+from tests.helpers.repo import Repo
+
+AGENT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: support}
+spec:
+  runtime: {type: command, command: [python3, agent.py]}
+"""
+
+PROGRAM = """\
+import json, sys, time
+time.sleep(float(json.load(sys.stdin)["prompt"]))
+print("Hello")
+"""
+
+MANY = 10
+
+
+def tasks(*seconds: float, more: str = "") -> str:
+    return "tasks:\n" + "".join(
+        f"""\
+  - name: t{number}
+    instruction: "{one}"
+    {more}
+    criteria: [{{label: greets, check: {{type: contains, value: Hello}}}}]
+"""
+        for number, one in enumerate(seconds)
+    )
+
+
+def shop(path: Path, *seconds: float, more: str = "", spec: str = "") -> Repo:
+    """A benchmark whose task sleeps as long as its instruction says."""
+    made = bench(path, tasks(*seconds, more=more), spec)
+    made.write("agents/support.yaml", AGENT)
+    made.write("agents/agent.py", PROGRAM)
+    made.commit("A program")
+    return made
+
+
+def run_in(folder: Path) -> BenchmarkRun:
+    results = Results.model_validate_json((folder / "results.v1.json").read_bytes())
+    return run_of(results, results.plan.evals[0])
+
+
+@states("A run is created with its tasks in the phase created; a task is started; the run is "
+        "completed when all its tasks are")  # fmt: skip
+@states("Only one task may be started at a time in a run")
+@states("A playground is provisioned when the run is created",
+        differs="each run of a task has a fresh one of its own, made when it starts: "
+        "what a task leaves cannot help the next")  # fmt: skip
+def test_a_run_is_completed_task_by_task(tmp_path: Path) -> None:
+    made = shop(tmp_path / "shop", 0.2, 0.2, 0.2)
+    folder = made.path / ".gateval" / "results" / "20260101-000000-aaaa"
+    done = gateval(made, "run", "desk", "--results", str(folder))
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = run_in(folder)
+    assert (run.status, run.score, run.verdict) == (RunStatus.COMPLETED, 1.0, "pass")
+    assert {one.phase for one in run.tasks} == {TaskPhase.COMPLETED}
+    trials = stored(folder)
+    assert [one["key"]["fixture"] for one in trials] == ["desk.t0", "desk.t1", "desk.t2"]
+    shown = json.loads(gateval(made, "get", "benchmarks", "desk", "-o", "json").stdout)
+    assert (shown["kind"], shown["version"], shown["status"], shown["verdict"]) == (
+        "Benchmark", "2", "completed", "pass",
+    )  # fmt: skip
+    assert [one["status"] for one in shown["fixtureResults"]] == ["completed"] * 3
+
+
+def test_concurrency_lets_tasks_run_side_by_side(tmp_path: Path) -> None:
+    results = ran(shop(tmp_path / "shop", 1.5, 1.5, 1.5, spec="concurrency: 3\n"))
+    assert results.info.seconds < 4.4
+
+
+@states("Statuses of a task: active, completed, cancelled, failed, timed_out")
+def test_a_task_that_is_late_is_timed_out_and_a_crash_is_a_fail(tmp_path: Path) -> None:
+    made = shop(tmp_path / "shop", 0.0, 30.0, more="timeoutSeconds: 1")
+    done = gateval(made, "run", "desk", "--results", str(made.path / "out"))
+    run = run_in(made.path / "out")
+    assert [(one.status, one.score) for one in run.tasks] == [("completed", 1.0), ("timed_out", 0)]
+    assert (run.status, run.score, run.verdict) == ("completed", 0.5, "partial")
+    assert "desk@2: completed; 2 tasks: 1 pass, 1 fail, 1 timed out" in done.stdout
+    assert "raise `timeoutSeconds` of the task" in done.stdout
+
+
+def test_a_run_over_its_time_is_timed_out_and_keeps_what_was_done(tmp_path: Path) -> None:
+    made = shop(tmp_path / "shop", 0.0, 30.0)
+    done = gateval(
+        made, "run", "desk", "--max-minutes", "0.05", "--results", str(made.path / "out")
+    )
+    run = run_in(made.path / "out")
+    assert (run.status, run.completed, run.verdict) == ("timed_out", 1, None)
+    assert (
+        "desk@2: timed out; 1 of 2 tasks completed: 1 pass; what was completed is kept"
+        in " ".join(done.stdout.split())
+    )
+
+
+def stored(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def begun(made: Repo, folder: Path, *, after: int) -> subprocess.Popen[str]:
+    """Start the benchmark and wait until so many tasks are stored and the next one runs."""
+    run = start_gateval(made, "run", "desk", "--results", str(folder))
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        log = folder / "trials.jsonl"
+        known = log.read_bytes().count(b"\n") if log.exists() else 0
+        if known > after and (known >= MANY or candidate_processes(made.path.parent)):
+            return run
+        time.sleep(0.01)
+    raise AssertionError(f"the run never got that far: {run.communicate(timeout=5)}")
+
+
+@pytest.mark.parametrize("moment", range(MANY))
+@states("A run can be cancelled; results of completed tasks are retained")
+def test_killed_at_any_moment_every_completed_task_is_in_the_results(
+    tmp_path: Path, moment: int
+) -> None:
+    made, folder = shop(tmp_path / "shop", *[0.15] * MANY), tmp_path / "out"
+    run = begun(made, folder, after=min(moment, MANY - 2))
+    time.sleep(0.013 * moment)
+    before = len(stored(folder))
+    number = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)[moment % 3]
+    run.send_signal(number)
+    stdout, stderr = run.communicate(timeout=60)
+    if number is signal.SIGKILL:
+        gone = time.monotonic() + 20
+        while candidate_processes(tmp_path) and time.monotonic() < gone:
+            time.sleep(0.05)
+        stdout = gateval(made, "report", str(folder)).stdout
+    elif run.returncode != 130:  # it was done before the signal came
+        assert run.returncode == 0, stderr
+    results = gateval(made, "report", str(folder), "--format", "results").stdout
+    kept = json.loads(results)["trials"]
+    assert kept == stored(folder)
+    assert before <= len(kept) <= MANY
+    assert [one["key"]["fixture"] for one in kept] == [f"desk.t{n}" for n in range(len(kept))]
+    assert {one["score"] for one in kept} == {1.0}
+    assert candidate_processes(tmp_path) == []
+    if number is not signal.SIGKILL:
+        assert list((tmp_path / "home").glob("gateval-*")) == []
+    if len(kept) < MANY:
+        said = " ".join(stdout.split())
+        assert f"; {len(kept)} of {MANY} tasks completed: {len(kept)} pass" in said
+        assert "what was completed is kept" in said
+
+
+def test_a_cancelled_run_is_told_as_cancelled(tmp_path: Path) -> None:
+    made = shop(tmp_path / "shop", 0.0, 20.0)
+    folder = made.path / ".gateval" / "results" / "20260101-000000-aaaa"
+    run = start_gateval(made, "run", "desk", "--results", str(folder))
+    until = time.monotonic() + 60
+    log = folder / "trials.jsonl"
+    while not (log.exists() and log.read_bytes()) and time.monotonic() < until:
+        time.sleep(0.02)
+    active = json.loads(gateval(made, "get", "bm", "desk", "-o", "json").stdout)
+    run.send_signal(signal.SIGTERM)
+    stdout, stderr = run.communicate(timeout=60)
+    assert run.returncode == 130, stderr
+    assert active["status"] == "active"
+    assert "desk@2: cancelled; 1 of 2 tasks completed: 1 pass; what was completed is kept" in stdout
+    shown = json.loads(gateval(made, "get", "bm", "desk", "-o", "json").stdout)
+    assert (shown["status"], shown.get("verdict")) == ("cancelled", None)
+    assert [one["status"] for one in shown["fixtureResults"]] == ["completed", "cancelled"]

@@ -1,0 +1,79 @@
+"""Differences that block, and those that do not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.compat.rows import states
+from tests.helpers.command import gateval
+from tests.helpers.experiments import TASK, lab
+from tests.helpers.repo import Repo
+
+ROWS = json.dumps([{"input": f"word{n}", "expected": f"WORD{n}"} for n in range(4)])
+SPEC = f"""\
+task: {{python: task.py:shout}}
+data: {ROWS}
+execution: {{deterministic: true}}
+scorers:
+  - exactMatch
+  - {{type: levenshtein, ignoreCase: true}}
+"""
+AGENT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: shouter}
+spec: {models: [scripted/shouter], system: Shout.}
+"""
+RULES = {"rules": [{"probability": 0.6, "reply": "WORD"}, {"reply": "word"}]}
+
+
+def checked(repo: Repo) -> tuple[int, str, dict[str, Any]]:
+    out = repo.path.parent / "out"
+    done = gateval(repo, "check", "--base", "main", "--results", str(out))
+    assert (out / "decision.v1.json").exists(), done.stdout + done.stderr
+    decision: dict[str, Any] = json.loads((out / "decision.v1.json").read_text())
+    return done.returncode, " ".join(done.stdout.split()), decision
+
+
+@states("A negative difference is shown in red", differs="and blocks only when chance hardly "
+        "explains it: base and head are measured side by side, and the rule looks at each scorer")  # fmt: skip
+def test_a_scorer_that_fell_blocks_while_another_stays(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo", SPEC)
+    repo.branch("next")
+    repo.write("lab/task.py", TASK.replace("text.upper()", "text"))
+    repo.commit("No longer shouts")
+    code, shown, decision = checked(repo)
+    assert code == 1, shown
+    assert "→ exactMatch: 0.00% (🔴-1.00), regressed" in shown
+    assert "→ levenshtein: 100.00% (⚪0.00), unchanged" in shown
+    assert decision["verdict"] == "fail"
+    comment = (tmp_path / "out" / "comment.md").read_text()
+    assert "| exactMatch | 0.00% | 🔴-1.00 | 4 | regressed |" in comment
+
+
+def test_what_chance_does_is_red_and_does_not_block(tmp_path: Path) -> None:
+    rows = json.dumps([{"input": f"word {n}", "expected": "WORD"} for n in range(20)])
+    spec = f"targetAgent: shouter\ndata: {rows}\nscorers: [exactMatch]\n"
+    repo = lab(tmp_path / "repo", spec)
+    repo.write("agents/shouter.yaml", AGENT)
+    repo.write(".gateval/scripted/shouter.yaml", json.dumps(RULES))
+    repo.commit("An agent of chance")
+    repo.branch("next")
+    repo.write("agents/shouter.yaml", AGENT.replace("Shout.", "Shout, please."))
+    repo.commit("Ask politely")
+    code, shown, _ = checked(repo)
+    assert "(🔴-0." in shown, shown
+    assert code == 0, shown
+
+
+def test_a_change_of_the_golden_set_alone_runs_the_experiment(tmp_path: Path) -> None:
+    files = {"golden.jsonl": '{"input": "hello", "expected": "HELLO"}\n'}
+    spec = SPEC.replace(ROWS, "golden.jsonl")
+    repo = lab(tmp_path / "repo", spec, **files)
+    repo.branch("next")
+    repo.write("lab/golden.jsonl", '{"input": "hello", "expected": "Hello"}\n')
+    repo.commit("Expect less")
+    done = gateval(repo, "plan", "--base", "main")
+    assert "uppercase-agent" in done.stdout
