@@ -144,10 +144,15 @@ def begun(made: Repo, folder: Path, *, after: int) -> subprocess.Popen[str]:
 def test_killed_at_any_moment_every_completed_task_is_in_the_results(
     tmp_path: Path, moment: int
 ) -> None:
-    made, folder = shop(tmp_path / "shop", *[0.15] * MANY), tmp_path / "out"
+    made = shop(tmp_path / "shop", *[0.15] * MANY, spec="playground: {folder: world}\n")
+    made.write("bench/world/note.txt", "PLAYGROUND\n")
+    made.commit("A playground")
+    folder = tmp_path / "out"
     run = begun(made, folder, after=min(moment, MANY - 2))
     time.sleep(0.013 * moment)
     before = len(stored(folder))
+    if before < MANY - 2:
+        assert list((tmp_path / "home").glob("gateval-*"))  # where playgrounds are, while it runs
     number = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)[moment % 3]
     run.send_signal(number)
     stdout, stderr = run.communicate(timeout=60)
@@ -165,8 +170,7 @@ def test_killed_at_any_moment_every_completed_task_is_in_the_results(
     assert [one["key"]["fixture"] for one in kept] == [f"desk.t{n}" for n in range(len(kept))]
     assert {one["score"] for one in kept} == {1.0}
     assert candidate_processes(tmp_path) == []
-    if number is not signal.SIGKILL:
-        assert list((tmp_path / "home").glob("gateval-*")) == []
+    assert list((tmp_path / "home").glob("gateval-*")) == []
     if len(kept) < MANY:
         said = " ".join(stdout.split())
         assert f"; {len(kept)} of {MANY} tasks completed: {len(kept)} pass" in said
