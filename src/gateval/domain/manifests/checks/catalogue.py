@@ -22,7 +22,8 @@ from gateval.domain.manifests.checks.models import (
 from gateval.domain.manifests.checks.playground import looks_at_state, playground_problems
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.repository.place import Problem, sort_problems
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
 from gateval.domain.text.quoting import quote
 
@@ -91,7 +92,15 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             if (unknown := unknown_keys(agent))
         ),
         *_untouched(catalogue),
-        *_unselected(catalogue, selected),
+        *(() if catalogue.locked else _unselected(catalogue, selected)),
+        *(
+            Problem(
+                place=Place(file=show_path(path)),
+                message="This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in "
+                "it was checked.",
+            )
+            for path in sorted(catalogue.locked)
+        ),
         *_unlimited(catalogue),
         *_unsupported(catalogue),
     )
