@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from gateval.adapters.age import identities
 from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.candidates.isolation.wishes import Wishes, read_wishes
@@ -61,10 +62,13 @@ class Settings:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What may show nowhere: provider keys, proxies with passwords, tokens of the runner."""
+        """What may show nowhere: provider keys, proxies with passwords, tokens of the runner, keys
+        to what is sealed.
+        """
         held = (value for one in self.upstreams.values() for value in (one.key, one.proxy))
         keys = [value.get_secret_value() for value in held if value is not None]
-        return (*keys, *(self.environ[name] for name in RUNNER_SECRETS if self.environ.get(name)))
+        runner = (self.environ[name] for name in RUNNER_SECRETS if self.environ.get(name))
+        return (*keys, *runner, *identities(self.environ))
 
     def secrets_beside(self, passed: Iterable[str]) -> tuple[str, ...]:
         """Return `secrets`, and those in variables that candidates see: they may say them."""

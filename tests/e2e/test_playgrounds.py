@@ -227,6 +227,26 @@ def test_a_service_is_the_trials_own_and_so_are_its_files(repo: Repo) -> None:
     assert any("no shop today" in line for line in trial["detail"])
 
 
+def test_a_service_that_has_ended_is_an_error_whoever_has_its_port(repo: Repo) -> None:
+    dies = SERVICE.replace(
+        "    def do_PUT(self):\n", "    def do_PUT(self):\n        os._exit(5)\n"
+    )
+    repo.write("desk/served/shop.py", dies)
+    repo.write("desk/served/orders.json", "{}")
+    repo.write("desk/evals.yaml", evals(ASKED, playground=SERVED))
+    calls = """\
+    import contextlib, os, urllib.request as r
+    with contextlib.suppress(OSError):
+        r.urlopen(r.Request("http://" + os.environ["GATEVAL_SERVICE_SHOP"], method="PUT"))
+    print("Done.")
+    """
+    agent(repo, calls)
+    trial = run(repo, 3)
+    (one,) = trial["assessments"]
+    assert (one["status"], one["cause"]) == ("error", "check")
+    assert "The service `shop` ended during the trial" in one["reason"]
+
+
 def test_a_server_has_an_instance_for_each_playground(repo: Repo) -> None:
     repo.write(
         "desk/agent.yaml",
@@ -434,6 +454,14 @@ def test_a_check_without_a_playground_or_in_a_turn_is_told_before(repo: Repo) ->
     repo.write("desk/evals.yaml", evals(ASKED))
     done = gateval(repo, "validate")
     assert 'The playground has no service "shop"' in done.stdout + done.stderr
+
+
+def test_an_agent_that_can_do_nothing_in_it_is_told(repo: Repo) -> None:
+    repo.write("desk/agent.yaml", MCP.partition("  tools:")[0])
+    repo.write(".gateval/scripted/desk.yaml", SCRIPT)
+    done = gateval(repo, "validate")
+    assert done.returncode == 0, done.stderr
+    assert "so nothing changes what is in the playgrounds" in done.stdout + done.stderr
 
 
 def test_an_agent_may_not_name_a_playgrounds_own_files(repo: Repo) -> None:

@@ -63,7 +63,9 @@ def _own_fault(error: Exception) -> int:
         what = f"{inner.strerror or inner}: {inner.filename or ''}"
         print(f"gateval: {plain_line(what, LINE_LIMIT)}", file=sys.stderr)
         return EXIT_NOT_EVALUATED
-    what = plain_line(f"{type(inner).__name__}: {inner}", LINE_LIMIT)
+    sealed = os.environ.get("GATEVAL_IDENTITY")  # the words may be of what is sealed
+    said = type(inner).__name__ if sealed else f"{type(inner).__name__}: {inner}"
+    what = plain_line(said, LINE_LIMIT)
     print(
         f"gateval: this is a fault in Gateval itself ({what}).\n"
         f"  Nothing was decided. Please report it at {ISSUES};\n"
@@ -71,5 +73,5 @@ def _own_fault(error: Exception) -> int:
         file=sys.stderr,
     )
     if os.environ.get("GATEVAL_TRACEBACK"):
-        traceback.print_exception(error)
+        traceback.print_tb(inner.__traceback__) if sealed else traceback.print_exception(error)
     return EXIT_NOT_EVALUATED

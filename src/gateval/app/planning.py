@@ -67,8 +67,10 @@ def show_plan(
     environ: Mapping[str, str], *, base: str | None, head: str | None, as_json: bool
 ) -> int:
     """Print the plan as a table or as `plan.v1`."""
+    from gateval.domain.plan.sealing import shut_plan
+
     repository = open_repository(Path.cwd())
-    plan = make_plan(repository, environ, base=base, head=head)
+    plan = shut_plan(make_plan(repository, environ, base=base, head=head))
     if as_json:
         from gateval.render.files.stage import dump
 

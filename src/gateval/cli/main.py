@@ -28,7 +28,9 @@ ROOMS: Final = {
         "judge",
         "promote",
         "import",
+        "lock",
     ),
+    "sealing": ("seal", "unseal"),
 }
 """The folders here, and the commands in each: a file with a function of that name; `import_` is
 `import`."""

@@ -60,6 +60,7 @@ class ReasonCode(StrEnum):
     COST = "cost"
     LATENCY = "latency"
     RULES_UNREADABLE = "rules-unreadable"
+    SEALED = "sealed"
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"
     MISSING_TRIALS = "missing-trials"

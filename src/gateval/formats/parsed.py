@@ -16,7 +16,8 @@ class Parsed(NamedTuple):
 
     `broken` holds what is there but cannot be used, as far as it says what it is; `templates` are
     fixtures that have to be filled in, `pending` what other files complete. With `left`, documents
-    of others stand beside its own.
+    of others stand beside its own. A `locked` file is sealed, and there is no key; `salt` goes into
+    the digests of what was sealed.
     """
 
     manifests: tuple[Manifest, ...]
@@ -25,11 +26,13 @@ class Parsed(NamedTuple):
     templates: tuple[Template, ...] = ()
     pending: tuple[Pending, ...] = ()
     left: bool = False
+    locked: bool = False
+    salt: str = ""
 
     @property
     def empty(self) -> bool:
         """Whether nothing in it is known to be ours, well or badly written."""
-        return not (self.manifests or self.templates or self.problems)
+        return not (self.manifests or self.templates or self.problems or self.locked)
 
     @property
     def nothing(self) -> bool:

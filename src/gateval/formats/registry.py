@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from gateval.domain.manifests.sealed import SUFFIXES as SEALED_SUFFIXES
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
 from gateval.formats.gathering import Around, Gathered, Pending
@@ -45,6 +46,12 @@ def _gather_agentv(pending: Sequence[Pending], around: Around) -> Gathered:
     return gather(pending, around)
 
 
+def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
+    from gateval.formats.sealed import read_sealed
+
+    return read_sealed(path, data, registries)
+
+
 def _gather_experiments(pending: Sequence[Pending], around: Around) -> Gathered:
     from gateval.formats.native.experiments.lowering import gather
 
@@ -71,7 +78,16 @@ AGENTV = ManifestFormat(
     gather=_gather_agentv,
 )
 
-FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV)
+SEALED = ManifestFormat(
+    name="sealed",
+    suffixes=SEALED_SUFFIXES,
+    recognises=lambda _path, _data: True,
+    may_hold_agent=lambda _data: False,
+    may_name_files=lambda _data: True,
+    read=_read_sealed,
+)
+
+FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV, SEALED)
 """In the order in which they are asked; the first that reads all of a file has it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))

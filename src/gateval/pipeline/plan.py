@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.policy.words import BarPolicy
 from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.planning.locked import why_locked
 from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
 from gateval.domain.planning.picking import ALL, Pick, picked
 from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules
@@ -89,8 +90,9 @@ def plan_named_evals(
     known_evals = [evaluation.name for evaluation in snapshot.catalogue.evals]
     known_fixtures = [fixture.name for fixture in snapshot.catalogue.fixtures]
     known_fixtures += {one.family for one in snapshot.catalogue.fixtures if one.family}
-    _refuse_unknown("Eval", evals, known_evals)
-    _refuse_unknown("fixture", fixtures, known_fixtures)
+    locked = snapshot.locked
+    _refuse_unknown("Eval", evals, known_evals, locked)
+    _refuse_unknown("fixture", fixtures, known_fixtures, locked)
     plan = plan_revision(snapshot, evals, fixtures, rules)
     plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
     if plan.nothing:
@@ -151,10 +153,13 @@ def _refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None
         raise InvalidManifests(problems)
 
 
-def _refuse_unknown(kind: str, asked: Sequence[str], known: Sequence[str]) -> None:
+def _refuse_unknown(
+    kind: str, asked: Sequence[str], known: Sequence[str], locked: Collection[str] = ()
+) -> None:
+    perhaps = f" It may be sealed: {why_locked(sorted(locked))}" if locked else ""
     for name in asked:
         if name not in known:
             raise UsageError(
-                f'There is no {kind} "{name}" on this revision.{nearest(name, known)}',
+                f'There is no {kind} "{name}" on this revision.{nearest(name, known)}{perhaps}',
                 hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
             )

@@ -32,6 +32,7 @@ from gateval.pipeline.manifests.cache import ManifestCache, TreeFiles
 from gateval.pipeline.manifests.cases import Filled, fill_in
 from gateval.pipeline.manifests.gathered import gathered
 from gateval.pipeline.manifests.scripts import read_scripts
+from gateval.pipeline.manifests.sealed import with_seals, without_sealed_words
 
 
 def snapshot_of(
@@ -39,7 +40,8 @@ def snapshot_of(
 ) -> Snapshot:
     """Read one revision: all of it, or only the files that may hold an Agent or an own check."""
     tree_files = cache.tree_files(tree)
-    recognised, parsed = _read_files(tree_files, cache, agents_only=agents_only)
+    recognised, read = _read_files(tree_files, cache, agents_only=agents_only)
+    parsed = list(read.values())
     if agents_only and any(one.templates or one.pending for one in parsed):
         return snapshot_of(revision, tree, cache)  # only whole fixtures tell the files of checks
     links = _links(tree_files, cache)
@@ -52,6 +54,7 @@ def snapshot_of(
         catalogue = _with_filled(catalogue, filled)
         catalogue, unattached = with_attached(catalogue, tree, cache)
         problems += unattached
+    catalogue = with_seals(catalogue, read, cache)
     prompts, prompt_problems = _prompts(catalogue.agents, tree, cache)
     scripts, script_problems = read_scripts(catalogue, tree, cache)
     catalogue = with_scripts(catalogue, scripts) if scripts else catalogue
@@ -72,13 +75,13 @@ def snapshot_of(
     if not agents_only:
         problems += check_problems(snapshot)
         problems += closure_problems(snapshot)
-    return replace(snapshot, problems=sort_problems(problems))
+    return replace(snapshot, problems=sort_problems(without_sealed_words(problems, parsed)))
 
 
 def _read_files(
     tree_files: TreeFiles, cache: ManifestCache, *, agents_only: bool
-) -> tuple[list[str], list[Parsed]]:
-    """Return the paths of the manifests, and what stands in those that are to be read."""
+) -> tuple[list[str], Mapping[str, Parsed]]:
+    """Return the paths of the manifests, and by path what stands in those that are to be read."""
     tree = tree_files.tree
     recognised = [
         path for path, entry in tree_files.files.items() if cache.is_manifest(path, entry)
@@ -91,7 +94,7 @@ def _read_files(
     }
     if not agents_only:  # what merely mentions us is no manifest, but as good as any file
         recognised = [path for path, one in read.items() if not one.empty]
-    return recognised, list(read.values())
+    return recognised, read
 
 
 def _with_filled(catalogue: Catalogue, filled: Filled) -> Catalogue:

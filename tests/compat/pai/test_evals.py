@@ -11,6 +11,7 @@ from gateval.app.registries import registries
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, ScoringSpec
 from gateval.domain.manifests.severity import Severity
+from gateval.domain.plan.sealing import SEALED, is_sealed_eval, shut_plan
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval
 from gateval.domain.trials.trial import Side
@@ -18,7 +19,7 @@ from gateval.formats.native.manifests import read_manifests
 from tests.compat.rows import states
 from tests.helpers.command import gateval
 from tests.helpers.documents import document
-from tests.helpers.manifests import catalogue_of
+from tests.helpers.manifests import catalogue_of, parse
 from tests.helpers.reports import edit, make_results
 from tests.helpers.shop import EVAL, build_shop
 
@@ -133,12 +134,19 @@ def test_repetitions() -> None:
     assert make_results("a-eval f base:pass head:pass").plan.trial_count == 2
 
 
-@states("`sealed`", refused="A sealed Eval hides its fixtures from those who are measured")
-def test_sealed_is_refused_until_it_means_something(refusal: str) -> None:
-    (told,) = problems(EVAL + "  sealed: true\n")
-    assert "evals/e.yaml:7:11: spec.sealed" in told
-    assert refusal in told
-    assert problems(EVAL + "  sealed: false\n") == []
+@states(
+    "`sealed`",
+    differs="what its fixtures ask, and the evidence, is shown to holders of the key alone; "
+    "`gateval seal` encrypts the manifests too, which else everybody reads in the repository",
+)
+def test_sealed() -> None:
+    (sealed,) = catalogue_of([parse(EVAL + "  sealed: true\n")]).evals
+    results = make_results("a-eval f head:fail")
+    (planned,) = results.plan.evals
+    planned = planned.model_copy(update={"sealed": is_sealed_eval(sealed, ())})
+    whole = results.plan.model_copy(update={"evals": (planned,)})
+    (shut,) = shut_plan(whole).evals
+    assert [one.type for one in shut.fixtures[0].assertions] == [SEALED]
 
 
 @states(

@@ -110,4 +110,4 @@ def test_the_registry_finds_the_format() -> None:
     ]
     assert formats_of("a/b.md", data) == ()
     assert formats_of("a/b.yaml", b"a: 1\n") == ()
-    assert SUFFIXES == (".yaml", ".yml", ".eval.jsonl")
+    assert SUFFIXES == (".yaml", ".yml", ".eval.jsonl", ".yaml.age", ".yml.age")

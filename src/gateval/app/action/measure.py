@@ -15,6 +15,7 @@ from gateval.app.action.stored.sets import sets_stored
 from gateval.app.names import PLAN_FILE, TRIGGER_FILE
 from gateval.app.run.keys import part_with_keys, refuse_missing_keys
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
@@ -38,7 +39,9 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
     context = event.context
     if context.inputs.step is ActionStep.PUBLISH:
         folder = _folder(context, "")
-        return ActionMeasurement(stored_results(context, plan, folder.run), folder)
+        stored = stored_results(context, plan, folder.run)
+        earlier = {"earlier": sets_stored(event, plan)}  # what parts say of it is not asked for
+        return ActionMeasurement(stored.model_copy(update=earlier), folder)
     folder = _folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     part: Plan | None = plan
@@ -51,7 +54,7 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
     from gateval.safe.redaction import Redactor
 
     if not plan.evals or part is None:
-        shown = Redactor(context.settings.secrets).value(plan)
+        shown = Redactor(context.settings.secrets).value(shut_plan(plan))
         store_plan(shown, folder)
         return ActionMeasurement(Results(plan=shown, info=RunInfo(run=folder.run)), folder)
     if context.inputs.step is ActionStep.ALL:
@@ -76,6 +79,7 @@ def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:
     context = event.context
     folder = _folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
+    plan = shut_plan(plan)
     folder.write(PLAN_FILE, dump(plan, indent=None).encode())
     text = f"{plan.nothing}\n" if plan.nothing else render_plan(plan, width=100, color=False)
     return ActionResult(EXIT_PASS, {"results": shown_folder(context, folder)}, text=text)

@@ -17,6 +17,7 @@ from gateval.assertions.assess import assess
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.plan.sealing import is_sealed_fixture
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
@@ -65,6 +66,11 @@ def try_judge(
     if snapshot.problems:
         raise InvalidManifests(snapshot.problems)
     chosen = _chosen(snapshot.catalogue, name, model)
+    if is_sealed_fixture(chosen.fixture, snapshot.catalogue):
+        raise UsageError(
+            f"{chosen.fixture.name} is sealed, and this would print its rubric.",
+            hint="Unseal a copy of it where nobody looks on, and try the judge with that.",
+        )
     judged = [one for one in chosen.fixture.assertions if one.needs_judge]
     refuse_unanswerable([str(chosen.spec.model)], snapshot, settings)
     answer = answer_to(repository, chosen.fixture, trace)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from secrets import token_bytes
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
@@ -21,6 +22,7 @@ from gateval.app.run.interrupts import interrupted
 from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import asks_real_models, refuse_missing_keys
+from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
 from gateval.candidates.doors.models import ModelDoor
@@ -35,6 +37,7 @@ from gateval.candidates.team import Candidates
 from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
+from gateval.domain.results.sealing import shutter
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext, run_trials
@@ -46,6 +49,7 @@ from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.judging.neutral import shorten
 from gateval.pipeline.exports import ClosureExports
+from gateval.ports.trial_log import TrialLog
 from gateval.safe.redaction import Redactor
 from gateval.settings import Settings
 
@@ -75,11 +79,13 @@ def evaluate(
     *,
     at_once: int | None = None,
     minutes: float,
+    key: bytes | None = None,
 ) -> Evaluation:
     """Run a plan to its end, for so many minutes, or to the first SIGINT, SIGTERM or SIGHUP.
 
     At most `at_once` trials run side by side; without it, as many as the Evals say.
-    Raises `MissingKey` before anything runs when a model of the plan has no key.
+    What is sealed is in the results, and nowhere else; `key` is that of `shut_results`, where it is
+    to be the same. Raises `MissingKey` before anything runs when a model of the plan has no key.
     """
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
@@ -87,10 +93,13 @@ def evaluate(
     walls = walls_for(plan, settings, listen)
     if walls and (shown := settings.shown_secrets(plan.policy.candidate_env)):
         listen(RunWarned(message=shown))
+    shut = shutter(plan, key or token_bytes(32))
+    listen = sealed_off(listen, shut)
     interrupted = False
     warnings: dict[str, None] = {}
     trials: tuple[Trial, ...] | None = None
-    with TrialLogFile(folder.path / TRIALS_FILE) as log:
+    with TrialLogFile(folder.path / TRIALS_FILE) as file:
+        log = SealingLog(file, shut)
         replays: list[CalibrationReplay] = []
         run = _Run(
             plan,
@@ -119,7 +128,7 @@ def evaluate(
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
-    done = read_trials(folder.path / TRIALS_FILE) if trials is None else trials
+    done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials
     return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
 
 
@@ -146,7 +155,7 @@ class _Run:
     repository: GitRepository
     settings: Settings
     folder: ResultsFolder
-    log: TrialLogFile
+    log: TrialLog
     listen: Listener
     walls: Walls | None
     at_once: int | None

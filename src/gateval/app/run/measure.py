@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from secrets import token_bytes
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.names import PLAN_FILE
 from gateval.app.run.gc_tuning import small_collections
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.results import Results
 from gateval.domain.setup.gate_job import RUN_MINUTES
@@ -42,14 +44,15 @@ def measure(
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
     The results are those of the whole plan: what is not in `part` did not run. `earlier` sets of
-    experiments are kept with them. Secrets are out of all they hold. At most `at_once` trials run
-    side by side, over all Evals; the run ends after `minutes`. Raises `MissingKey` when a model of
-    the part has no key.
+    experiments are kept with them. Secrets are out of all they hold, and so is what is sealed. At
+    most `at_once` trials run side by side, over all Evals; the run ends after `minutes`. Raises
+    `MissingKey` when a model of the part has no key.
     """
     from gateval.app.run.evaluate import Evaluation, evaluate
+    from gateval.app.run.sealing import publishable, runnable
     from gateval.safe.redaction import Redactor
 
-    redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
+    redactor, key = Redactor(settings.secrets_beside(plan.policy.candidate_env)), token_bytes(32)
     with small_collections(), ThreadPoolExecutor(1) as aside:  # beside waiting for models
         over = Event()
         safe = aside.submit(redactor.value, plan)
@@ -58,15 +61,15 @@ def measure(
         loading = aside.submit(lambda: import_module("gateval.app.run.views").warm_up())
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
-                asked = (part or plan, repository, settings, folder, listen)
-                evaluation = evaluate(*asked, at_once=at_once, minutes=minutes)
+                asked = (runnable(part or plan), repository, settings, folder, listen)
+                evaluation = evaluate(*asked, at_once=at_once, minutes=minutes, key=key)
         finally:
             over.set()
         storing.result()
         loading.result()
     results = _whole(evaluation.results, safe.result(), redactor)
     results = results.model_copy(update={"earlier": tuple(map(redactor.value, earlier))})
-    return Evaluation(results, evaluation.interrupted)
+    return Evaluation(publishable(results, folder, key), evaluation.interrupted)
 
 
 def _whole(results: Results, plan: Plan, redactor: Redactor) -> Results:
@@ -82,8 +85,8 @@ def _whole(results: Results, plan: Plan, redactor: Redactor) -> Results:
 
 
 def store_plan(plan: Plan, folder: ResultsFolder) -> None:
-    """Write the plan for a report on a run that crashes.
+    """Write the plan for a report on a run that crashes, without what is sealed.
 
     Secrets have to be out of it before, as they are of results.
     """
-    folder.write(PLAN_FILE, dump(plan, indent=None).encode())
+    folder.write(PLAN_FILE, dump(shut_plan(plan), indent=None).encode())

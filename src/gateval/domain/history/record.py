@@ -20,6 +20,7 @@ from gateval.domain.forge.check_run import CheckRun, Conclusion
 from gateval.domain.forge.stamp import Stamp
 from gateval.domain.manifests.policy.gate_config import policy_digest
 from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.text.bounded import ShortText, first_of
@@ -172,6 +173,7 @@ def plan_digest(plan: Plan) -> str:
         "baseline": True,
         "agreements": True,
     }
+    plan = shut_plan(plan)  # as it stands in the results
     bare = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
     return digest(bare.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
 

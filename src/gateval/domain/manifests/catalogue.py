@@ -51,7 +51,8 @@ class Catalogue:
 
     `broken` holds the manifests that are there but cannot be used: nobody is told that they do not
     exist. `filled` holds, by the name of an Eval, the fixtures that its `vars` fill in; in
-    `fixtures` these are as another Eval has them, or not filled in.
+    `fixtures` these are as another Eval has them, or not filled in. `locked` are the sealed files
+    for which there is no key: Evals and fixtures may be in them.
     """
 
     agents: tuple[Agent, ...] = ()
@@ -60,11 +61,12 @@ class Catalogue:
     calibrations: tuple[Calibration, ...] = ()
     broken: tuple[Broken, ...] = ()
     filled: Mapping[str, Mapping[str, Fixture]] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
 
     def is_broken(self, kind: str, name: str) -> bool:
         """Whether a manifest of this kind and name is there, or may be, but cannot be used."""
         cases = (name,) if kind == "EvalFixture" else ()
-        return any(
+        return bool(self.locked and kind in {"Eval", "EvalFixture"}) or any(
             (one.kind, one.name) == (kind, name) or one.may_hold(cases) for one in self.broken
         )
 

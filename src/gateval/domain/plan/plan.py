@@ -111,7 +111,8 @@ class Plan(Value):
     can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
     be read and may ask more than is measured. `unclaimed` are changed files that the policy wants
     to belong to a measured Agent, and that do not. `rules_unread` says why the rules could
-    not be read whole; empty if they were. `bar_accepted` says who accepted that the bar is
+    not be read whole; empty if they were. `locked` are sealed files that may ask something of this
+    change, and for which there is no key. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
     others say themselves which fixtures they lack. `baseline` names the stored base trials that the
     Evals carry, None where there are none. `agreements` are calibrations that earlier runs replayed
@@ -135,6 +136,7 @@ class Plan(Value):
     doubts: tuple[Doubt, ...] = ()
     unclaimed: tuple[str, ...] = ()
     rules_unread: str = ""
+    locked: tuple[str, ...] = ()
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
     hidden: tuple[HiddenFiles, ...] = ()
@@ -241,7 +243,8 @@ class Plan(Value):
     @property
     def binds(self) -> bool:
         """Whether something speaks against a pass before any trial has run."""
-        return bool(self.lost or self.doubts or self.unclaimed or self.rules_unread)
+        found = self.lost or self.doubts or self.unclaimed or self.rules_unread or self.locked
+        return bool(found)
 
     @property
     def trial_count(self) -> int:

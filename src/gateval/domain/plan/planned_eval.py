@@ -66,7 +66,8 @@ class PlannedEval(Value):
     regressed, `stored` what the default branch measured before in place of base; `base_seen` says
     that the gate saw model calls there itself. `quarantined` inform and do not block. `left_out`
     are fixtures of it that nobody asked for. `repetitions_asked` is what the Eval says, where the
-    budget leaves it fewer. `feedback` is what people said of an experiment's answers.
+    budget leaves it fewer. `feedback` is what people said of an experiment's answers. What a
+    `sealed` one asks, and what came of it, is for holders of the key alone.
     """
 
     kind: EvalKind = "Eval"
@@ -98,6 +99,7 @@ class PlannedEval(Value):
     base_seen: bool = False
     repetitions_asked: int = Field(default=0, ge=0)
     feedback: tuple[Feedback, ...] = ()
+    sealed: bool = False
 
     @property
     def is_judged(self) -> bool:

@@ -16,6 +16,7 @@ from gateval.domain.plan.plan import (
     Revision,
 )
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.sealing import is_sealed_eval
 from gateval.domain.planning.bar.agents import weaker_agents
 from gateval.domain.planning.bar.closures import narrowed_closures
 from gateval.domain.planning.bar.doubts import base_doubts
@@ -26,6 +27,7 @@ from gateval.domain.planning.change import detect_changes
 from gateval.domain.planning.definitions import asked_scripts, definitions
 from gateval.domain.planning.files.belonging import unclaimed
 from gateval.domain.planning.hidden_files import hidden_files
+from gateval.domain.planning.locked import locked_files, locked_for, why_locked
 from gateval.domain.planning.nothing import why_nothing
 from gateval.domain.planning.selection import baseline_of, removed_since, why_selected
 from gateval.domain.planning.shares import with_shares
@@ -74,6 +76,7 @@ def plan_change(
     planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
+    locked = locked_files(head, base, tip, changes)
     return Plan(
         head=head.revision,
         base=base.revision,
@@ -91,7 +94,8 @@ def plan_change(
         scripts=asked_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
         warnings=(*coverage_warnings(planned, changes, head, base), *_told(base, tip, rules)),
-        nothing="" if planned else why_nothing(changes, doubts, head, base),
+        locked=locked,
+        nothing="" if planned else why_locked(locked) or why_nothing(changes, doubts, head, base),
     )
 
 
@@ -113,7 +117,7 @@ def plan_revision(
     """
     planned = []
     for evaluation in head.catalogue.evals:
-        if evaluation.name in names:
+        if evaluation.name in names and select_fixtures(evaluation, head.catalogue):
             why = (Reason(where=asked, what="asked for"),)
             one = _planned(evaluation, head, Baseline.NONE, why)
             chosen = tuple(
@@ -122,6 +126,8 @@ def plan_revision(
             if chosen:
                 planned.append(one.model_copy(update={"fixtures": chosen}))
     planned = within(planned, rules.policy.budget.repetitions)
+    asked_for = [one for one in head.catalogue.evals if one.name in names]
+    locked = locked_for(asked_for, head.catalogue)
     return Plan(
         head=head.revision,
         policy=rules.policy,
@@ -133,8 +139,12 @@ def plan_revision(
         scripts=asked_scripts(planned, head, None),
         hidden=hidden_files(planned, head, None),
         warnings=(*coverage_warnings(planned, (), head, None), *rules.ignored),
-        nothing="" if planned else "None of the named Evals has one of the named fixtures.",
+        locked=locked,
+        nothing="" if planned else why_locked(locked) or _NO_FIXTURE,
     )
+
+
+_NO_FIXTURE = "None of the named Evals has one of the named fixtures."
 
 
 def plan_without_rules(head: Revision, base: Revision | None, rules: GateRules) -> Plan:
@@ -158,6 +168,7 @@ def _selected(head: Snapshot, base: Snapshot, changes: Sequence[AgentChange]) ->
         _planned(evaluation, head, baseline_of(by_name.get(evaluation.target_agent)), why)
         for evaluation in head.catalogue.evals
         if (why := why_selected(evaluation, by_name, head, base))
+        and not (head.locked and not select_fixtures(evaluation, head.catalogue))
     ]
 
 
@@ -187,6 +198,7 @@ def _without(planned: Iterable[PlannedEval], bar: BarPlan) -> list[PlannedEval]:
 def _planned(
     evaluation: Eval, head: Snapshot, baseline: Baseline, why: tuple[Reason, ...]
 ) -> PlannedEval:
+    fixtures = select_fixtures(evaluation, head.catalogue)
     return PlannedEval(
         kind=evaluation.kind,
         name=evaluation.name,
@@ -200,5 +212,6 @@ def _planned(
         execution=evaluation.execution,
         baseline=baseline,
         why=why,
-        fixtures=select_fixtures(evaluation, head.catalogue),
+        fixtures=fixtures,
+        sealed=is_sealed_eval(evaluation, fixtures),
     )

@@ -41,6 +41,11 @@ class Snapshot:
     sizes: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def locked(self) -> frozenset[str]:
+        """The sealed files for which there is no key."""
+        return self.catalogue.locked
+
     @cached_property
     def watched_by_name(self) -> Callable[[str], bool]:
         """Whether an Agent's `watch` or `include` names a path itself, or a folder or pattern in

@@ -23,7 +23,8 @@ def coverage_warnings(
     evaluated = {one.agent for one in planned}
     yield from _unsupported(planned)
     for change in changes:
-        if change.kind is not ChangeKind.DELETED and change.agent not in evaluated:
+        unmeasured = change.agent not in evaluated and not head.locked
+        if change.kind is not ChangeKind.DELETED and unmeasured:
             yield f"Agent {change.agent} is {change.kind}, but no Eval targets it: not measured."
     if base is not None and base.problems:
         yield (

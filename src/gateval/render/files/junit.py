@@ -18,7 +18,6 @@ from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import show_axis
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.lifecycle import run_of
-from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
 from gateval.render.report.words.excerpt import trial_excerpt
@@ -44,7 +43,7 @@ def render_junit(report: Report) -> str:
     for name, facts in groupby(gather(report), key=lambda fact: fact.planned.name):
         suite = TestSuite(_xml(name))
         for key, value in _properties(report, compared[name]).items():
-            suite.add_property(key, _xml(value))
+            suite.add_property(_xml(key), _xml(value))
         suite.add_testcases([_case(fact, suite.name) for fact in facts])
         suite.add_testcases(
             [_left(gone.fixture, suite.name) for gone in compared[name].head.left_out]
@@ -65,7 +64,7 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
         "agent": compared.agent,
         "score": score(compared.head),
         "base": base_score(compared),
-        "threshold": show_threshold(compared.head.threshold),
+        "threshold": compared.head.asks,
         "verdict": f"{verdict}: {words}" if words != verdict else words,
         **_of_benchmark(report, compared),
     }

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from gateval.domain.base import Value, plain_message
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import is_open
 from gateval.domain.results.results import Results
 from gateval.domain.text.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
 from gateval.errors import StageFileError
@@ -46,8 +47,17 @@ def dump(value: Value, *, indent: int | None = 2) -> str:
 
     Without `indent` it is one line: half the size, for files that only programs read.
 
-    What JSON cannot hold is replaced: a lone surrogate by U+FFFD, `NaN` by null.
+    What JSON cannot hold is replaced: a lone surrogate by U+FFFD, `NaN` by null. Raises
+    `ValueError` for a plan with the words of sealed Evals: what is dumped, everybody may read.
     """
+    plan = value.plan if isinstance(value, Results) else value
+    if isinstance(plan, Plan) and any(map(is_open, plan.evals)):
+        raise ValueError("a plan with the words of sealed Evals is not for everybody")
+    return dump_whole(value, indent=indent)
+
+
+def dump_whole(value: Value, *, indent: int | None = None) -> str:
+    """Return the same with sealed words, where there are any: to be encrypted."""
     try:
         return value.model_dump_json(indent=indent) + "\n"
     except PydanticSerializationError:

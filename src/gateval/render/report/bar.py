@@ -8,10 +8,11 @@ from gateval.domain.decision.report import Report
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.planning.locked import why_locked
 from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.results.scoring import Meets
+from gateval.domain.results.scoring import EVERY_CASE, Meets
 from gateval.domain.ruling import GateLabel
-from gateval.domain.text.figures import show_score, show_threshold
+from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.words.counts import listing
 
@@ -65,7 +66,7 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     """
     plan, accept = report.results.plan, how_to_accept(may_accept)
     lines = [f"{lost}." for lost in plan.lost]
-    rules = [plan.rules_unread] if plan.rules_unread else []
+    rules = [one for one in (plan.rules_unread, why_locked(plan.locked)) if one]
     unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
     binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
     for planned, compared in binding:
@@ -133,7 +134,7 @@ def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
     if bar is None:
         return []
     score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
-    asked = show_threshold(compared.head.threshold)
+    asked = f"that {EVERY_CASE}" if compared.head.asks == EVERY_CASE else compared.head.asks
     first = (
         f"The target branch asks {asked} in its version of {bar.eval}, "
         f"{_MEETS[compared.head.meets]}: {score}."

@@ -15,7 +15,6 @@ from gateval.domain.plan.bar import Lowered
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
-from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Assessment
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import binding_edits
@@ -144,7 +143,7 @@ def _is_below(compared: EvalComparison) -> bool:
 def _of_eval(report: Report, compared: EvalComparison) -> Finding:
     planned = report.results.plan.eval(compared.eval)
     title = f"{compared.eval} is below its threshold"
-    text = f"Score {score(compared.head)}, threshold {show_threshold(compared.head.threshold)}."
+    text = f"Score {score(compared.head)}, threshold {compared.head.asks}."
     verdict, _ = eval_verdict(report.decision, compared.eval)
     blocks, key = verdict is GateVerdict.FAIL, digest([BELOW, compared.eval])
     return Finding(BELOW, planned.place, blocks, title, text, key, compared.eval)
@@ -169,5 +168,9 @@ def _nearest(report: Report, reason: DecisionReason) -> Place:
         planned = plan.eval(reason.eval)
         return planned.fixture(reason.fixture).place if reason.fixture else planned.place
     places = {str(doubt): doubt.problem.place for doubt in plan.doubts}
-    named = (path for path in plan.unclaimed if reason.text.startswith(f"{path} "))
+    named = (
+        path
+        for path in (*plan.unclaimed, *plan.locked)
+        if reason.text.startswith((f"{path} ", f"{path}, "))
+    )
     return places.get(reason.text) or Place(file=next(named, GATE_CONFIG_PATH))

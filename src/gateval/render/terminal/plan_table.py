@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.planning.locked import why_locked
 from gateval.domain.text.figures import show_bytes
 from gateval.render.report.words.counts import count
 from gateval.render.report.words.plan_wording import (
@@ -88,6 +89,8 @@ def _closing(plan: Plan) -> Iterator[str]:
         yield f"lowers the bar: {lost}"
     if plan.rules_unread:
         yield plan.rules_unread
+    if plan.locked and plan.evals:
+        yield why_locked(plan.locked)
     for doubt in plan.doubts:
         yield f"cannot be read: {doubt}"
     for path in plan.unclaimed:

@@ -33,6 +33,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.judge.uncalibrated": ["inconclusive", "warn"],
     "policy.bar": ["strictest", "base", "head"],
     "policy.candidateEnv": [[], ["LANG"], ["LANG", "TZ"], ["SHOP_URL"]],
+    "policy.sources": [[], ["github.com"], ["github.com", "git.acme.example:8443"]],
     "policy.egress": ["open", "gateway", [443], [80, 443], [8080]],
     "policy.gateway.allow": [[], ["store"], ["mcp"], ["store", "mcp"]],
     "policy.gateway.maxTokens": [1, 128_000, 500_000],
@@ -57,6 +58,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.baseline.maxAgeDays": [7, 14],
     "policy.baseline.workflows": [[], [".github/workflows/base.yml"]],
     "policy.baseline.repetitions": [1, 10],
+    "policy.recipients": [[], [f"age1{'q' * 58}"]],
     "policy.audit.required": [[], ["git"], ["git", "summary"]],
     "policy.audit.verdicts": [True, False],
 }

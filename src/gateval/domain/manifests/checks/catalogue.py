@@ -22,7 +22,8 @@ from gateval.domain.manifests.checks.models import (
 from gateval.domain.manifests.checks.playground import looks_at_state, playground_problems
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.repository.place import Problem, sort_problems
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
 from gateval.domain.text.quoting import quote
 
@@ -90,10 +91,33 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             for agent in catalogue.agents
             if (unknown := unknown_keys(agent))
         ),
-        *_unselected(catalogue, selected),
+        *_untouched(catalogue),
+        *(() if catalogue.locked else _unselected(catalogue, selected)),
+        *(
+            Problem(
+                place=Place(file=show_path(path)),
+                message="This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in "
+                "it was checked.",
+            )
+            for path in sorted(catalogue.locked)
+        ),
         *_unlimited(catalogue),
         *_unsupported(catalogue),
     )
+
+
+def _untouched(catalogue: Catalogue) -> Iterator[Problem]:
+    """Yield the Evals whose agents can do nothing in the playgrounds of their fixtures."""
+    for evaluation in catalogue.evals:
+        agent = catalogue.agent(evaluation.target_agent)
+        if agent is None or agent.starts_process:
+            continue
+        if any(one.playground is not None for one in select_fixtures(evaluation, catalogue)):
+            yield Problem(
+                place=evaluation.place,
+                message=f'The Agent "{agent.name}" has no program and no MCP server, so nothing '
+                "changes what is in the playgrounds of these fixtures.",
+            )
 
 
 def _unsupported(catalogue: Catalogue) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken, Catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.text.quoting import quote
 
@@ -52,6 +53,7 @@ def _missing(kind: str, name: str, catalogue: Catalogue) -> str:
 def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Problem]:
     selector = evaluation.fixture_selector
     all_known = not any(one.kind == "EvalFixture" for one in catalogue.broken)
+    all_known = all_known and not catalogue.locked
     if selector is None and not evaluation.fixtures:
         yield _problem(
             evaluation,
@@ -79,6 +81,14 @@ def _judge_problems(
         message = (
             f'This Eval has no judge, but fixtures of it need one ("{judged[0]}"{others}). Add '
             "spec.judge.model."
+        )
+        yield _problem(evaluation, "spec.judge.model", message)
+    if judge.is_scripted and any(
+        is_sealed(one.path) and any(a.needs_judge for a in one.assertions) for one in selected
+    ):
+        message = (
+            "The rules of a scripted judge come with a change, and its author could try words of a "
+            "sealed rubric with them. Name a model here."
         )
         yield _problem(evaluation, "spec.judge.model", message)
     calibration = judge.calibration

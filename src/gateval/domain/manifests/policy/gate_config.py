@@ -38,6 +38,14 @@ from gateval.domain.manifests.policy.words import (
 GATE_CONFIG_PATH = ".github/gateval.yml"
 
 
+SourceHost = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?$", max_length=200
+    ),
+]
+"""A host as it stands in a URL, with its port where that is not 443."""
+
 EvalWeight = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 
@@ -119,6 +127,10 @@ WorkflowPath = Annotated[
 ]
 
 
+Recipient = Annotated[str, StringConstraints(pattern=r"^age1[02-9ac-hj-np-z]{58}$")]
+"""A public key of age (https://age-encryption.org/v1, section on X25519): Bech32."""
+
+
 class BaselinePolicy(Spec):
     """What runs on the default branch measured, as it takes the place of measuring base again."""
 
@@ -195,6 +207,12 @@ class Policy(Spec):
     candidate_env: tuple[str, ...] = Field(
         default=(), description="Names of the gate's variables that candidates may see."
     )
+    sources: tuple[SourceHost, ...] = Field(
+        default=(),
+        max_length=100,
+        description="Hosts of other repositories whose files suites may name, as `gateval lock` "
+        "pins them: `github.com`.",
+    )
     egress: Egress = Field(
         default=EgressPolicy.OPEN,
         description="What candidates and their set-ups may connect to by TCP: everything (`open`), "
@@ -217,6 +235,12 @@ class Policy(Spec):
     quarantine: tuple[QuarantinedFixture, ...] = Field(
         default=(),
         description="Fixtures that inform and do not block, each with its owner and last day.",
+    )
+    recipients: tuple[Recipient, ...] = Field(
+        default=(),
+        max_length=100,
+        description="Who may open sealed manifests, and the evidence of runs on them: public keys "
+        "of age (`age1…`).",
     )
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()

@@ -8,6 +8,7 @@ from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture, same_test
@@ -111,6 +112,9 @@ def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
         yield Lowered(
             place=where, what="targetAgent", before=before.target_agent, after=after.target_agent
         )
+    if before.sealed and not after.sealed and not is_sealed(after.path):
+        place_of_seal = after.places.get("spec.sealed", after.place)
+        yield Lowered(place=place_of_seal, what="sealed", before="true", after="false")
     was, now = before.scoring, after.scoring
     if asks_less(now.pass_threshold, was.pass_threshold):
         yield Lowered(

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.planning.bar.assertions import lowered_assertions
@@ -34,6 +35,10 @@ def same_test(before: Fixture, after: Fixture) -> bool:
 
 def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
     """Yield what `after` asks less than `before`, or differently."""
+    if is_sealed(before.path) or is_sealed(after.path):
+        what = f"what the fixture {before.name} asks, which is sealed"
+        yield Lowered(place=after.place, what=what, before="", after="")
+        return
     about = {"fixture": before.name, "family": before.family} if before.family else {}
     for one in _lowered(before, after):
         yield one.model_copy(update=about) if about else one

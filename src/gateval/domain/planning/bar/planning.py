@@ -17,6 +17,7 @@ from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.bar import Bar, Doubt, Lowered, Reason
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.sealing import is_sealed_eval
 from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
 from gateval.domain.planning.bar.evals import (
     as_calibrated,
@@ -164,6 +165,7 @@ def _bar_eval(
             lowered=lowered_cases(said),
             reused=tuple(fixture.name for fixture in reused),
         ),
+        sealed=is_sealed_eval(asked, fixtures),
     )
 
 

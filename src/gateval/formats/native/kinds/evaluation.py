@@ -23,15 +23,6 @@ VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", m
 """A name as it can stand behind `vars.`."""
 
 
-def _not_sealed(sealed: bool) -> bool:  # noqa: FBT001 - a field's value
-    if sealed:
-        raise ValueError(
-            "A sealed Eval hides its fixtures from those who are measured, which takes benchmark "
-            "runs, and there are none yet: everybody would see these. Remove `sealed`."
-        )
-    return sealed
-
-
 def _of_evals(scoring: ScoringSpec) -> ScoringSpec:
     if scoring.model in {ScoringModel.BENCHMARK, ScoringModel.EXPERIMENT}:
         kind = scoring.model.value.capitalize()
@@ -66,9 +57,10 @@ class EvalBody(Spec):
     time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
         default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
     )
-    sealed: Annotated[bool, AfterValidator(_not_sealed)] = Field(
+    sealed: bool = Field(
         default=False,
-        description="Reserved for benchmark runs: `true` is refused until there are some.",
+        description="Whether what its fixtures ask, and the evidence on them, is shown to holders "
+        "of the key alone (`policy.recipients`). What lies in a sealed file always is.",
     )
 
 

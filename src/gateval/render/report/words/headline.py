@@ -46,6 +46,8 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         said.append(f"what the target branch asks cannot be read ({count(unreadable, 'problem')})")
     if report.results.plan.rules_unread:
         said.append("the rules that the gate config extends cannot be read")
+    if files := report.results.plan.locked:
+        said.append(f"{listing(files, 2)} cannot be opened without the key")
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
         said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")

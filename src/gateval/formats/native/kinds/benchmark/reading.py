@@ -100,6 +100,7 @@ def _eval(source: Source, written: BenchmarkDocument, tasks: tuple[Fixture, ...]
         ),
         schedule=spec.schedule,
         time_zone=spec.time_zone,
+        sealed=spec.sealed,
         place=source.document.place(("metadata", "name")),
         places=source.document.key_places(("spec",), depth=2),
         path=source.path,

@@ -53,6 +53,11 @@ class BenchmarkBody(Spec):
     time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
         default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
     )
+    sealed: bool = Field(
+        default=False,
+        description="Whether criteria and evidence are shown to holders of the key alone "
+        "(`policy.recipients`). What lies in a sealed file always is.",
+    )
     playground: PlaygroundSpec | None = Field(
         default=None, description="The playground of the tasks that have none of their own."
     )

@@ -1,0 +1,103 @@
+"""Encrypts and decrypts files in the format of age (https://age-encryption.org/v1).
+
+The library is imported only where something is sealed: few runs need it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from gateval.errors import UsageError
+from gateval.ports.sealing import CannotOpen, Unseal
+
+IDENTITY_VARIABLE = "GATEVAL_IDENTITY"
+
+_KEY = re.compile(r"AGE-SECRET-KEY-1[0-9A-Za-z]+")
+_NOBODYS = "No matching keys found"
+
+
+def identities(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys in the environment, as age-keygen writes them; none if there are none.
+
+    Raises `UsageError` when the variable is set and holds none.
+    """
+    text = environ.get(IDENTITY_VARIABLE, "")
+    found = tuple(_KEY.findall(text))
+    if text.strip() and not found:
+        raise UsageError(
+            f"{IDENTITY_VARIABLE} holds no key of age: it begins with AGE-SECRET-KEY-1.",
+            hint="Put the text of the file there that `gateval seal --new-key` wrote.",
+        )
+    return found
+
+
+def opener(environ: Mapping[str, str]) -> Unseal | None:
+    """Return what opens sealed files with the keys in the environment; None without any.
+
+    Raises `UsageError` for what is no key.
+    """
+    keys = identities(environ)
+    return _opening(keys) if keys else None
+
+
+@cache
+def _opening(keys: tuple[str, ...]) -> Callable[[bytes], bytes]:
+    import pyrage
+
+    try:
+        known = [pyrage.x25519.Identity.from_str(key) for key in keys]
+    except pyrage.IdentityError:
+        raise UsageError(
+            f"A key in {IDENTITY_VARIABLE} is damaged: its check sum is wrong.",
+            hint="Copy the whole line that begins with AGE-SECRET-KEY-1.",
+        ) from None
+
+    def opened(data: bytes) -> bytes:
+        try:
+            return bytes(pyrage.decrypt(data, known))
+        except pyrage.DecryptError as error:
+            raise CannotOpen(_why(str(error))) from None
+
+    return opened
+
+
+def _why(said: str) -> str:
+    if said == _NOBODYS:
+        return (
+            f"No key in {IDENTITY_VARIABLE} opens this file: it is sealed for others. Take the key "
+            "that belongs to one of `policy.recipients`, or have the file sealed again for yours."
+        )
+    return (
+        "This file is damaged: it was cut off or changed after it was sealed. Take it from git "
+        "again, or seal it again."
+    )
+
+
+def seal(data: bytes, recipients: Iterable[str]) -> bytes:
+    """Return the data encrypted for all of these (`age1…`), as a file of text.
+
+    Raises `UsageError` for what names nobody.
+    """
+    import pyrage
+
+    known: list[Any] = []
+    for one in recipients:
+        try:
+            known.append(pyrage.x25519.Recipient.from_str(one))
+        except pyrage.RecipientError:
+            raise UsageError(
+                f"{one[:80]!r} in `policy.recipients` is no public key of age.",
+                hint="It begins with age1; `gateval seal --new-key` and age-keygen print it.",
+            ) from None
+    return bytes(pyrage.encrypt(data, known, armored=True))
+
+
+def new_identity() -> tuple[str, str]:
+    """Return a new key, and the public one that belongs to it."""
+    import pyrage
+
+    made = pyrage.x25519.Identity.generate()
+    return str(made), str(made.to_public())

@@ -1,0 +1,1 @@
+"""Commands on what only holders of a key may read."""

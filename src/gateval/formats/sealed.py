@@ -1,0 +1,118 @@
+"""Manifests in sealed files: opened with the key, read as if they lay there plainly.
+
+Whatever is wrong inside is told without its words. What a sealed file names may only be what lies
+beside or below it: so a run without the key knows which changes it cannot judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateval.domain.manifests.catalogue import Broken
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.own_checks import own_checks
+from gateval.domain.manifests.sealed import SEALED_PROBLEM, without_first_line
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.place import Place, Problem
+from gateval.domain.repository.tree import under
+from gateval.formats.native.cases.written import Template
+from gateval.formats.native.manifests import read_manifests
+from gateval.formats.parsed import Parsed
+from gateval.formats.registries import Registries
+from gateval.ports.sealing import CannotOpen
+
+_Held = Eval | Fixture | Template
+
+
+def read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
+    """Return the manifests of a sealed file; without a key, that it is locked."""
+    if registries.unseal is None:
+        return Parsed((), (), locked=True)
+    try:
+        content = without_first_line(registries.unseal(data))
+    except CannotOpen as error:
+        return _refused(path, str(error))
+    if content.text is None:
+        return _refused(path, "This file does not say which it is. Seal it with `gateval seal`.")
+    if content.path != path:
+        return _refused(
+            path,
+            f"This file was sealed as {show_path(content.path)}, and stands here under another "
+            "name. Put it back, or unseal it there and seal it here.",
+        )
+    found = read_manifests(path, content.text, registries)
+    if found.pending:
+        return _refused(
+            path,
+            "An experiment reads its golden set from a file that lies there for all to see. Only "
+            "Evals, benchmarks and fixtures are sealed.",
+        )
+    if found.empty:
+        return _refused(path, "There is no manifest in what is sealed here.")
+    wrong = tuple(_sealed(one) for one in found.problems)
+    broken = tuple(one._replace(problem=_sealed(one.problem)) for one in found.broken)
+    refused = {id(one): problem for one in found.manifests if (problem := unfit(one))}
+    refused |= {id(one): problem for one in found.templates if (problem := unfit(one))}
+    return found._replace(
+        manifests=tuple(one for one in found.manifests if id(one) not in refused),
+        templates=tuple(one for one in found.templates if id(one) not in refused),
+        problems=(*wrong, *refused.values()),
+        broken=(*broken, *map(Broken, refused.values())),
+        left=False,
+        salt=content.salt,
+    )
+
+
+def unfit(manifest: object) -> Problem | None:
+    """Return why a manifest may not be sealed, in words that give nothing away; None if it may."""
+    if not isinstance(manifest, _Held):
+        kind = getattr(manifest, "kind", "manifest")
+        what = "Evals and fixtures are sealed; the comment shows what changed in an Agent, and " * (
+            kind == "Agent"
+        )
+        message = f"{what or 'Only Evals and fixtures are sealed; '}this {kind} belongs outside."
+        return Problem(place=_place(manifest), message=message)
+    why = next(_why_not(manifest), None)
+    return Problem(place=manifest.place, message=why) if why else None
+
+
+def _why_not(manifest: _Held) -> Iterator[str]:
+    outside = "A sealed file may name files beside or below it only; this one is elsewhere."
+    if isinstance(manifest, Template) and manifest.file is not None:
+        yield "Cases of a file lie there for all to see. Write them into the sealed file itself."
+    if not isinstance(manifest, Fixture):
+        return
+    if any(own_checks(manifest)):
+        yield (
+            "A check of one's own is a program that a change can rewrite, and it would be told "
+            "what is sealed. Use assertions without a program here."
+        )
+    for named in _named_files(manifest):
+        path = resolve_path(manifest.folder, named)
+        if path is None or (manifest.folder and not under(path, {manifest.folder})):
+            yield outside
+
+
+def _named_files(fixture: Fixture) -> Iterator[str]:
+    for _, part in fixture.attached():
+        yield part.path
+    if fixture.playground is not None:
+        yield from fixture.playground.files
+        for _, written, _ in fixture.playground.own_sources(fixture.folder):
+            yield written
+
+
+def _sealed(problem: Problem) -> Problem:
+    return Problem(place=problem.place, message=SEALED_PROBLEM)
+
+
+def _place(manifest: object) -> Place:
+    place = getattr(manifest, "place", None)
+    assert isinstance(place, Place)  # noqa: S101 - every manifest has one
+    return place
+
+
+def _refused(path: str, message: str) -> Parsed:
+    problem = Problem(place=Place(file=show_path(path)), message=message)
+    return Parsed((), (problem,), (Broken(problem),))

@@ -1,0 +1,104 @@
+"""A sealed run with real files, processes and requests: who holds no key learns scores alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from tests.helpers.command import gateval
+from tests.helpers.providers import provider
+from tests.helpers.sealed import KEY, PRIVATE, SECRET_WORDS, judges, leaks, sealed_shop
+from tests.servers.model_server import Answer, Call
+
+
+def test_what_is_sealed_is_found_only_encrypted_and_at_the_judges(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop")
+    out = tmp_path / "out"
+    with provider(judges) as (server, environ):
+        done = gateval(shop, "check", "--base", "main", "--results", str(out), **environ, **KEY)
+        assert server.calls, done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert "held-out" in said
+    assert "greets" in said
+    assert leaks([tmp_path], [said]) == []
+    assert not leaks_of_key(tmp_path, said)
+    evidence = out / "results.v1.json.age"
+    assert evidence.read_bytes().startswith(b"-----BEGIN AGE ENCRYPTED FILE-----")
+    results = json.loads((out / "results.v1.json").read_text("utf-8"))
+    (planned,) = results["plan"]["evals"]
+    assert planned["sealed"]
+    axes = [one["axis"] for one in planned["fixtures"][0]["assertions"]]
+    assert axes == ["manners", "safety", "safety"]
+    scores = {(t["key"]["side"], t["score"]) for t in results["trials"]}
+    assert scores == {("base", 1.0), ("head", (0 + 1 + 0.1) / 3)}
+    again = gateval(shop, "report", str(out), **KEY)
+    assert again.returncode == 1, again.stderr
+    assert again.stdout == (out / "summary.txt").read_text("utf-8")
+
+    opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY)
+    assert opened.returncode == 0, opened.stderr
+    for word in SECRET_WORDS:
+        assert word in opened.stdout
+    folder = tmp_path / "opened"
+    assert gateval(shop, "unseal", str(out), "--output", str(folder), **KEY).returncode == 0
+    assert leaks([folder]), "the search finds what is there"
+    shown = gateval(shop, "show", str(folder), "greets")
+    assert "quokka" in shown.stdout, shown.stdout + shown.stderr
+
+
+def leaks_of_key(folder: Path, said: str) -> bool:
+    files = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+    return PRIVATE in said or any(PRIVATE.encode() in file.read_bytes() for file in files)
+
+
+def test_the_candidate_gets_neither_the_key_nor_the_sealed_file(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop")
+    shop.write(
+        "desk/agent.yaml", (shop.path / "desk/agent.yaml").read_text() + "  include: [/**]\n"
+    )
+    shop.commit()
+    out, folder = tmp_path / "out", tmp_path / "opened"
+    with provider(judges) as (_, environ):
+        done = gateval(shop, "check", "--base", "main", "--results", str(out), **environ, **KEY)
+        assert gateval(shop, "unseal", str(out), "--output", str(folder), **KEY).returncode == 0
+    results = json.loads((folder / "results.v1.json").read_text("utf-8"))
+    outputs = [one["output"] for one in results["trials"] if one["output"]]
+    assert outputs, done.stdout + done.stderr
+    assert all("desk.py" in one for one in outputs)
+    assert not any("GATEVAL_IDENTITY" in one or ".age" in one for one in outputs)
+
+
+def test_plan_and_other_views_tell_nothing(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop")
+    for words in (["plan", "--base", "main"], ["plan", "--base", "main", "--json"], ["validate"]):
+        done = gateval(shop, *words, **KEY)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert leaks([], [done.stdout, done.stderr]) == []
+        assert "held-out" in done.stdout or words == ["validate"]
+
+
+def test_an_interrupted_run_keeps_what_is_sealed_sealed(tmp_path: Path) -> None:
+    shop, held = sealed_shop(tmp_path / "shop"), tmp_path / "out"
+
+    def slowly(call: Call) -> Answer:
+        return Answer(delay=30) if b"Whatever." in call.raw else judges(call)
+
+    with provider(slowly) as (server, environ):
+        from tests.helpers.command import start_gateval
+
+        run = start_gateval(
+            shop, "check", "--base", "main", "--results", str(held), **environ, **KEY
+        )
+        while len(server.calls) < 2 and run.poll() is None:
+            try:
+                run.wait(0.2)
+            except subprocess.TimeoutExpired:
+                continue
+        run.terminate()
+        said = "".join(run.communicate(timeout=60))
+    assert run.returncode == 130, said
+    assert leaks([tmp_path], [said]) == []
+    opened = gateval(shop, "unseal", str(held), "--format", "results", **KEY)
+    assert "quokka" in opened.stdout
