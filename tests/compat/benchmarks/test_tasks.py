@@ -90,6 +90,21 @@ def test_unknown_checks_fail(tmp_path: Path) -> None:
     assert found.reason.startswith('unsupported: there is no check of type "portal-state-match"')
 
 
+def test_what_is_sealed_is_not_told_of_unknown_checks_either(tmp_path: Path) -> None:
+    tasks = """\
+    tasks:
+      - name: greet
+        instruction: Hello
+        criteria: [{label: portalsecret, check: {type: statesecret, path: x}}]
+    """
+    shop = bench(tmp_path / "shop", tasks, "sealed: true\n")
+    for command in (("validate",), ("plan",), ("plan", "--json")):
+        done = gateval(shop, *command)
+        assert done.returncode == 0, done.stderr
+        assert "secret" not in done.stdout + done.stderr
+    assert "A criterion of desk@2, which is sealed, cannot hold" in gateval(shop, "plan").stdout
+
+
 @states("A task without criteria fails")
 def test_no_criteria(tmp_path: Path) -> None:
     results = ran(bench(tmp_path / "shop", "tasks: [{name: greet, instruction: Hello}]\n"))

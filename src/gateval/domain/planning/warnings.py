@@ -48,7 +48,10 @@ def _unsupported(planned: Sequence[PlannedEval]) -> Iterable[str]:
     """Tell which criteria of benchmarks fail whatever happens, of each benchmark the first."""
     for one in planned:
         found = [(f, s) for f in one.fixtures for s in f.assertions if s.unsupported]
-        if found:
+        if found and one.sealed:
+            many = "A criterion" if len(found) == 1 else f"{len(found)} criteria"
+            yield f"{many} of {one.shown_name}, which is sealed, cannot hold, whatever happens."
+        elif found:
             fixture, spec = found[0]
             more = f", and {len(found) - 1} more criteria" if len(found) > 1 else ""
             yield (
