@@ -109,7 +109,8 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
 
 def _untouched(catalogue: Catalogue) -> Iterator[Problem]:
     """Yield the Evals whose agents can do nothing in the playgrounds of their fixtures."""
-    for evaluation in catalogue.evals:
+    played = any(fixture.playground is not None for fixture in catalogue.fixtures)
+    for evaluation in catalogue.evals if played else ():
         agent = catalogue.agent(evaluation.target_agent)
         if agent is None or agent.starts_process:
             continue
