@@ -9,12 +9,12 @@ from gateval.domain.decision.decision import Decision
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.results.comparison import EvalComparison
 from gateval.render.comment.fixture_section import judged
-from gateval.render.report.axes import AxisLine, AxisShare
 from gateval.render.report.environment import fill
-from gateval.render.report.experiments import ScorerLine
 from gateval.render.report.facts import SilentAgent
 from gateval.render.report.gaps import Gap
 from gateval.render.report.prompts import PromptEdit
+from gateval.render.report.scores.axes import AxisLine, AxisShare
+from gateval.render.report.scores.experiments import ScorerLine
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.wording import (
