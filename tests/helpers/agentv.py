@@ -9,7 +9,9 @@ from pathlib import Path
 from gateval.adapters.git import open_repository
 from gateval.app.registries import registries
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.formats.registries import Registries
 from gateval.pipeline.read import survey
+from gateval.ports.sources import ForeignFiles
 from tests.helpers.repo import Repo
 
 TARGETS = """\
@@ -53,8 +55,16 @@ def agentv(path: Path, files: Mapping[str, str], *, targets: str = TARGETS) -> R
 
 def read(repo: Repo, revision: str = "HEAD", **environ: str) -> Snapshot:
     """Return what is read of a revision, in an environment with these variables."""
+    return _read(repo, revision, replace(registries(), environ=environ))
+
+
+def read_with(foreign: ForeignFiles, repo: Repo) -> Snapshot:
+    """Return what is read of HEAD, with these files of other repositories."""
+    return _read(repo, "HEAD", replace(registries(), environ={}, foreign=foreign))
+
+
+def _read(repo: Repo, revision: str, known: Registries) -> Snapshot:
     repository = open_repository(repo.path, environ=repo.env)
-    known = replace(registries(), environ=environ)
     return survey(repository, known, repository.resolve(revision))
 
 

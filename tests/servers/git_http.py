@@ -11,6 +11,7 @@ import os
 import ssl
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -83,6 +84,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self._answer(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def finish(self) -> None:
+        """End TLS as its rules want; git would take an answer that just stops as cut."""
+        super().finish()
+        if isinstance(self.connection, ssl.SSLSocket):
+            with suppress(OSError, ValueError):
+                self.connection.unwrap()
 
     def log_message(self, format: str, *args: object) -> None:
         """Be quiet."""

@@ -1,4 +1,4 @@
-"""Writes files that are not there yet, below a folder, following no symbolic link."""
+"""Writes files below a folder, following no symbolic link."""
 
 from __future__ import annotations
 
@@ -6,11 +6,24 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 
-from gateval.adapters.folders import entered_folder, opened_folder
+from gateval.adapters.folders import entered_folder, opened_folder, replace_file
 from gateval.domain.repository.paths import show_path
 from gateval.errors import UsageError
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_over(root: Path, path: str, text: str) -> None:
+    """Write the file `path` below `root`, whatever is there. Raises as `write_new`."""
+    *folders, name = path.split("/")
+    try:
+        with ExitStack() as opened:
+            folder = opened.enter_context(opened_folder(root))
+            for part in folders:
+                folder = opened.enter_context(entered_folder(folder, part))
+            replace_file(folder, name, text.encode())
+    except OSError as error:
+        raise _unwritten(path, error) from error
 
 
 def write_new(root: Path, path: str, text: str) -> bool:
@@ -33,8 +46,12 @@ def write_new(root: Path, path: str, text: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise UsageError(
-            f"{show_path(path)} could not be written: {error.strerror}.",
-            hint="Each folder of the path has to be a real folder that you may write to.",
-        ) from error
+        raise _unwritten(path, error) from error
     return True
+
+
+def _unwritten(path: str, error: OSError) -> UsageError:
+    return UsageError(
+        f"{show_path(path)} could not be written: {error.strerror}.",
+        hint="Each folder of the path has to be a real folder that you may write to.",
+    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from gateval.adapters.age import opener
+from gateval.app.foreign import git_sources
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
 from gateval.assertions.scorers.names import SCORERS
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.formats.registries import Registries
 from gateval.gateway.upstream.providers import PROVIDERS
+from gateval.pipeline.foreign import Pinned
 
 
 def registries() -> Registries:
@@ -24,6 +26,7 @@ def registries() -> Registries:
         judged=JUDGED,
         combinators=COMBINATORS,
         environ=os.environ,
+        foreign=Pinned(git_sources(os.environ)),
         weighing=WEIGHING,
         scorers=SCORERS,
         unseal=opener(os.environ),

@@ -28,6 +28,7 @@ ROOMS: Final = {
         "judge",
         "promote",
         "import",
+        "lock",
     ),
     "sealing": ("seal", "unseal"),
 }

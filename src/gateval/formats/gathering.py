@@ -13,8 +13,12 @@ from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem
 from gateval.domain.repository.tree import Tree
+from gateval.domain.text.quoting import quote
 from gateval.formats.registries import Registries
 from gateval.formats.yaml.document import Document
+
+TEXT_LIMIT = 256 * 1024
+"""Bytes of a text file that a case names."""
 
 
 class Pending(NamedTuple):
@@ -27,18 +31,32 @@ class Pending(NamedTuple):
     document: Document | None
     format: str = ""
 
+    @property
+    def kind(self) -> str:
+        """The `kind` that its document says it is of; empty for none."""
+        data = self.document.data if self.document else None
+        kind = data.get("kind") if isinstance(data, dict) else None
+        return kind if isinstance(kind, str) else ""
+
+
+def no_foreign(url: str) -> bytes:
+    """Refuse every file of another repository."""
+    raise ValueError(f"{quote(url)} is a file of another repository. Copy it into this one.")
+
 
 @dataclass(frozen=True)
 class Around:
     """A revision as such a format sees it.
 
     `content` gives the bytes of a tracked file, None for one that is too large to be read.
-    `variables` are those of the environment that `policy.candidateEnv` names.
+    `foreign` gives those of the file at a URL, as the revision pins it; it raises `ValueError` with
+    a sentence. `variables` are those of the environment that `policy.candidateEnv` names.
     """
 
     tree: Tree
     content: Callable[[str], bytes | None]
     registries: Registries
+    foreign: Callable[[str], bytes] = no_foreign
     variables: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from gateval.domain.base import JsonObject
 from gateval.ports.sealing import Unseal
+from gateval.ports.sources import ForeignFiles
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Registries:
     `weighing` those of them whose parts have a name and a weight.
     `scorers` maps the name of an experiment's scorer to the assertion that it stands for.
     `environ` is the environment of the gate; readers see of it what `policy.candidateEnv` names.
+    `foreign` reads files of other repositories; without it there are none.
     `providers` are the model providers that can be asked, `scripted` among them, `required` for a
     runtime the shared keys that it cannot do without, `word_checks` what looks at each word of its
     `command` and raises `ValueError`. `unseal` opens sealed files; None without a key.
@@ -37,6 +39,7 @@ class Registries:
     providers: frozenset[str]
     combinators: frozenset[str] = frozenset()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    foreign: ForeignFiles | None = None
     weighing: frozenset[str] = frozenset()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     scorers: Mapping[str, JsonObject] = field(default_factory=dict)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 
+from gateval.adapters.git.sources import GitSources
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.messages import Role, text_of
+from gateval.domain.repository.sources import LOCK_PATH
+from gateval.pipeline.foreign import Pinned
 from tests.compat.rows import states
-from tests.helpers.agentv import agentv, problems, read
+from tests.helpers.agentv import agentv, problems, read, read_with
+from tests.helpers.foreign import elsewhere
 from tests.helpers.repo import Repo
 
+KIND = hashlib.sha256(b"Be kind.\n").hexdigest()
 PAGE = """\
 evalcases:
   - id: addition
@@ -230,16 +236,37 @@ def test_a_file_is_missing(tmp_path: Path) -> None:
     ],
 )
 @states(
-    "`https://github.com/…`, `https://gitlab.com/…` and `https://bitbucket.org/…` are cloned once "
-    "and cached",
-    refused="is a file of another repository, and what stands there can change without a change "
-    "here",
+    "Files of hosts that nobody allowed are cloned, too",
+    refused="policy.sources of .github/gateval.yml on the target branch does not name",
 )
-def test_files_of_other_repositories(url: str, refusal: str, tmp_path: Path) -> None:
+def test_hosts_that_nobody_allowed(url: str, refusal: str, tmp_path: Path) -> None:
     block = f'[{{role: user, content: [{{type: file, value: "{url}"}}]}}]'
     suite = PAGE.replace("input: What is 15 + 27?", f"input: {block}")
     (said,) = problems(agentv(tmp_path / "repo", {"evals/math.yaml": suite}))
     assert refusal in said
+
+
+@states(
+    "`https://github.com/…`, `https://gitlab.com/…` and `https://bitbucket.org/…` are cloned once "
+    "and cached",
+    differs="`gateval lock` pins their commit and content first, so that nothing changes without a "
+    "change here; hosts are those of `policy.sources`, and runs for forks fetch nothing",
+)
+def test_files_of_other_repositories(tmp_path: Path) -> None:
+    with elsewhere(tmp_path, {"a.md": "Be kind.\n"}) as there:
+        block = f'[{{role: user, content: [{{type: file, value: "{there.blob("a.md")}"}}]}}]'
+        suite = PAGE.replace("input: What is 15 + 27?", f"input: {block}")
+        locked = {"commit": there.repo.id("HEAD"), "path": "a.md", "sha256": KIND}
+        files = {"evals/math.yaml": suite, ".github/gateval.yml": there.config}
+        files[LOCK_PATH] = json.dumps({"version": 1, "files": {there.blob("a.md"): locked}})
+        repo = agentv(tmp_path / "repo", files)
+        sources = Pinned(GitSources(tmp_path / "cache", there.environ))
+        snapshot = read_with(sources, repo)
+        asked = len(there.server.seen)
+        assert read_with(sources, repo).problems == snapshot.problems == ()
+        assert len(there.server.seen) == asked
+    (fixture,) = snapshot.catalogue.fixtures
+    assert "Be kind." in text_of(fixture.input.messages[0].content)
 
 
 @states(

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from gateval.domain.repository.sources import LOCK_PATH
 from tests.helpers import payloads
+from tests.helpers.agentv import TARGETS
+from tests.helpers.foreign import elsewhere
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.runner import Ended, Job
 from tests.helpers.shop import AGENT, EVAL, PROMPT
@@ -369,3 +372,17 @@ def test_results_alone_are_not_enough(shop: GitHubShop, claimed: tuple[Pull, Pat
     measuring = follow(shop, pull, folder).run_action()
     assert measuring.code == 2
     assert "step: publish" in measuring.errors
+
+
+def test_a_fork_has_no_file_of_others_fetched(shop: GitHubShop, tmp_path: Path) -> None:
+    with elsewhere(tmp_path, {"a.md": "Be kind.\n"}) as there:
+        shop.push_main(**{".github__gateval.yml": there.config})
+        block = f"[{{role: user, content: [{{type: file, value: '{there.blob('a.md')}'}}]}}]"
+        suite = f"tests: [{{id: a, criteria: Kind, input: {block}}}]\n"
+        pin = {"commit": there.repo.id("HEAD"), "path": "a.md", "sha256": "0" * 64}
+        lock = json.dumps({"version": 1, "files": {there.blob("a.md"): pin}})
+        files = {"a.eval.yaml": suite, ".agentv/targets.yaml": TARGETS, LOCK_PATH: lock}
+        ended = on_fork(shop, shop.open_fork_pull(WORSE, files)).run_action()
+        assert ended.code == 3
+        assert "files of other repositories are fetched in trusted runs only" in ended.log
+        assert there.server.seen == []

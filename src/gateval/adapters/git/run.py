@@ -18,6 +18,9 @@ from gateval.errors import RepositoryError
 TIMEOUT_SECONDS = 300.0
 """How long one git process may take."""
 
+_LIMIT_UNIT = 512
+"""Bytes in which a shell counts the size of files (POSIX, `ulimit -f`)."""
+
 OUTPUT_LIMIT = 128 * 1024 * 1024
 """Bytes read of one answer. A forged tree can list billions of files in a few objects."""
 
@@ -34,7 +37,8 @@ class Git:
     """Runs git in one folder.
 
     `environ` is the environment of the gate, of which git sees only what is harmless, and `config`
-    are settings for every process. Every method raises `RepositoryError` when git is missing,
+    are settings for every process; no file that it writes may have more than `largest` bytes, if
+    that is not 0. Every method raises `RepositoryError` when git is missing,
     fails, or takes longer than `timeout` seconds.
     """
 
@@ -45,19 +49,25 @@ class Git:
         *,
         timeout: float = TIMEOUT_SECONDS,
         config: tuple[str, ...] = (),
+        largest: int = 0,
     ) -> None:
         self.folder = folder
+        self._largest = largest
         self._environ = clean_environment(environ)
         self._timeout = timeout
         self._config = config
 
     def at(self, folder: Path) -> Git:
         """Return the same git for another folder."""
-        return Git(folder, self._environ, timeout=self._timeout, config=self._config)
+        return self._other(folder, self._timeout)
 
     def within(self, seconds: float) -> Git:
         """Return the same git with another limit of time."""
-        return Git(self.folder, self._environ, timeout=seconds, config=self._config)
+        return self._other(self.folder, seconds)
+
+    def _other(self, folder: Path, seconds: float) -> Git:
+        config, largest = self._config, self._largest
+        return Git(folder, self._environ, timeout=seconds, config=config, largest=largest)
 
     def run(
         self,
@@ -104,6 +114,9 @@ class Git:
     def _popen(
         self, line: list[str], given: IO[bytes], errors: IO[bytes], env: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
+        if self._largest:
+            limit = str(self._largest // _LIMIT_UNIT)
+            line = ["/bin/sh", "-c", 'ulimit -f "$0" && exec "$@"', limit, *line]
         try:
             return subprocess.Popen(
                 line,

@@ -28,6 +28,7 @@ from gateval.app.action.result import (
 from gateval.app.action.stored.agreements import with_stored_agreements
 from gateval.app.action.stored.baseline import with_baseline
 from gateval.app.action.stored.kept_run import keep_run, repeated, since_when
+from gateval.app.foreign import CLOSED
 from gateval.app.registries import registries
 from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
@@ -114,10 +115,12 @@ def _plan(event: ActionEvent, due: DueNow) -> Plan:
 
 def _planned(event: ActionEvent, due: DueNow) -> Plan:
     context, today = event.context, event.context.clock.utc_now()[:10]
+    trusted = event.trigger.trust.verified
+    known = registries() if trusted else replace(registries(), foreign=CLOSED)
     if event.trigger.event is EventName.SCHEDULE:
         return plan_everything(
             context.repository,
-            registries(),
+            known,
             event.resolved.revisions.head,
             context.shared,
             config_path=context.inputs.config,
@@ -127,12 +130,12 @@ def _planned(event: ActionEvent, due: DueNow) -> Plan:
         )
     return plan_a_change(
         context.repository,
-        registries(),
+        known,
         event.resolved.revisions,
         context.shared,
         config_path=context.inputs.config,
         narrowing=context.narrowing,
-        bar=None if event.trigger.trust.verified else BarPolicy.BASE,
+        bar=None if trusted else BarPolicy.BASE,
         today=today,
     )
 

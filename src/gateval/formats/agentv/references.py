@@ -8,10 +8,7 @@ from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.tree import folders_of
 from gateval.domain.text.quoting import quote
-from gateval.formats.gathering import Around
-
-TEXT_LIMIT = 256 * 1024
-"""Bytes of a text file that a case names."""
+from gateval.formats.gathering import TEXT_LIMIT, Around
 
 
 class NoFile(ValueError):
@@ -31,8 +28,6 @@ def find(written: str, folder: str, around: Around) -> str:
 
     A leading `/` counts from the root of the repository.
     """
-    if "://" in written:
-        raise NoFile(_url(written))
     tried = ["", *roots(folder)] if written.startswith("/") else [*roots(folder)]
     for root in tried:
         path = resolve_path(root, written.lstrip("/"))
@@ -55,6 +50,26 @@ def text_at(path: str, around: Around) -> str | None:
     data, shown = around.content(path), show_path(path)
     if data is None:
         raise NoFile(f"{shown} is too large to be read.")
+    return _text(data, shown)
+
+
+def is_foreign(written: str) -> bool:
+    """Whether a file of another repository is named."""
+    return "://" in written
+
+
+def foreign_text(url: str, around: Around) -> str:
+    """Return the text of a file of another repository with line feeds. Raises `NoFile`."""
+    try:
+        text = _text(around.foreign(url), url)
+    except ValueError as error:
+        raise NoFile(str(error)) from None
+    if text is None:
+        raise NoFile(f"{quote(url)} is no text. Copy the file into this repository.")
+    return text
+
+
+def _text(data: bytes, shown: str) -> str | None:
     if is_lfs_pointer(data):
         raise NoFile(f"{shown} is a Git LFS pointer. Store the file itself in git.")
     try:
@@ -66,10 +81,3 @@ def text_at(path: str, around: Around) -> str | None:
     if len(data) > TEXT_LIMIT:
         raise NoFile(f"{shown} has more than {TEXT_LIMIT:,} bytes of text. Name a part of it.")
     return text.replace("\r\n", "\n")
-
-
-def _url(written: str) -> str:
-    return (
-        f"{quote(written)} is a file of another repository, and what stands there can change "
-        "without a change here. Copy the file into this repository and name it by its path."
-    )

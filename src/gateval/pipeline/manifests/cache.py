@@ -44,6 +44,7 @@ class ManifestCache:
         self._repository = repository
         self.registries = registries
         self.variables = passed_on(registries.environ, config.policy.candidate_env)
+        self.hosts = config.policy.sources
         self._narrowed = bool(config.manifests)
         self._wanted: Callable[[str], bool] = (
             match_any(config.manifests) if config.manifests else lambda _path: True

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.sources import LOCK_PATH
 from gateval.domain.repository.tree import Tree, TreeEntry
-from gateval.formats.gathering import Around, Gathered, Pending
+from gateval.formats.gathering import TEXT_LIMIT, Around, Gathered, Pending, no_foreign
 from gateval.formats.parsed import Parsed
 from gateval.formats.registry import gather
 from gateval.pipeline.manifests.cache import ManifestCache
@@ -72,7 +73,14 @@ def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gath
     def content(path: str) -> bytes | None:
         return cache.data(watched[path])
 
-    found = gather(pending, Around(watched, content, cache.registries, cache.variables))
+    def foreign(url: str) -> bytes:
+        lock = content(LOCK_PATH) if LOCK_PATH in watched and watched[LOCK_PATH].is_file else None
+        if cache.registries.foreign is None:
+            return no_foreign(url)
+        return cache.registries.foreign.read(url, lock, cache.hosts, limit=TEXT_LIMIT)
+
+    around = Around(watched, content, cache.registries, foreign, cache.variables)
+    found = gather(pending, around)
     if not watched.whole:
         made.append(_Made(found, watched.seen))
     return found

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gateval.app.action.commands.comments import reply
 from gateval.app.action.context import ActionContext
 from gateval.app.action.result import ActionResult
+from gateval.app.foreign import CLOSED
 from gateval.app.registries import registries
 from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.forge.pull_request import PullRequest
@@ -61,7 +64,8 @@ def _fixture(
     """Return the fixture as head has it, and the names of all that can be read there."""
     head = pull.head.sha
     context.server.bring([head], instead=f"refs/pull/{pull.number}/head")
-    snapshot = survey(context.repository, registries(), context.repository.resolve(head))
+    known = replace(registries(), foreign=CLOSED)  # head's own rules would say what is fetched
+    snapshot = survey(context.repository, known, context.repository.resolve(head))
     fixtures = {one.name: one for one in snapshot.catalogue.fixtures}
     found = fixtures.get(name)
     if found is not None and is_sealed_fixture(found, snapshot.catalogue):

@@ -38,6 +38,14 @@ from gateval.domain.manifests.policy.words import (
 GATE_CONFIG_PATH = ".github/gateval.yml"
 
 
+SourceHost = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?$", max_length=200
+    ),
+]
+"""A host as it stands in a URL, with its port where that is not 443."""
+
 EvalWeight = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 
@@ -198,6 +206,12 @@ class Policy(Spec):
     )
     candidate_env: tuple[str, ...] = Field(
         default=(), description="Names of the gate's variables that candidates may see."
+    )
+    sources: tuple[SourceHost, ...] = Field(
+        default=(),
+        max_length=100,
+        description="Hosts of other repositories whose files suites may name, as `gateval lock` "
+        "pins them: `github.com`.",
     )
     egress: Egress = Field(
         default=EgressPolicy.OPEN,

@@ -53,6 +53,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.judge.uncalibrated": order(*UncalibratedPolicy),
     "policy.bar": order(BarPolicy.STRICTEST, BarPolicy.BASE, BarPolicy.HEAD),
     "policy.candidateEnv": fewer(),
+    "policy.sources": fewer(),
     "policy.egress": ports(),
     "policy.gateway.allow": fewer(),
     "policy.gateway.maxTokens": number(lower=True),

@@ -105,7 +105,10 @@ class AskedReader:
                 self._found.problems.append(turn.problem(missing_key("input")))
                 continue
             said_now = list(self._asked.messages(written, "user"))
-            if said_now:
+            if len(said_now) > 1:
+                said = "The user says one thing in each turn. Give what comes before it as `input`."
+                self._found.problems.append(written.problem(said))
+            elif said_now:
                 yield content_of(said_now[-1].get("content"))
 
 

@@ -9,10 +9,11 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.repository.place import Problem, nearest
+from gateval.domain.repository.sources import LOCK_PATH, git_file
 from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.filling import counted
 from gateval.formats.agentv.node import Node, Written
-from gateval.formats.agentv.references import NoFile, find, text_at
+from gateval.formats.agentv.references import NoFile, find, foreign_text, is_foreign, text_at
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.gathering import Around
 
@@ -131,6 +132,9 @@ class Reader:
             yield from self._file(node.at("value"), kind, held)
 
     def _file(self, node: Node, kind: str, written: str) -> Iterator[JsonObject]:
+        if is_foreign(written):
+            yield from self._foreign(node, kind, written)
+            return
         try:
             path = find(written, self._folder, self._around)
             text = text_at(path, self._around) if kind == "file" else None
@@ -147,6 +151,21 @@ class Reader:
         block: JsonObject = {"type": kind, "path": written.lstrip("/"), "file": path}
         self.found.append((written.lstrip("/"), path))
         yield block if text is None else {**block, "text": text}
+
+    def _foreign(self, node: Node, kind: str, url: str) -> Iterator[JsonObject]:
+        """Yield the block of a file of another repository, which is always a text."""
+        try:
+            text = foreign_text(url, self._around)
+        except NoFile as error:
+            self._tell(node.problem(str(error)))
+            return
+        self._found.own.add(LOCK_PATH)
+        if kind != "file":
+            self._tell(node.problem("An image is a file of this repository. Copy it here."))
+        elif counted(node, len(text), self._found):
+            file = git_file(url)
+            name = file.shown(file.choices[0][1])
+            yield {"type": kind, "path": name, "file": name, "text": text}
 
     def _tell(self, problem: Problem) -> None:
         self._found.problems.append(problem)

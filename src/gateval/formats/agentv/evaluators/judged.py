@@ -8,10 +8,11 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.sources import LOCK_PATH
 from gateval.formats.agentv.evaluators.entry import Becomes, Entry
 from gateval.formats.agentv.evaluators.programs import command_of
 from gateval.formats.agentv.node import Node
-from gateval.formats.agentv.references import NoFile, find, text_at
+from gateval.formats.agentv.references import NoFile, find, foreign_text, is_foreign, text_at
 
 LLM_KEYS = ("prompt", "rubrics", "criteria", "model", "target", "max_steps", "temperature")
 _RUBRIC_KEYS = (
@@ -127,6 +128,9 @@ def prompt_text(entry: Entry, node: Node) -> str | None:
         return node.value
     context = entry.context
     try:
+        if is_foreign(written.removeprefix("file://")):
+            context.found.own.add(LOCK_PATH)
+            return foreign_text(written, context.around)
         path = find(written.removeprefix("file://"), context.folder, context.around)
         text = text_at(path, context.around)
     except NoFile as error:
