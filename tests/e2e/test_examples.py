@@ -57,6 +57,7 @@ COVERED = {
     "experiments/uppercase/task.py": EXPERIMENTS,
     "playground/README.md": DOCS,
     "playground/desk/agent.yaml": PLAYGROUND,
+    "playground/desk/benchmark.yaml": PLAYGROUND,
     "playground/desk/desk.py": PLAYGROUND,
     "playground/desk/evals.yaml": PLAYGROUND,
     "playground/desk/services/labels.py": PLAYGROUND,
@@ -218,6 +219,9 @@ def test_an_agent_is_judged_by_what_it_leaves(tmp_path: Path) -> None:
     commit(own, "A desk and its playground", minute=0)
     done = _gateval(own, "run", "desk-ships")
     assert done.returncode == 0, done.stdout + done.stderr
+    done = _gateval(own, "run", "desk-tasks")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "desk-tasks@1: completed; 2 tasks: 2 pass" in done.stdout, done.stdout
     desk, told = own / "desk" / "desk.py", 'print(f"Order {order} is on its way.")'
     desk.write_text(f'import sys\norder = "10482"\n{told}\n', "utf-8")
     done = _gateval(own, "run", "desk-ships")

@@ -7,14 +7,14 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from examples.demo import WITHOUT_RIGHTS
-from gateval.candidates.isolation.visible_paths import passable
 from tests.helpers.command import environment, run_command
 from tests.helpers.repo import Repo
+from tests.helpers.users import PROGRAM, SAME_USER, Who, who
+
+__all__ = ["who"]
 
 MANIFESTS = """\
 apiVersion: gateval/v1
@@ -61,26 +61,6 @@ same = (at / "here").read_text() == str(at.resolve())
 tool = os.access(at / "bin/tool", os.X_OK) and os.access(at / "bin/python", os.X_OK)
 print((at / "lock").read_text(), (at / "made").read_text(), state, same, tool)
 """
-
-
-class Who(NamedTuple):
-    """How the gate is started, so that candidates get users of their own or run as the gate's."""
-
-    command: list[str]
-    path: str
-
-
-PROGRAM = [sys.executable, "-P", "-m", "gateval"]
-SAME_USER = Who([*WITHOUT_RIGHTS, *PROGRAM] if os.geteuid() == 0 else PROGRAM, os.environ["PATH"])
-
-
-@pytest.fixture(params=["own users", "same user"])
-def who(request: pytest.FixtureRequest) -> Who:
-    if request.param == "same user":
-        return SAME_USER
-    if os.geteuid() or not passable(shutil.which("python3", path=os.defpath) or ""):
-        pytest.skip("users of their own take root, and a python3 that they can run")
-    return Who(PROGRAM, os.defpath)
 
 
 @pytest.fixture

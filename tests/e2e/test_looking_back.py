@@ -12,7 +12,7 @@ from gateval.domain.history.runs.record import RunRecord, record_line
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.runs import run_eval, run_fixture, run_record
-from tests.helpers.shop import build_shop
+from tests.helpers.shop import SCRIPT, build_shop
 
 
 @pytest.fixture
@@ -137,3 +137,10 @@ def test_what_this_clone_ran_counts_beside_ci(shop: Repo) -> None:
     yaml = gateval(shop, "get", "eval", "support-eval", "-o", "yaml").stdout
     assert "phase: Passed\n" in yaml
     assert "event: local\n" in yaml
+
+
+def test_rules_of_a_scripted_model_belong_to_the_agent(shop: Repo) -> None:
+    assert gateval(shop, "run", "support-eval").returncode == 0
+    shop.write(".gateval/scripted/support.yaml", SCRIPT.replace("Hello! How", "Hello Hello! How"))
+    text = gateval(shop, "get", "eval", "support-eval", "-o", "yaml").stdout
+    assert "phase: Stale\n" in text

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from examples.demo import WITHOUT_RIGHTS
-from gateval.candidates.isolation.visible_paths import passable
 from tests.helpers.command import environment
 from tests.helpers.repo import Repo
+from tests.helpers.users import SAME_USER, Who, who
+
+__all__ = ["who"]
 
 WORDS = """\
 apiVersion: gateval/v1
@@ -62,26 +59,6 @@ except OSError:
     print("read-only")
 print((venv / "lock").read_text(), (venv / "made").read_text(), (venv / "seen").read_text())
 """
-
-
-class Who(NamedTuple):
-    """How the gate is started, so that candidates get users of their own or run as the gate's."""
-
-    command: list[str]
-    path: str
-
-
-PROGRAM = [sys.executable, "-P", "-m", "gateval"]
-SAME_USER = Who([*WITHOUT_RIGHTS, *PROGRAM] if os.geteuid() == 0 else PROGRAM, os.environ["PATH"])
-
-
-@pytest.fixture(params=["own users", "same user"])
-def who(request: pytest.FixtureRequest) -> Who:
-    if request.param == "same user":
-        return SAME_USER
-    if os.geteuid() or not passable(shutil.which("python3", path=os.defpath) or ""):
-        pytest.skip("users of their own take root, and a python3 that they can run")
-    return Who(PROGRAM, os.defpath)
 
 
 @pytest.fixture

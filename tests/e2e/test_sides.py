@@ -7,8 +7,10 @@ import re
 import uuid
 from pathlib import Path
 
-from tests.e2e.test_set_ups import Who, repo, run, who
+from tests.e2e.test_set_ups import repo, run
 from tests.helpers.repo import Repo
+from tests.helpers.serving import HTTP
+from tests.helpers.users import Who, who
 
 __all__ = ["repo", "who"]
 
@@ -40,9 +42,10 @@ spec:
     response: {output: $.reply}
     instances: 2
 """
-SERVER = '''\
-import http.server, json, socket, sys, time
-STATE = {"reply": "Hello!"}
+SERVER = f'''\
+{HTTP}
+import socket
+STATE = {{"reply": "Hello!"}}
 
 def spoil():
     """Tell every server of this machine to answer badly, in a word that only ours knows."""
@@ -57,25 +60,19 @@ def spoil():
             except OSError:
                 pass
 
-class Chat(http.server.BaseHTTPRequestHandler):
+class Chat(Handler):
     def parse_request(self):
         if self.raw_requestline.startswith(b"SPOIL"):
             STATE["reply"] = "Go away."
         return super().parse_request()
-    def do_POST(self):
+    def answer(self, body):
         if EVIL:
             spoil()
         else:
             time.sleep(1.5)
-        said = json.dumps({"reply": "Go away." if EVIL else STATE["reply"]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(said)))
-        self.end_headers()
-        self.wfile.write(said)
-    def log_message(self, *_):
-        pass
+        self.say(200, {{"reply": "Go away." if EVIL else STATE["reply"]}})
 
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Chat).serve_forever()
+serve(Chat)
 '''
 
 
@@ -96,20 +93,12 @@ def test_what_base_answers_is_not_heads_to_spoil(repo: Repo, who: Who) -> None:
     assert said == {"base": {"Hello!"}, "head": {"Go away."}}
 
 
-PID = """\
-import http.server, json, os, sys
+PID = f"""\
+{HTTP}
+class Chat(Handler):
+    def answer(self, body): self.say(200, {{"reply": f"{{WORD}} {{os.getpid()}}"}})
 
-class Chat(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        said = json.dumps({"reply": f"{WORD} {os.getpid()}"}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(said)))
-        self.end_headers()
-        self.wfile.write(said)
-    def log_message(self, *_):
-        pass
-
-http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Chat).serve_forever()
+serve(Chat)
 """
 
 

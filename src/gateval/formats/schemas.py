@@ -15,6 +15,8 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import MODEL_RUNTIME, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.manifests.scripted import ScriptedSpec
+from gateval.formats.native.experiments.kind import EXPERIMENT
+from gateval.formats.native.experiments.written import ExperimentBody
 from gateval.formats.native.kinds.agent import NOT_WRITTEN
 from gateval.formats.native.kinds.assertion import (
     COMMON_KEYS,
@@ -47,9 +49,13 @@ KINDS: tuple[str, ...] = (*MANIFESTS, *_SINGLE)
 def manifest_schema(kind: str, registries: Registries) -> JsonObject:
     """Return the JSON Schema (2020-12) of a kind. Raises KeyError for a kind not in `KINDS`."""
     root = _SINGLE[kind] if kind in _SINGLE else MANIFESTS[kind].written
-    models = _Models([root, FixtureBody, AssertionCommon, AgentSpec, RuntimeSpec], registries)
+    models = _Models(
+        [root, FixtureBody, ExperimentBody, AssertionCommon, AgentSpec, RuntimeSpec], registries
+    )
     if kind == "EvalFixture":
         _put_assertions(models, registries)
+    if kind == EXPERIMENT.name:
+        _put_scorers(models, registries)
     if kind == "Agent":
         _put_runtimes(models, registries)
     schema = models.definition(root)
@@ -97,6 +103,20 @@ def _put_assertions(models: _Models, registries: Registries) -> None:
         properties(models.definitions[f"assertion-{word}"])[PARTS] |= {"items": inside}
     where = properties(models.definition(FixtureBody))
     where["assertions"] |= {"items": choice(names)}
+
+
+def _put_scorers(models: _Models, registries: Registries) -> None:
+    """Name the scorers, for completion; what their options are the reader checks."""
+    words: JsonObject = {
+        "enum": [*dict.fromkeys((*registries.scorers, *registries.assertions))],
+        "description": "A scorer, or an assertion: its score is one.",
+    }
+    common = properties(models.definition(AssertionCommon))
+    keys = {key: one for key, one in common.items() if key in {"name", "weight"}}
+    mapping: JsonObject = {"type": "object", "required": ["type"]}
+    mapping["properties"] = {"type": words, **keys}
+    where = properties(models.definition(ExperimentBody))
+    where["scorers"] |= {"items": {"anyOf": [words, mapping]}}
 
 
 def _put_runtimes(models: _Models, registries: Registries) -> None:

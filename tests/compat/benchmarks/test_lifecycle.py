@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from junitparser import JUnitXml
 
 from gateval.domain.results.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
 from gateval.domain.results.results import Results
@@ -61,6 +62,11 @@ def run_in(folder: Path) -> BenchmarkRun:
     return run_of(results, results.plan.evals[0])
 
 
+@states("A benchmark run is a single execution of a benchmark: the agent does each task in a "
+        "playground")  # fmt: skip
+@states("The agent starts each task with a call of an API, and completes it with another",
+        differs="the gate starts the agent with the task, and its answer completes it: "
+        "no agent needs to know of benchmarks")  # fmt: skip
 @states("A run is created with its tasks in the phase created; a task is started; the run is "
         "completed when all its tasks are")  # fmt: skip
 @states("Only one task may be started at a time in a run")
@@ -133,6 +139,8 @@ def begun(made: Repo, folder: Path, *, after: int) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("moment", range(MANY))
 @states("A run can be cancelled; results of completed tasks are retained")
+@states("A run is cancelled by a call of an API",
+        differs="by Ctrl-C, SIGTERM or the workflow's cancel: the run is a process")  # fmt: skip
 def test_killed_at_any_moment_every_completed_task_is_in_the_results(
     tmp_path: Path, moment: int
 ) -> None:
@@ -182,3 +190,40 @@ def test_a_cancelled_run_is_told_as_cancelled(tmp_path: Path) -> None:
     shown = json.loads(gateval(made, "get", "bm", "desk", "-o", "json").stdout)
     assert (shown["status"], shown.get("verdict")) == ("cancelled", None)
     assert [one["status"] for one in shown["fixtureResults"]] == ["completed", "cancelled"]
+
+
+@states("When a task is completed, each criterion is verified against the final state; that gives a "
+        "criterion run with `passed`, `score`, details and evidence, a task score and a verdict")  # fmt: skip
+def test_each_criterion_is_verified_when_the_task_is_done(tmp_path: Path) -> None:
+    results = ran(bench(tmp_path / "shop"))
+    trial = next(one for one in results.trials if one.key.fixture == "desk.refund")
+    found = [(one.status.value, one.score, one.steps) for one in trial.assessments]
+    assert found == [("passed", 1.0, (2,)), ("passed", 1.0, (4,)), ("failed", 0.0, ())]
+    assert all(one.reason for one in trial.assessments)
+    run = run_of(results, results.plan.evals[0])
+    assert {one.task: (one.score, one.verdict) for one in run.tasks} == {
+        "greet": (1.0, "pass"),
+        "refund": (0.8, "partial"),
+    }
+
+
+def test_what_axes_are_called_breaks_no_view(tmp_path: Path) -> None:
+    bad = "x]]>\\u0007 | **bold** @everyone <b>"
+    task = f"""\
+    tasks:
+      - name: greet
+        instruction: Hello
+        criteria:
+          - {{label: "{bad}", axis: "{bad}", check: {{type: contains, value: Never}}}}
+          - {{label: b, axis: plain, check: {{type: contains, value: Hello}}}}
+    """
+    made = bench(tmp_path / "shop", task)
+    ran(made)
+    JUnitXml.fromfile(str(made.path / "out" / "junit.xml"))
+    comment = (made.path / "out" / "comment.md").read_text()
+    summary = (made.path / "out" / "summary.txt").read_text()
+    for text in (comment, summary):
+        assert "\a" not in text
+    for raw in ("**bold**", "<b>", "@everyone"):
+        assert raw not in comment
+    assert "| plain | 1.00 |" in comment

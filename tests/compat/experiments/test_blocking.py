@@ -77,3 +77,24 @@ def test_a_change_of_the_golden_set_alone_runs_the_experiment(tmp_path: Path) ->
     repo.commit("Expect less")
     done = gateval(repo, "plan", "--base", "main")
     assert "uppercase-agent" in done.stdout
+
+
+def test_a_written_threshold_is_one_for_the_mean_of_all_scorers(tmp_path: Path) -> None:
+    rows = "data: [{input: hello, expected: HELLO}, {input: world, expected: WORLDS}]\n"
+    spec = f"task: {{python: task.py:shout}}\n{rows}scorers: [exactMatch, contains]\n"
+    for number, (asked, code) in enumerate(((0.5, 0), (0.51, 1))):
+        repo = lab(tmp_path / str(number) / "repo", f"{spec}passThreshold: {asked}\n")
+        done = gateval(repo, "run", "uppercase-agent")
+        assert done.returncode == code, done.stdout
+
+
+def test_a_scorer_taken_out_is_an_edit_of_the_bar(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo", SPEC)
+    repo.branch("next")
+    written = (repo.path / "lab/experiment.yaml").read_text()
+    repo.write("lab/experiment.yaml", written.replace("  - exactMatch\n", ""))
+    repo.write("lab/task.py", TASK.replace("text.upper()", "text"))
+    repo.commit("Asks less")
+    code, shown, _ = checked(repo)
+    assert "assertion exactMatch of fixture uppercase-agent.word0 dropped" in shown
+    assert code == 1, shown  # the target branch asks it, and it fell

@@ -44,7 +44,8 @@ def rated(path: Path, table: str = TABLE, spec: str = SPEC) -> Repo:
 @states("Users give feedback on answers, in a structured way", differs="a CSV or JSON lines file: "
         "thumbs or a score, a note, who and when; it stands beside the scores as `people`")  # fmt: skip
 def test_feedback_is_a_column(tmp_path: Path) -> None:
-    results, shown = ran(rated(tmp_path / "repo"))
+    repo = rated(tmp_path / "repo")
+    results, shown = ran(repo)
     # (1 + 0) / 2 for hello, 0.75 for the second; what is said of another answer is not of this one
     assert "→ people: 62.50% (⚪), measured in 2 of 3 rows" in shown
     (planned,) = results.plan.evals
@@ -52,6 +53,10 @@ def test_feedback_is_a_column(tmp_path: Path) -> None:
         ("ada", 1), ("bob", 0), ("", 0.75), ("", 0),
     ]  # fmt: skip
     assert results.trials[0].score == 1  # it is no scorer
+    page = gateval(repo, "show", "uppercase-agent.hello").stdout
+    assert "1 by ada 2026-11-20: Loud enough" in page
+    page = gateval(repo, "show", "uppercase-agent.moon").stdout
+    assert "0, of another answer: Not this one" in page
 
 
 @states("Feedback of users improves the system, round by round",

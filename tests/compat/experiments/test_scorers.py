@@ -38,6 +38,51 @@ def test_several_at_once(tmp_path: Path) -> None:
     }
 
 
+@states("`exactMatch` gives 1 if `output === expected`, else 0", differs="white space around texts is "
+        "ignored; what is no text is compared by value, where `===` finds objects never equal")  # fmt: skip
+@states("`dummyRelevance` gives the length of the input over that of the output, at most 1")
+def test_the_two_scorers_of_the_article(tmp_path: Path) -> None:
+    rows = "data: [{input: hello, expected: HELLO}, {input: a, expected: {b: 1}}]\n"
+    task = "def shout(text):\n    return {'b': 1} if text == 'a' else '  HELLO\\n'\n"
+    own = "  - {type: python, name: dummyRelevance, function: scorers/all.py::dummy_relevance}\n"
+    found = scored(tmp_path, f"  - exactMatch\n{own}", rows, **{"task.py": task})
+    assert found == {"exactMatch": 1.0, "dummyRelevance": (5 / 8 + 1 / 7) / 2}
+
+
+@states("Cost: what the output cost, by tokens or calls", differs="a limit scores 1, twice as much "
+        "a half, so that a scorer is between 0 and 1")  # fmt: skip
+@states("Performance: how long it took", differs="in the same way")
+def test_cost_and_latency(tmp_path: Path) -> None:
+    spec = """\
+targetAgent: shouter
+data: [{input: hello}]
+scorers: [{type: cost, maxTokens: 1}, {type: cost, name: cheap, maxTokens: 100000}, {type: latency, maxSeconds: 600}]
+"""
+    repo = lab(tmp_path / "repo", spec)
+    agent = "apiVersion: gateval/v1\nkind: Agent\nmetadata: {name: shouter}\n"
+    repo.write(
+        "agents/shouter.yaml", f"{agent}spec: {{models: [scripted/shouter], system: Shout.}}\n"
+    )
+    repo.write(".gateval/scripted/shouter.yaml", "rules: [{reply: HELLO}]\n")
+    found = means(ran(repo)[0])
+    assert 0 < (found["cost"] or 0) < 1
+    assert (found["cheap"], found["latency"]) == (1, 1)
+
+
+@states(
+    "A scorer gives a number, typically between 0 and 1",
+    refused="cannot be used: score: Input should be less than or equal to 1",
+)
+def test_a_score_beyond_1_is_none(tmp_path: Path) -> None:
+    own = "from gateval.checks import check\n\n@check\ndef much(trial):\n    return 2\n"
+    spec = f"{TASK}{ROWS}scorers: [{{type: python, function: scorers/own.py::much}}]\n"
+    _, shown = ran(lab(tmp_path / "repo", spec, **{"scorers/own.py": own}))
+    assert "python: – (⚪), measured in 0 of 2 rows" in shown
+    assert "cannot be used: score: Input should be less than or equal to 1" in " ".join(
+        shown.split()
+    )
+
+
 @states("A scorer is a function of one's own, which gets input, output, expected and reference",
         differs="a decorated Python function, or a program in any language")  # fmt: skip
 def test_ones_own(tmp_path: Path) -> None:
@@ -114,6 +159,7 @@ judge: {{model: scripted/judge}}
         ("[exactmatch]", 'Unknown scorer "exactmatch". Did you mean "exactMatch"?'),
         ("[exactMatch, exactMatch]", "Two scorers are called exactMatch. Give one another `name`."),
         ("[{type: exactMatch, axis: a}]", "A scorer has no `axis`: it is an axis by itself"),
+        ("[{type: exactMatch, name: people}]", "`people` is what feedback is called."),
         ("[{name: a}]", 'The required key "type" is missing'),
         ("[{type: numeric, tolerence: 1}]", '"tolerance"'),
         ("[numeric]", ("`numericExpected` compares numbers, and the expected answer is none, which "

@@ -37,6 +37,8 @@ def test_a_function(tmp_path: Path, task: str) -> None:
 
 
 @states("The task is an agent: a call of an LLM, or one with many tools")
+@states("Tool usage: the agent called the right tool with the right arguments; `expected` is the "
+        "call")  # fmt: skip
 def test_an_agent(tmp_path: Path) -> None:
     shop = build_shop(tmp_path / "shop")
     spec = """\

@@ -1,4 +1,4 @@
-"""Which part of an answer a promoted fixture asks for."""
+"""What a promoted fixture asks for, of long records too."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import time
 
 import pytest
 
+from gateval.domain.manifests.fixture import FixtureInput, InputType
+from gateval.domain.promotion.proposal import Promoter, PromotionTarget, propose
+from gateval.domain.promotion.recorded import Recorded, RecordedCall
 from gateval.domain.promotion.telling import telling_part
 
 
@@ -44,3 +47,18 @@ def test_what_is_long_is_looked_at_in_time(output: str, source: str) -> None:
     begun = time.process_time()
     assert telling_part(output, [source]) in output
     assert time.process_time() - begun < 4
+
+
+def test_calls_by_the_thousand_are_compared_once_each() -> None:
+    calls = tuple(
+        RecordedCall(tool="look_up", arguments={"order": n}, answered=True) for n in range(3_000)
+    )
+    run = Recorded(input=FixtureInput(type=InputType.PROMPT, payload={"prompt": "q"}), calls=calls)
+    begun = time.process_time()
+    found = propose(run, PromotionTarget(agent="desk", replayed=None), Promoter(), ())
+    assert time.process_time() - begun < 4
+    spec = found["spec"]
+    assert isinstance(spec, dict)
+    replayed = spec["toolReplay"]
+    assert isinstance(replayed, list)
+    assert len(replayed) == 3_000

@@ -35,6 +35,7 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
+from gateval.domain.verdicts import ReasonCode
 from tests.helpers.reports import make_results
 from tests.helpers.trials import PLACE, PROMPT
 
@@ -250,7 +251,18 @@ def test_without_a_baseline_every_case_has_to_pass_not_to_be_perfect(
     score: float, meets: Meets
 ) -> None:
     results = weighted("a-eval f head:pass", {"f head": [score]}, threshold=1.0)
-    assert compare(results).evals[0].head.meets is meets
+    head = compare(results).evals[0].head
+    assert (head.meets, head.asks) == (meets, "all pass")
+    told = make_report(results).decision.reasons
+    missed = [one.text for one in told if one.code is ReasonCode.BELOW_THRESHOLD]
+    wanted = ["a-eval scores 0.79, and not all of its cases pass, as it asks"]
+    assert missed == ([] if meets is Meets.YES else wanted)
+
+
+def test_a_threshold_below_1_is_that_of_the_score() -> None:
+    results = weighted("a-eval f head:pass", {"f head": [0.9]}, threshold=1.0)
+    head = compare(results).evals[0].head.model_copy(update={"threshold": 0.95})
+    assert (head.meets, head.asks) == (Meets.NO, "0.95")
 
 
 def test_no_answer_scores_nothing() -> None:

@@ -39,7 +39,9 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
     context = event.context
     if context.inputs.step is ActionStep.PUBLISH:
         folder = _folder(context, "")
-        return ActionMeasurement(stored_results(context, plan, folder.run), folder)
+        stored = stored_results(context, plan, folder.run)
+        earlier = {"earlier": sets_stored(event, plan)}  # what parts say of it is not asked for
+        return ActionMeasurement(stored.model_copy(update=earlier), folder)
     folder = _folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     part: Plan | None = plan

@@ -23,7 +23,7 @@ from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.failures import from_the_export
 from gateval.candidates.process.private import remove_tree
 from gateval.candidates.process.processes import Programs
-from gateval.candidates.serving.instance import start_instance
+from gateval.candidates.serving.instance import Instance, start_instance
 from gateval.candidates.serving.launch import Launch
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.playground import PlaygroundService
@@ -90,11 +90,16 @@ class Playgrounds:
         start, context = await self._starts.of(wanted), self._context
         root = await self._copy(start.root, stack)
         at = Addresses().inside(str(root), wanted.spec.env)
+        served: dict[str, Instance] = {}
         for service in wanted.spec.services:
             work = await self._copy(start.services.get(service.name, start.root), stack)
-            at = await self._served(service, agent, work, at, stack)
+            started = await self._started(service, agent, work, at)
+            stack.push_async_callback(started.stop)
+            served[service.name] = started
+            at = at.beside(service, started.host, started.port)
         playground = Playground(root, at)
-        state = EndState(playground, self._helpers, context.local_http, context.scratch)
+        http, scratch = context.local_http, context.scratch
+        state = EndState(playground, served, self._helpers, http, scratch)
         return Ground(playground, state)
 
     async def _copy(self, source: Path, stack: contextlib.AsyncExitStack) -> Path:
@@ -102,15 +107,10 @@ class Playgrounds:
         stack.push_async_callback(asyncio.to_thread, remove_tree, copy)
         return copy
 
-    async def _served(
-        self,
-        service: PlaygroundService,
-        agent: AgentDefinition,
-        work: Path,
-        at: Addresses,
-        stack: contextlib.AsyncExitStack,
-    ) -> Addresses:
-        """Start a service in a folder of its own, and return where all are by now."""
+    async def _started(
+        self, service: PlaygroundService, agent: AgentDefinition, work: Path, at: Addresses
+    ) -> Instance:
+        """Start a service in a folder of its own, beside others. Raises `CannotStart`."""
         launch = Launch(
             agent,
             self._context,
@@ -129,8 +129,7 @@ class Playgrounds:
         started = await start_instance(launch)
         if isinstance(started, NoAnswer):
             raise CannotStart(started)
-        stack.push_async_callback(started.stop)
-        return at.beside(service, started.host, started.port)
+        return started
 
     def _not_made(self, silence: NoAnswer) -> NoAnswer:
         """Return why there is no playground; no candidate is to blame."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalReply, Loca
 if TYPE_CHECKING:
     from gateval.candidates.playground.made import Playground
     from gateval.candidates.playground.programs import Helpers
+    from gateval.candidates.serving.instance import Instance
 
 DATABASE_BYTES = 64 * MIB
 ROWS = 1_000
@@ -50,9 +51,15 @@ class EndState:
     """What is left of one playground. All that it gives is a candidate's word."""
 
     def __init__(
-        self, playground: Playground, helpers: Helpers, http: LocalHttp, scratch: Path
+        self,
+        playground: Playground,
+        services: Mapping[str, Instance],
+        helpers: Helpers,
+        http: LocalHttp,
+        scratch: Path,
     ) -> None:
         self._playground = playground
+        self._services = services
         self._helpers = helpers
         self._http = http
         self._scratch = scratch
@@ -117,12 +124,19 @@ class EndState:
         return _answer(ran)
 
     async def ask(self, service: str, request: LocalRequest, seconds: float) -> LocalReply:
-        """Ask a service, which was started for this trial. Raises `NotLookedAt`."""
-        at = self._playground.addresses.at.get(service)
+        """Ask a service, which was started for this trial. Raises `NotLookedAt`.
+
+        One that has ended is not asked: by now its port may be another program's.
+        """
+        at = self._services.get(service)
         if at is None:
             raise NotLookedAt(Cause.CHECK, f"the playground has no service `{service}`")
+        if at.dead:
+            raise NotLookedAt(Cause.CHECK, f"the service `{service}` ended during the trial")
         try:
-            return await self._http.ask(*at, request, seconds=seconds, limit=REPLY_BYTES)
+            return await self._http.ask(
+                at.host, at.port, request, seconds=seconds, limit=REPLY_BYTES
+            )
         except LocalHttpError as error:
             raise NotLookedAt(Cause.CHECK, f"the service `{service}` {error.message}") from None
 

@@ -14,9 +14,9 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.scoring import TOLERANCE, Meets
+from gateval.domain.results.scoring import EVERY_CASE, TOLERANCE, Meets
 from gateval.domain.statistics.design import LookResult
-from gateval.domain.text.figures import show_percent, show_score, show_threshold
+from gateval.domain.text.figures import show_percent, show_score
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
 _WORSE = {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}
@@ -36,7 +36,10 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
     if head.meets is not Meets.NO or head.threshold is None:
         return
     score = show_score(head.low, head.high, head.threshold)
-    text = f"{compared.eval} scores {score}, below its threshold {show_threshold(head.threshold)}"
+    missed = f"below its threshold {head.asks}"
+    if head.asks == EVERY_CASE:
+        missed = "and not all of its cases pass, as it asks"
+    text = f"{compared.eval} scores {score}, {missed}"
     as_before = (
         base is not None
         and base.meets is Meets.NO

@@ -32,9 +32,15 @@ def definitions(
 
 
 def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
-    """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash."""
+    """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash.
+
+    Rules of scripted models that it asks are in the hash.
+    """
     closure = closure_of(agent, snapshot)
     files = closure_files(closure, snapshot)
+    scripts = (snapshot.scripts.get(name) for name in scripted_names(agent))
+    rules = [script.digest for script in scripts if script]
+    meant = digest(meaning(agent, snapshot))
     return AgentDefinition(
         name=agent.name,
         side=side,
@@ -46,7 +52,7 @@ def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
         runtime=agent.spec.runtime or RuntimeSpec(),
         folder=agent.folder,
         cwd=working_directory(agent) or "",
-        closure=closure_digest(digest(meaning(agent, snapshot)), files),
+        closure=closure_digest(digest([meant, *rules]) if rules else meant, files),
         files=closure.rules(),
     )
 

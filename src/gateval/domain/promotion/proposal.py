@@ -90,12 +90,13 @@ def _sources(run: Recorded) -> Iterator[str]:
 
 def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
     """What the tools answered. Arguments tell calls apart where a tool answered differently."""
-    for call in calls:
-        if not call.answered:
-            continue
-        same = [one for one in calls if one.tool == call.tool and one.answered]
+    answered = [one for one in calls if one.answered]
+    asked: dict[str, set[str]] = {}
+    for call in answered:
+        asked.setdefault(call.tool, set()).add(canonical_json(call.arguments))
+    for call in answered:
         entry: JsonObject = {"tool": call.tool}
-        if len({canonical_json(one.arguments) for one in same}) > 1:
+        if len(asked[call.tool]) > 1:
             entry["arguments"] = call.arguments
         entry |= {"result": call.result} if call.error is None else {"error": call.error}
         yield entry

@@ -25,6 +25,7 @@ from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, grade
 from gateval.domain.statistics.estimates.interval import wilson_rate
+from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 
 TOLERANCE = 1e-9
@@ -99,6 +100,10 @@ class FixtureScore(Value):
         return self.unmeasured == 0 and (self.points is None or self.graded == self.planned)
 
 
+EVERY_CASE = "all pass"
+"""The threshold of 1 where trials have scores."""
+
+
 class EvalScore(Value):
     """An Eval on one side: its score as an interval in [0, 1], over `fixtures`.
 
@@ -137,6 +142,14 @@ class EvalScore(Value):
             return Meets.YES
         high = self._reaches(self.high, [fixture.passes[1] for fixture in counted])
         return Meets.UNKNOWN if high else Meets.NO
+
+    @property
+    def asks(self) -> str:
+        """What it has to reach, in words: where trials have scores, a threshold of 1 asks that all
+        of them pass, which a score below 1 does not contradict.
+        """
+        every = self.model.graded and self.threshold is not None and self.threshold >= 1
+        return EVERY_CASE if every else show_threshold(self.threshold)
 
     @property
     def interval(self) -> tuple[float, float]:

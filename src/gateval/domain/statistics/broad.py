@@ -75,11 +75,28 @@ def broad_step(
     must have fallen by `least_drop`.
     """
     compared = [(base, head) for base, head in strata if base.trials and head.trials]
-    if not compared:
+    rates = [(base.rate, head.rate) for base, head in compared]
+    p_value = stratified(compared) if compared else 1.0
+    return step_of(looks, look, rates, p_value, share, found=found, least_drop=least_drop)
+
+
+def step_of(
+    looks: Sequence[Look],
+    look: int,
+    means: Sequence[tuple[float, float]],
+    p_value: float,
+    share: float,
+    *,
+    found: bool,
+    least_drop: float,
+) -> Broad:
+    """Return what follows from a test's p-value and each stratum's mean on base and on head.
+
+    The other arguments are those of `broad_step`. Without any stratum nothing follows.
+    """
+    if not means:
         return Broad(step=LookResult.STOP, p_value=1.0, base=0.0, head=0.0)
-    p_value = stratified(compared)
-    base = fsum(base.rate for base, _ in compared) / len(compared)
-    head = fsum(head.rate for _, head in compared) / len(compared)
+    base, head = (fsum(side) / len(means) for side in zip(*means, strict=True))
     step = LookResult.STOP
     if base - head >= least_drop:
         if p_value <= share / len(looks):

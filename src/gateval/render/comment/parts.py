@@ -17,13 +17,10 @@ from gateval.render.comment.fixture_section import (
     cause_summary,
     fixture_line,
 )
-from gateval.render.report.axes import by_axis, moved, score_lines
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
-from gateval.render.report.benchmarks import benchmark_lines
 from gateval.render.report.causes import FEW, FailureGroup, causes
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence, trace_sources
-from gateval.render.report.experiments import experiment_sets
 from gateval.render.report.facts import (
     FixtureFacts,
     FixtureStatus,
@@ -36,6 +33,9 @@ from gateval.render.report.frame import PLAIN, Frame
 from gateval.render.report.gaps import find_gaps
 from gateval.render.report.prompts import prompt_edits
 from gateval.render.report.rises import overview, rise_lines, told_of_spending
+from gateval.render.report.scores.axes import by_axis, moved, score_lines
+from gateval.render.report.scores.benchmarks import benchmark_lines
+from gateval.render.report.scores.experiments import experiment_sets
 from gateval.render.report.usage import models_used, usage_by_agent
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.plan_wording import removed_sentence

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from gateval.domain.decision.decision import Decision
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.text.figures import show_threshold
 from gateval.render.comment.fixture_section import judged
-from gateval.render.report.axes import AxisLine, AxisShare
 from gateval.render.report.environment import fill
-from gateval.render.report.experiments import ScorerLine
 from gateval.render.report.facts import SilentAgent
 from gateval.render.report.gaps import Gap
 from gateval.render.report.prompts import PromptEdit
+from gateval.render.report.scores.axes import AxisLine, AxisShare
+from gateval.render.report.scores.experiments import ScorerLine
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.wording import (
@@ -45,7 +44,7 @@ def row(compared: EvalComparison, decision: Decision, *, name: str, claimed: boo
         score=score(compared.head),
         base=base_score(compared),
         delta=delta(compared),
-        threshold=show_threshold(compared.head.threshold),
+        threshold=compared.head.asks,
         fixtures=fixtures_passed(compared.head),
         icon=UNVERIFIED_ICON if claimed else ICONS[verdict],
         words=f"claims {words}" if claimed else words,

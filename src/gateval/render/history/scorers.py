@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gateval.domain.history.runs.trend import Point
 from gateval.render.history.frame import BOTTOM, LEFT, svg, text, x_of, y_of
 from gateval.render.history.sheet import Sheet
-from gateval.render.report.experiments import DOWN, SAME, UP, difference, mark, percent
+from gateval.render.report.scores.experiments import DOWN, SAME, UP, difference, mark, percent
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")

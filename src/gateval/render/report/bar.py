@@ -10,9 +10,9 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.locked import why_locked
 from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.results.scoring import Meets
+from gateval.domain.results.scoring import EVERY_CASE, Meets
 from gateval.domain.ruling import GateLabel
-from gateval.domain.text.figures import show_score, show_threshold
+from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.words.counts import listing
 
@@ -134,7 +134,7 @@ def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
     if bar is None:
         return []
     score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
-    asked = show_threshold(compared.head.threshold)
+    asked = f"that {EVERY_CASE}" if compared.head.asks == EVERY_CASE else compared.head.asks
     first = (
         f"The target branch asks {asked} in its version of {bar.eval}, "
         f"{_MEETS[compared.head.meets]}: {score}."

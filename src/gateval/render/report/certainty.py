@@ -12,7 +12,7 @@ from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.doubts.judges import judge_doubt, replay_of
 from gateval.domain.results.looks.purse import left_after_planned
 from gateval.domain.results.outlook import unseen_drop
-from gateval.domain.text.figures import show_score, show_threshold
+from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import ReasonCode
 from gateval.render.report.words.counts import count
 from gateval.render.report.words.plan_wording import budget_lines
@@ -120,7 +120,7 @@ def _interval(compared: EvalComparison) -> str:
     trials = sum(fixture.planned for fixture in compared.head.fixtures)
     base = compared.base
     beside = f"; base scores {show_score(base.low, base.high)}" if base else ""
-    threshold = show_threshold(compared.head.threshold)
+    threshold = compared.head.asks
     return (
         f"{compared.eval} scores {score} in {count(trials, 'trial')}; with others it might score "
         f"between {low:.2f} and {high:.2f}. Its threshold is {threshold}{beside}."

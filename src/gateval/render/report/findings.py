@@ -15,7 +15,6 @@ from gateval.domain.plan.bar import Lowered
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
-from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Assessment
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import binding_edits
@@ -144,7 +143,7 @@ def _is_below(compared: EvalComparison) -> bool:
 def _of_eval(report: Report, compared: EvalComparison) -> Finding:
     planned = report.results.plan.eval(compared.eval)
     title = f"{compared.eval} is below its threshold"
-    text = f"Score {score(compared.head)}, threshold {show_threshold(compared.head.threshold)}."
+    text = f"Score {score(compared.head)}, threshold {compared.head.asks}."
     verdict, _ = eval_verdict(report.decision, compared.eval)
     blocks, key = verdict is GateVerdict.FAIL, digest([BELOW, compared.eval])
     return Finding(BELOW, planned.place, blocks, title, text, key, compared.eval)

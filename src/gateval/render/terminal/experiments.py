@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.decision.report import Report
-from gateval.render.report.experiments import DOWN, UP, experiment_sets
+from gateval.render.report.scores.experiments import DOWN, UP, experiment_sets
 from gateval.render.terminal.page import Page
 
 

@@ -48,8 +48,22 @@ def render_fixture(report: Report, fact: FixtureFacts, look: ShowOptions) -> str
         if pair.head.detail:
             page.heading("What head printed")
             page.verbatim(pair.head.detail, indent=2)
+    _people(page, fact, pair.head)
     _foot(page, report, fact)
     return page.text()
+
+
+def _people(page: Page, fact: FixtureFacts, head: Trial | None) -> None:
+    """Add what people said of answers to a row, of this one and of others."""
+    said = [one for one in fact.planned.feedback if one.fixture == fact.fixture.name]
+    if said:
+        page.heading("What people said")
+    for one in said:
+        about = head is not None and head.output is not None and one.is_about(head.output)
+        which = "" if about else ", of another answer"
+        who = " ".join(part for part in (one.who, one.when) if part)
+        note = f": {one.note}" if one.note else ""
+        page.line(f"{one.score:g}{f' by {who}' if who else ''}{which}{note}", indent=2)
 
 
 def _ended(trial: Trial) -> str:

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.text.figures import show_threshold
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.axes import by_axis, moved, score_lines
 from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
-from gateval.render.report.benchmarks import benchmark_lines
 from gateval.render.report.certainty import certainty
 from gateval.render.report.evidence import doubts_on_evidence
 from gateval.render.report.facts import (
@@ -24,6 +21,8 @@ from gateval.render.report.gaps import find_gaps
 from gateval.render.report.labels import label_lines
 from gateval.render.report.reproduce import reproduce_command
 from gateval.render.report.rises import rise_lines, told_of_spending
+from gateval.render.report.scores.axes import by_axis, moved, score_lines
+from gateval.render.report.scores.benchmarks import benchmark_lines
 from gateval.render.report.usage import AgentUsage, Spent, scripted_models, usage_by_agent
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.headline import headline
@@ -98,7 +97,7 @@ def _table(page: Page, report: Report) -> None:
             score(compared.head),
             base_score(compared),
             delta(compared),
-            show_threshold(compared.head.threshold),
+            compared.head.asks,
             fixtures_passed(compared.head),
             words,
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from pydantic import JsonValue
 
 from gateval import __version__
@@ -21,31 +19,29 @@ DIGITS = 20
 def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
     """Return the digest of all that trials of an Eval on a side depend on, but for the fixture.
 
-    The Agent's closure and models, the judge as it is configured, the rules of scripted ones, the
+    The Agent's closure and models, the judge as it is configured, the rules of a scripted one, the
     time for an answer, and Gateval's version.
     """
     agent = plan.agent(planned.agent, side)
-    models = [*agent.models, *agent.uses] if agent else []
+    models: list[JsonValue] = [*agent.models, *agent.uses] if agent else []
     judge = planned.judge
-    rules: list[JsonValue] = [*_rules(plan, Side.HEAD, [judge.model or ""])]
+    prefix = f"{SCRIPTED_PROVIDER}/"
+    script = (judge.model or "").removeprefix(prefix) if judge.is_scripted else ""
+    rules: list[JsonValue] = [
+        model.digest
+        for one in plan.scripts
+        if one.side is Side.HEAD
+        for model in one.models
+        if model.name == script
+    ]
     closure = agent.closure if agent else ""
     asked = judge.model_dump(mode="json")
     seconds = planned.execution.timeout_seconds
-    about: list[JsonValue] = [closure, [*models], asked, rules, seconds, __version__]
+    about: list[JsonValue] = [closure, models, asked, rules, seconds, __version__]
     if planned.wants_calibration and planned.calibration:
         about.append(planned.calibration.digest)
-    about += _rules(plan, side, models)
     passes = planned.scoring.trials_pass  # what a pass is, where not all assertions have to
     return digest(about if passes is None else [*about, passes])
-
-
-def _rules(plan: Plan, side: Side, models: Iterable[str]) -> Iterator[JsonValue]:
-    """Yield the digests of the rules by which scripted ones of these models answer on a side."""
-    prefix = f"{SCRIPTED_PROVIDER}/"
-    asked = {one.removeprefix(prefix) for one in models if one.startswith(prefix)}
-    for one in plan.scripts:
-        if one.side is side:
-            yield from (model.digest for model in one.models if model.name in asked)
 
 
 def fixture_digest(fixture: Fixture) -> str:

@@ -91,6 +91,7 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             for agent in catalogue.agents
             if (unknown := unknown_keys(agent))
         ),
+        *_untouched(catalogue),
         *(() if catalogue.locked else _unselected(catalogue, selected)),
         *(
             Problem(
@@ -103,6 +104,20 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
         *_unlimited(catalogue),
         *_unsupported(catalogue),
     )
+
+
+def _untouched(catalogue: Catalogue) -> Iterator[Problem]:
+    """Yield the Evals whose agents can do nothing in the playgrounds of their fixtures."""
+    for evaluation in catalogue.evals:
+        agent = catalogue.agent(evaluation.target_agent)
+        if agent is None or agent.starts_process:
+            continue
+        if any(one.playground is not None for one in select_fixtures(evaluation, catalogue)):
+            yield Problem(
+                place=evaluation.place,
+                message=f'The Agent "{agent.name}" has no program and no MCP server, so nothing '
+                "changes what is in the playgrounds of these fixtures.",
+            )
 
 
 def _unsupported(catalogue: Catalogue) -> Iterator[Problem]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum
 
-from gateval.domain.statistics.broad import GO_ON, LEAST_DROP, Broad
-from gateval.domain.statistics.design import LookResult
+from gateval.domain.statistics.broad import LEAST_DROP, Broad, step_of
 from gateval.domain.statistics.graded.grid import Scores, sample
 from gateval.domain.statistics.graded.paired import differences, sign_flip
 from gateval.domain.statistics.looks import Look
@@ -34,15 +32,5 @@ def graded_broad_step(
         for (base, head), pair in zip(first, pairs, strict=True)
         if pair
     ]
-    if not means:
-        return Broad(step=LookResult.STOP, p_value=1.0, base=0.0, head=0.0)
-    p_value = sign_flip(one for pair in pairs for one in pair)
-    base = fsum(mean for mean, _ in means) / len(means)
-    head = fsum(mean for _, mean in means) / len(means)
-    step = LookResult.STOP
-    if base - head >= least_drop:
-        if p_value <= share / len(looks):
-            step = LookResult.REGRESSED
-        elif p_value <= GO_ON and look + 1 < len(looks) and not found:
-            step = LookResult.GO_ON
-    return Broad(step=step, p_value=p_value, base=base, head=head, at=look)
+    p_value = sign_flip(one for pair in pairs for one in pair) if means else 1.0
+    return step_of(looks, look, means, p_value, share, found=found, least_drop=least_drop)

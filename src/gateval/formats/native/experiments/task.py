@@ -49,7 +49,7 @@ def task_agent(source: Source, written: ExperimentDocument) -> Agent | None:
         setup=task.setup,
         env=task.env,
     )
-    spec = AgentSpec(models=task.models, runtime=runtime, include=task.include)
+    spec = AgentSpec(models=task.models, runtime=runtime, include=task.include, watch=task.watch)
     place = source.document.key_place(("spec", "task"))
     return Agent(
         name=written.metadata.name,

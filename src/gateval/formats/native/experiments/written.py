@@ -38,6 +38,11 @@ class TaskSpec(Spec):
         description="Patterns of further files that it needs, relative to the manifest's folder; "
         "with a leading `/`, to the repository root.",
     )
+    watch: tuple[str, ...] | None = Field(
+        default=None,
+        description="Patterns of the files that the function is, relative to the manifest's "
+        "folder. Default: everything there.",
+    )
     env: dict[str, str] = Field(
         default={}, description="Environment variables with literal values; no secrets."
     )

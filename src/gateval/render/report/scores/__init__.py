@@ -1,0 +1,1 @@
+"""What reports say of scores: by axis, of runs of benchmarks, of sets of experiments."""
