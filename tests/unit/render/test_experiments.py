@@ -11,7 +11,7 @@ from gateval.domain.results.averages import ScorerAverage
 from gateval.render.comment.sections import scorer
 from gateval.render.history.runs import render_trend
 from gateval.render.history.scorers import render_scorers_plot, scorer_series
-from gateval.render.report.experiments import ScorerLine, difference, mark, percent
+from gateval.render.report.scores.experiments import ScorerLine, difference, mark, percent
 
 HOSTILE = "</text><script>alert(1)</script>| @everyone\n::error::x\x1b[31m"
 

@@ -20,8 +20,8 @@ from gateval.domain.results.averages import EXPERIMENT
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.lifecycle import run_of
 from gateval.domain.trials.trial import Outcome, Trial
-from gateval.render.report.experiments import experiment_sets
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
+from gateval.render.report.scores.experiments import experiment_sets
 from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.words.wording import (
     base_score,
