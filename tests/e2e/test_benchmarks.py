@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.frameworks import need_frameworks
+
 ROOT = Path(__file__).parents[2]
 IN_MS = {"gateway", "closure_export", "playgrounds"}
 
@@ -32,10 +34,13 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("action_entry", "nothing to evaluate / (git diff + pydantic)"),
         ("run_http", "4 at 2: wall / ideal"),
         ("gateway", "CPU per call"),
+        ("phoning_home", "with switches / without"),
         ("playgrounds", "3 tasks, 50 files each: a task without one"),
     ],
 )
 def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, name: str, ratio: str) -> None:
+    if name == "phoning_home":
+        need_frameworks()
     done = _bench(tmp_path, name, "--json")
     assert done.returncode == 0, done.stderr
     figures = {figure["name"]: figure for figure in json.loads(done.stdout)}

@@ -106,6 +106,41 @@ def test_what_is_pinned_is_compared(there: Elsewhere, tmp_path: Path) -> None:
     assert f"is not what {LOCK_PATH} says." in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("ref", "pin"), [("main", {"path": "logo.png"}), ("a" * 40, {"commit": "b" * 40})]
+)
+def test_a_lock_pins_what_its_url_names(
+    ref: str, pin: dict[str, str], there: Elsewhere, tmp_path: Path
+) -> None:
+    repo, url = team(there, tmp_path), there.blob("docs/style.md", ref)
+    entry = {"commit": there.repo.id("HEAD"), "path": "docs/style.md", "sha256": "0" * 64, **pin}
+    repo.write("evals/a.yaml", SUITE.format(url=url))
+    repo.write(LOCK_PATH, json.dumps({"version": 1, "files": {url: entry}}))
+    repo.commit()
+    done = told(repo, there, "validate")
+    assert done.returncode == 2
+    assert "pins another file for" in done.stdout
+
+
+def test_each_file_is_asked_for_once(there: Elsewhere, tmp_path: Path) -> None:
+    repo = team(there, tmp_path)
+    url = there.blob("docs/style.md")
+    block = f"[{{role: user, content: [{{type: file, value: '{url}'}}]}}]"
+    cases = "".join(f"  - {{id: c{n}, criteria: x, input: {block}}}\n" for n in range(300))
+    repo.write("evals/a.yaml", f"tests:\n{cases}")
+    repo.commit()
+    locked(repo, there)
+    assert len(there.server.seen) < 10
+    urls = [there.blob("docs/style.md", f"v{n}") for n in range(201)]
+    parts = ", ".join(f"{{type: file, value: '{one}'}}" for one in urls)
+    repo.write(
+        "evals/a.yaml",
+        SUITE.partition("    input")[0] + f"    input: [{{role: user, content: [{parts}]}}]\n",
+    )
+    repo.commit()
+    assert "Manifests may name 200 files" in told(repo, there, "validate").stdout
+
+
 @pytest.mark.parametrize("lock", ["", "[]", '{"version": 2}', '{"version": 1, "files": {"a": {}}}'])
 def test_a_lock_that_is_none_is_told(lock: str, there: Elsewhere, tmp_path: Path) -> None:
     repo = team(there, tmp_path)

@@ -31,6 +31,13 @@ class Pending(NamedTuple):
     document: Document | None
     format: str = ""
 
+    @property
+    def kind(self) -> str:
+        """The `kind` that its document says it is of; empty for none."""
+        data = self.document.data if self.document else None
+        kind = data.get("kind") if isinstance(data, dict) else None
+        return kind if isinstance(kind, str) else ""
+
 
 def no_foreign(url: str) -> bytes:
     """Refuse every file of another repository."""

@@ -52,10 +52,13 @@ def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
     return read_sealed(path, data, registries)
 
 
-def _gather_experiments(pending: Sequence[Pending], around: Around) -> Gathered:
+def _gather_native(pending: Sequence[Pending], around: Around) -> Gathered:
     from gateval.formats.native.experiments.lowering import gather
+    from gateval.formats.native.kinds.benchmark import published
 
-    return gather(pending, around)
+    benchmarks = [one for one in pending if one.kind == "Benchmark"]
+    others = [one for one in pending if one.kind != "Benchmark"]
+    return gather(others, around).beside(published.gather(benchmarks, around))
 
 
 NATIVE = ManifestFormat(
@@ -65,7 +68,7 @@ NATIVE = ManifestFormat(
     may_hold_agent=may_hold_agent,
     may_name_files=may_name_files,
     read=read_manifests,
-    gather=_gather_experiments,
+    gather=_gather_native,
 )
 
 AGENTV = ManifestFormat(

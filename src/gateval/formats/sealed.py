@@ -45,8 +45,8 @@ def read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
     if found.pending:
         return _refused(
             path,
-            "An experiment reads its golden set from a file that lies there for all to see. Only "
-            "Evals, benchmarks and fixtures are sealed.",
+            "A golden set, or a benchmark of another repository, lies there for all to see. Evals, "
+            "fixtures and benchmarks with their own tasks are sealed.",
         )
     if found.empty:
         return _refused(path, "There is no manifest in what is sealed here.")

@@ -29,6 +29,8 @@ class Pinned(NamedTuple):
         locked = read_lock(lock).files.get(url) if lock is not None else None
         if locked is None:
             raise ValueError(f"{quote(url)} is not pinned, so it could change unseen. {_LOCK}")
+        if not file.may_be(locked):
+            raise ValueError(f"{LOCK_PATH} pins another file for {quote(url)}. {_LOCK}")
         if self.sources is None:
             raise RepositoryError(f"{url} was not read: {self.closed}")
         data = self.sources.read(file.repository, locked.commit, locked.path, limit=limit)

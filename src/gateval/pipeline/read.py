@@ -21,6 +21,7 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.place import Problem, sort_problems
+from gateval.domain.repository.sources import LOCK_PATH
 from gateval.domain.repository.tree import Tree, changed_paths
 from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
@@ -145,6 +146,8 @@ def _selects(
     """
     before = cache.tree_files(tree).files
     cache.read_all(before[path] for path in changed if path in before)
+    if LOCK_PATH in changed:
+        return True
     for path in changed:
         if path in head.manifest_paths or path.startswith(f"{SCRIPTED_FOLDER}/"):
             return True

@@ -68,3 +68,8 @@ def test_a_stored_run_makes_the_same_views_again(tmp_path: Path) -> None:
     again = gateval(repo, "report", str(folders[-1])).stdout
     assert "→ exactMatch: 50.00% (🔴-0.50)" in again
     assert again == shown
+    suite = ET.parse(folders[-1] / "junit.xml").getroot().find("testsuite")  # noqa: S314 - ours
+    assert suite is not None
+    said = {one.get("name"): one.get("value") for one in suite.iter("property")}
+    assert said["experiment"] == "uppercase-agent"
+    assert said["scorer exactMatch"] == "50.00% (🔴-0.50)"

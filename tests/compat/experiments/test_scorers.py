@@ -159,6 +159,7 @@ judge: {{model: scripted/judge}}
         ("[exactmatch]", 'Unknown scorer "exactmatch". Did you mean "exactMatch"?'),
         ("[exactMatch, exactMatch]", "Two scorers are called exactMatch. Give one another `name`."),
         ("[{type: exactMatch, axis: a}]", "A scorer has no `axis`: it is an axis by itself"),
+        ("[{type: exactMatch, name: people}]", "`people` is what feedback is called."),
         ("[{name: a}]", 'The required key "type" is missing'),
         ("[{type: numeric, tolerence: 1}]", '"tolerance"'),
         ("[numeric]", ("`numericExpected` compares numbers, and the expected answer is none, which "

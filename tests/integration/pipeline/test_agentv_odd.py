@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gateval.domain.manifests.checks.catalogue import warnings_of
 from gateval.formats.agentv.recognition import kind_of, may_be_suite
 from gateval.formats.yaml.reader import read_documents
 from tests.helpers.agentv import TARGETS, agentv, problems, read
@@ -161,3 +162,18 @@ def test_what_is_not_looked_at_is_nothing(text: str) -> None:
     documents, _ = read_documents("a.yaml", text.encode())
     if any(kind_of("a.yaml", one.data) for one in documents):
         assert may_be_suite("a.yaml", text.encode())
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a.eval.yaml": f"execution: {{threshold: 0}}\ntests: [{CASE}]\n"}, "a score of 0 is enough"),
+        (evaluator("type: contains, value: x, weight: 0"), "has weight, so it scores 0"),
+        (evaluator("type: contains, value: x, weight: 1"), ""),
+    ],
+)  # fmt: skip
+def test_what_is_decided_beforehand_is_warned_of(
+    files: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    warnings = warnings_of(read(agentv(tmp_path / "repo", files)).catalogue)
+    assert [said in one.message for one in warnings] == [True] * bool(said)

@@ -353,3 +353,8 @@ def test_stored_trials_hold_no_scores() -> None:
 def test_passes_by_scores_and_passes_by_all_are_stored_apart() -> None:
     plans = [make_results(ROW).plan, weighted(ROW, {}).plan]
     assert len({setting_digest(plan, plan.evals[0], Side.BASE) for plan in plans}) == 2
+
+
+def test_where_nothing_has_weight_it_says_so() -> None:
+    verdict = trial_verdict(WEIGHTED, specs(0, 0), found(1, 1))
+    assert verdict.reason == "scores 0, below 0.8: nothing that was looked at has weight."

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.own_checks import OWN_CHECKS
 from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
 from gateval.formats.registry import SUFFIXES, formats_of
 from tests.helpers.manifests import parse
@@ -52,6 +53,9 @@ def test_whether_a_file_may_hold_an_agent(text: str, expected: bool) -> None:
         ("kind: EvalFixture\n  messages: [{content: [{path: a.png}]}]", True),
         ("kind: EvalFixture\n  turns: [{user: [{'path': a.png}]}]", True),
         ("kind: EvalFixture\n  cases: {file: path.csv}", False),
+        ("kind: EvalFixture\n  playground: {folder: world}", True),
+        ("kind: Benchmark\n  playground: {folder: world}", True),
+        *((f"kind: EvalFixture\ntype: {kind}", True) for kind in OWN_CHECKS),
     ],
 )
 def test_whether_a_file_may_name_others(text: str, expected: bool) -> None:

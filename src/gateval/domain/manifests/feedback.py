@@ -9,6 +9,9 @@ from pydantic import Field
 from gateval.domain.base import Name, Value
 from gateval.domain.text.bounded import ShortText
 
+PEOPLE = "people"
+"""What the column is called that holds what people said."""
+
 
 class Feedback(Value):
     """One person's word on the answer to a row: a score in [0, 1], by whom and when, as written.

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, ValidationError
 
-from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.base import SHA_PATTERN, Value, is_sha
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 
 LOCK_PATH = ".gateval/sources.lock"
@@ -47,6 +47,13 @@ class GitFile(Value):
     host: str
     repository: str
     choices: tuple[tuple[str, str], ...]
+
+    def may_be(self, locked: LockedFile) -> bool:
+        """Whether a lock names a file that this URL can mean; a whole commit id means itself."""
+        return any(
+            path == locked.path and (not is_sha(ref) or ref == locked.commit)
+            for ref, path in self.choices
+        )
 
     def shown(self, path: str) -> str:
         """Return what the file is called where people and agents see it."""

@@ -13,13 +13,11 @@ from math import fsum
 from pydantic import Field
 
 from gateval.domain.base import TIME_PATTERN, Value
+from gateval.domain.manifests.feedback import PEOPLE
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.text.bounded import ShortText
 from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
-
-PEOPLE = "people"
-"""What the column is called that holds what people said."""
 
 EXPERIMENT = "Experiment"
 """The kind of manifest that has scorers."""

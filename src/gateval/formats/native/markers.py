@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gateval.domain.manifests.own_checks import OWN_CHECKS
 from gateval.formats.native.versions import almost_ours
 
 _MARKERS = (b"gateval/v", b"pai.io/v1")
@@ -13,7 +14,8 @@ _WIDE_MARKERS = tuple(
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 )
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
-_CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:script|python|playground)(?![A-Za-z0-9])")
+_NAMES_FILES = "|".join((*OWN_CHECKS, "playground")).encode()
+_CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:" + _NAMES_FILES + rb")(?![A-Za-z0-9])")
 _MESSAGES = re.compile(rb"(?<![A-Za-z0-9])(?:messages|turns)(?![A-Za-z0-9])")
 _WITH_CHECKS = (b"EvalFixture", b"Benchmark")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")

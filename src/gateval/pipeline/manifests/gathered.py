@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,9 @@ from gateval.formats.gathering import TEXT_LIMIT, Around, Gathered, Pending, no_
 from gateval.formats.parsed import Parsed
 from gateval.formats.registry import gather
 from gateval.pipeline.manifests.cache import ManifestCache
+
+FOREIGN_LIMIT = 200
+"""Files of other repositories that the manifests of a revision may name."""
 
 _LONGEST = 500
 """Characters of a text that may be a path."""
@@ -73,7 +77,13 @@ def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gath
     def content(path: str) -> bytes | None:
         return cache.data(watched[path])
 
+    named: set[str] = set()
+
+    @functools.cache
     def foreign(url: str) -> bytes:
+        named.add(url)
+        if len(named) > FOREIGN_LIMIT:
+            raise ValueError(f"Manifests may name {FOREIGN_LIMIT} files of other repositories.")
         lock = content(LOCK_PATH) if LOCK_PATH in watched and watched[LOCK_PATH].is_file else None
         if cache.registries.foreign is None:
             return no_foreign(url)

@@ -16,10 +16,12 @@ from junitparser.junitparser import Attr, FinalResult, IntAttr
 
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import show_axis
+from gateval.domain.results.averages import EXPERIMENT
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.lifecycle import run_of
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
+from gateval.render.report.scores.experiments import experiment_sets
 from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.words.wording import (
     base_score,
@@ -67,6 +69,7 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
         "threshold": compared.head.asks,
         "verdict": f"{verdict}: {words}" if words != verdict else words,
         **_of_benchmark(report, compared),
+        **_of_experiment(report, compared),
     }
 
 
@@ -81,6 +84,18 @@ def _of_benchmark(report: Report, compared: EvalComparison) -> dict[str, str]:
         "status": run_of(report.results, planned).status.value,
         **{f"axis {show_axis(one.axis)}": f"{one.head:.2f}" for one in known},
     }
+
+
+def _of_experiment(report: Report, compared: EvalComparison) -> dict[str, str]:
+    """Return what a suite says of an experiment besides: each scorer's average."""
+    planned = report.results.plan.eval(compared.eval)
+    if planned.kind != EXPERIMENT or planned.bar is not None:
+        return {}
+    found = next(one for one in experiment_sets(report) if one.name == planned.shown_name)
+    averages = {
+        f"scorer {line.now.scorer}": f"{line.average} ({line.change})" for line in found.lines
+    }
+    return {"experiment": planned.shown_name, **averages}
 
 
 class _Case(TestCase):

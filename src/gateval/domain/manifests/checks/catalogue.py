@@ -13,6 +13,7 @@ from gateval.domain.manifests.checks.agent import (
     counts_whole_repository,
     unknown_keys,
 )
+from gateval.domain.manifests.checks.decided import decided_beforehand
 from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
 from gateval.domain.manifests.checks.models import (
     agent_model_problems,
@@ -102,14 +103,15 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             )
             for path in sorted(catalogue.locked)
         ),
-        *_unlimited(catalogue),
+        *decided_beforehand(catalogue),
         *_unsupported(catalogue),
     )
 
 
 def _untouched(catalogue: Catalogue) -> Iterator[Problem]:
     """Yield the Evals whose agents can do nothing in the playgrounds of their fixtures."""
-    for evaluation in catalogue.evals:
+    played = any(fixture.playground is not None for fixture in catalogue.fixtures)
+    for evaluation in catalogue.evals if played else ():
         agent = catalogue.agent(evaluation.target_agent)
         if agent is None or agent.starts_process:
             continue
@@ -169,16 +171,6 @@ def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
         return ""
     has = ", ".join(f"{key}: {value}" for key, value in fixture.labels.items()) or "none"
     return f" Its labels are {quote(has)}; Evals select {' or '.join(map(quote, sorted(wanted)))}."
-
-
-def _unlimited(catalogue: Catalogue) -> Iterator[Problem]:
-    """Yield the assertions that pass whatever happens."""
-    for fixture in catalogue.fixtures:
-        for one in fixture.assertions:
-            for spec in one.within():
-                if spec.type == "latency" and "maxSeconds" not in spec.options:
-                    message = "`latency` without `maxSeconds` limits nothing; it always passes."
-                    yield Problem(place=spec.place, message=message)
 
 
 def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:

@@ -42,7 +42,9 @@ def by_weight(
     score = None if lost else best
     if best < scoring.pass_score - TOLERANCE:
         named = f"{best:.3g}" if lost is None else f"at most {best:.3g}"
-        reason = f"scores {named}, below {scoring.pass_score:g}: {worst(counts)}"
+        weighty = any(spec.weight for spec, _ in counts)
+        why = worst(counts) if weighty else "nothing that was looked at has weight."
+        reason = f"scores {named}, below {scoring.pass_score:g}: {why}"
         return TrialVerdict(Outcome.FAIL, None, reason, score)
     return lost or TrialVerdict(Outcome.PASS, None, "", score)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from gateval.domain.base import JsonObject
+from gateval.domain.manifests.feedback import PEOPLE
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.reference import Reference
 from gateval.domain.repository.place import Problem
@@ -79,6 +80,9 @@ def read_scorers(source: Source) -> Scorers:
         problems += wrong
         if found is None:
             continue
+        if found.name == PEOPLE:
+            message = f"`{PEOPLE}` is what feedback is called. Give the scorer another `name`."
+            problems.append(problem_at(source.document, path, message))
         if found.name in specs:
             message = f"Two scorers are called {found.name}. Give one another `name`."
             problems.append(problem_at(source.document, path, message))

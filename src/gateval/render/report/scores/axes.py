@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import DEFAULT_AXIS, show_axis
 from gateval.domain.results.averages import EXPERIMENT
-from gateval.domain.results.comparison import FixtureChange
+from gateval.domain.results.comparison import AxisComparison, FixtureChange
 from gateval.domain.trials.trial import AssessmentStatus, Side
 from gateval.render.report.facts import FixtureFacts
 
@@ -43,6 +43,10 @@ _MOVED = {
 }
 
 
+_SHOWN = 0.005
+"""A difference that two decimals show."""
+
+
 class AxisLine(NamedTuple):
     """The scores of one axis of one Eval, as text."""
 
@@ -66,13 +70,21 @@ def score_lines(report: Report) -> tuple[AxisLine, ...]:
             show_axis(one.axis),
             _shown(one.head),
             _shown(one.base),
-            one.change.value if compared.base is not None else "",
+            said_of(one) if compared.base is not None else "",
         )
         for compared in report.comparison.evals
         if plan.eval(compared.eval).kind != EXPERIMENT  # whose scorers have a table of their own
         if any(one.axis != DEFAULT_AXIS for one in compared.axes)
         for one in compared.axes
     )
+
+
+def said_of(compared: AxisComparison) -> str:
+    """Return what the rule for regressions says of an axis; a difference is never `unchanged`."""
+    scores = (compared.head or 0.0, compared.base or 0.0)
+    if compared.change is FixtureChange.UNCHANGED and abs(scores[0] - scores[1]) >= _SHOWN:
+        return "not shown on its own"
+    return compared.change.value
 
 
 def moved(report: Report) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from gateval.domain.results.averages import EXPERIMENT, EarlierSet, ScorerAverag
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.trials.trial import Side
+from gateval.render.report.scores.axes import said_of
 
 UP, DOWN, SAME = "\N{LARGE GREEN CIRCLE}", "\N{LARGE RED CIRCLE}", "\N{MEDIUM WHITE CIRCLE}"
 
@@ -116,7 +117,7 @@ def _rule(report: Report, planned: PlannedEval) -> Mapping[str, str]:
     if len(compared.axes) == 1 and compared.slipped:
         return {compared.axes[0].axis: FixtureChange.REGRESSED.value}
     silent = {FixtureChange.NOT_COMPARED, FixtureChange.INCONCLUSIVE}
-    return {one.axis: one.change.value for one in compared.axes if one.change not in silent}
+    return {one.axis: said_of(one) for one in compared.axes if one.change not in silent}
 
 
 def _means(found: Sequence[ScorerAverage]) -> Mapping[str, float | None]:

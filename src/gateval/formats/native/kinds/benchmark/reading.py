@@ -20,6 +20,7 @@ from gateval.domain.manifests.evaluation import (
 )
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
 from gateval.domain.repository.place import Problem
+from gateval.formats.gathering import Pending
 from gateval.formats.native.kinds.assertion import read_check
 from gateval.formats.native.kinds.benchmark.written import BenchmarkBody, BenchmarkDocument
 from gateval.formats.native.written import ManifestKind, Read, Source, canonical, meaning
@@ -41,6 +42,8 @@ def read(source: Source) -> Read:
     problems += broken
     if document is None or problems:
         return Read(None, problems)
+    if document.spec.source is not None:
+        return Read(Pending(source.path, source.document), ())
     if doubles := tuple(_doubles(source, document.spec)):
         return Read(None, doubles)
     fixtures = tuple(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
+from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import Name, Spec
 from gateval.domain.manifests.evaluation import JudgeSpec
@@ -12,6 +13,9 @@ from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.kinds.benchmark.task import TaskBody
 from gateval.formats.native.written import Written
+
+_BESIDE_FROM = {"source", "target_agent", "runs_per_task", "deterministic", "schedule", "time_zone"}
+"""What a benchmark says itself that takes its tasks from another one."""
 
 
 class BenchmarkBody(Spec):
@@ -61,7 +65,27 @@ class BenchmarkBody(Spec):
     playground: PlaygroundSpec | None = Field(
         default=None, description="The playground of the tasks that have none of their own."
     )
-    tasks: tuple[TaskBody, ...] = Field(min_length=1, description="The tasks.")
+    source: str | None = Field(
+        default=None,
+        alias="from",
+        min_length=1,
+        max_length=2_000,
+        description="In place of `tasks`, the URL of a file with a benchmark that another "
+        "repository publishes, as `gateval lock` pins it. Its host is one of `policy.sources`.",
+    )
+    tasks: tuple[TaskBody, ...] = Field(
+        default=(), description="The tasks; there are some, unless `from` says where they are."
+    )
+
+    @model_validator(mode="after")
+    def _has_tasks_from_one_place(self) -> Self:
+        if bool(self.tasks) is (self.source is not None):
+            raise ValueError("A benchmark has `tasks`, or takes them `from` another one")
+        said = self.model_fields_set - _BESIDE_FROM if self.source is not None else ()
+        if said:
+            key = to_camel(min(said))
+            raise ValueError(f"`{key}` is what the published benchmark says. Remove it here")
+        return self
 
 
 class BenchmarkDocument(Written):
