@@ -78,27 +78,29 @@ def test_only_one_call_waits_for_a_model_that_is_down() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "fault", "other"),
+    ("answer", "fault", "other", "meaning"),
     [
-        (lambda call: failure(call, 401, "bad key"), ModelCallFault.DENIED, 1),
-        (lambda call: failure(call, 404, "no such model"), ModelCallFault.REJECTED, 2),
+        (lambda call: failure(call, 401, "bad key"), ModelCallFault.DENIED, 1, "key is refused"),
+        (lambda call: failure(call, 404, "gone"), ModelCallFault.REJECTED, 2, "spec.models"),
         (
             lambda call: Answer(
                 429, b'{"error": {"message": "No.", "code": "insufficient_quota"}}'
             ),
             ModelCallFault.DENIED,
             1,
+            "(the account has no quota left",
         ),
     ],
     ids=["key", "model", "quota"],
 )
 def test_what_can_never_work_is_found_by_the_first_call(
-    answer: Responder, fault: ModelCallFault, other: int
+    answer: Responder, fault: ModelCallFault, other: int, meaning: str
 ) -> None:
     async def use(gateway: Gateway, server: ModelServer) -> None:
         said = [(await fails(gateway, "openai/judge")).message for _ in range(5)]
         assert len(server.calls) == 1
         assert len(set(said)) == 1
+        assert meaning in said[0]
         assert (await fails(gateway, "openai/other")).fault is fault
         assert len(server.calls) == other
 

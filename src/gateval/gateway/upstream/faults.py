@@ -31,9 +31,14 @@ def fault_of(status: int) -> ModelCallFault:
     return ModelCallFault.REJECTED if status >= 400 else ModelCallFault.UNREADABLE
 
 
-def status_text(status: int, said: str) -> str:
-    """Return the end of a sentence on an answer other than 2xx; `said` is its own message."""
+def status_text(status: int, said: str, *, no_quota: bool = False) -> str:
+    """Return the end of a sentence on an answer other than 2xx; `said` is its own message.
+
+    `no_quota` where a 429 says that the account has nothing left, which waiting does not mend.
+    """
     meaning = _MEANINGS.get(status, "")
+    if no_quota:
+        meaning = "the account has no quota left; look at its plan and billing"
     if 300 <= status < 400:
         meaning = "a redirect, which is not followed; check the base URL"
     detail = f" ({meaning})" if meaning else ""

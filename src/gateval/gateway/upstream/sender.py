@@ -108,8 +108,10 @@ class Sender:
         """Return an answer without keys. Raises `Transient` if another attempt is worth it."""
         got = got._replace(body=self._scrubber.body(got.body))
         if is_transient(got.status, got.headers):
-            text = status_text(got.status, FORMATS[wire].decode_error(got.body))
-            if got.status == 429 and _NO_QUOTA in got.body:
+            no_quota = got.status == 429 and _NO_QUOTA in got.body
+            said = FORMATS[wire].decode_error(got.body)
+            text = status_text(got.status, said, no_quota=no_quota)
+            if no_quota:
                 raise Denied(text, status=got.status)
             asked = asked_wait(got.headers, now=self._wall_clock())
             raise Transient(text, asked=asked, status=got.status)
