@@ -23,7 +23,7 @@ from gateval.candidates.process.started import Starter
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.manifests.recorded import ToolReplay
+from gateval.domain.manifests.fixtures.recorded import ToolReplay
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gateval.assertions.evidence import Basis, Evidence, NotMeasured
 from gateval.domain.base import Spec
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 
 TOLERANCE = 1e-9

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, Trace
 from gateval.domain.trials.transcript import final_step, numbered_steps

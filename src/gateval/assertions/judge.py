@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateval.domain.manifests.evaluation import JudgeSpec
-    from gateval.domain.manifests.reference import Reference
+    from gateval.domain.manifests.fixtures.reference import Reference
     from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gateval.candidates.base import Exports, TrialRequest
-from gateval.domain.manifests.attached import Attached, FilePart
-from gateval.domain.manifests.messages import files_in, with_files
+from gateval.domain.manifests.fixtures.attached import Attached, FilePart
+from gateval.domain.manifests.fixtures.messages import files_in, with_files
 from gateval.errors import RepositoryError
 
 

@@ -13,8 +13,8 @@ from gateval.candidates.process.once import Once
 from gateval.candidates.process.started import Starter
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.manifests.messages import Content
-from gateval.domain.manifests.recorded import ToolReplay
+from gateval.domain.manifests.fixtures.messages import Content
+from gateval.domain.manifests.fixtures.recorded import ToolReplay
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition

@@ -26,7 +26,7 @@ from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Pro
 from gateval.candidates.process.started import Starter
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import CheckFiles
-from gateval.domain.manifests.playground import VARIABLE
+from gateval.domain.manifests.fixtures.playground import VARIABLE
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.repository.paths import path_of_text

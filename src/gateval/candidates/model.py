@@ -17,7 +17,7 @@ from gateval.candidates.process.processes import Programs
 from gateval.candidates.serving.launch import Launch
 from gateval.candidates.talk import Talk, converse
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.manifests.messages import Content
+from gateval.domain.manifests.fixtures.messages import Content
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.model_call import ModelReply
 from gateval.domain.trials.tools import ToolAnswer

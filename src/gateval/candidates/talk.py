@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.manifests.messages import InputMessage, Role
+from gateval.domain.manifests.fixtures.messages import InputMessage, Role
 from gateval.domain.trials.trial import Answer, NoAnswer
 from gateval.domain.trials.turns import Turns
 

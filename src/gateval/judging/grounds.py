@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 
 
 def with_grounds(rubric: str, given: Reference) -> str:

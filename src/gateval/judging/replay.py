@@ -13,7 +13,7 @@ from gateval.domain.calibration.binding import binding_of
 from gateval.domain.calibration.replay import CUT, CalibrationReplay, JudgedExample
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.inputs import input_of
+from gateval.domain.manifests.fixtures.inputs import input_of
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.transcript import numbered_steps

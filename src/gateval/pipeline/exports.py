@@ -13,8 +13,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gateval.domain.manifests.agent import LayerSpec
-from gateval.domain.manifests.attached import DATA_LIMIT
 from gateval.domain.manifests.fixture import CheckFiles
+from gateval.domain.manifests.fixtures.attached import DATA_LIMIT
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs, layer_inputs

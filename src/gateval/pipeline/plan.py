@@ -9,7 +9,7 @@ from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.policy.words import BarPolicy
 from gateval.domain.plan.plan import Plan, Revision
-from gateval.domain.planning.locked import why_locked
+from gateval.domain.planning.files.locked import why_locked
 from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
 from gateval.domain.planning.picking import ALL, Pick, picked
 from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules

@@ -15,7 +15,7 @@ from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.files.check_files import attached_paths, depends_on
 from gateval.domain.planning.files.departures import moved_contents
-from gateval.domain.planning.locked import beside_locked
+from gateval.domain.planning.files.locked import beside_locked
 from gateval.domain.planning.planner import GateRules
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path

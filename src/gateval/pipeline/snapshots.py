@@ -10,9 +10,9 @@ from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken, Catalogue
 from gateval.domain.manifests.checks.catalogue import check_catalogue
-from gateval.domain.manifests.embedding import with_scripts
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixtures.embedding import with_scripts
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.files.check_files import with_check_files

@@ -25,7 +25,7 @@ from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import Limits, Program
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.domain.trials.trial import Assessment, Cause, NoAnswer
 from tests.helpers.isolation import isolated_world
 from tests.helpers.own_checks import runner

@@ -13,7 +13,7 @@ import pytest
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.recorded import ToolReplay
+from gateval.domain.manifests.fixtures.recorded import ToolReplay
 from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.tools import SHADOW

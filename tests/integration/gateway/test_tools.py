@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gateval.domain.manifests.recorded import ToolReplay
+from gateval.domain.manifests.fixtures.recorded import ToolReplay
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.tools import SHADOW, Replay
 from gateval.domain.trials.trial import Side

@@ -10,7 +10,7 @@ import pytest
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.model import TURN_LIMIT, ModelRuntime
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.recorded import ToolReplay
+from gateval.domain.manifests.fixtures.recorded import ToolReplay
 from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import Place

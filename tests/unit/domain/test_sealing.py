@@ -13,9 +13,9 @@ from gateval.domain.decision.report import Report, make_report
 from gateval.domain.history.record import plan_digest
 from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
-from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.manifests.recorded import Origin
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.recorded import Origin
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, shut_plan
 from gateval.domain.repository.place import Place

@@ -15,7 +15,7 @@ from gateval.app.registries import registries
 from gateval.candidates.isolation.walls import build_walls, look_around
 from gateval.candidates.isolation.wishes import read_wishes
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.fixtures.embedding import embedding_models
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateval.adapters.git import GitRepository
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.averages import EarlierSet
+from gateval.domain.results.models.averages import EarlierSet
 
 
 def sets_here(repository: GitRepository, plan: Plan) -> tuple[EarlierSet, ...]:

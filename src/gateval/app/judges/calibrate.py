@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import open_repository
-from gateval.adapters.results_folder import create_results_folder
+from gateval.adapters.results_folder import ResultsFolder, create_results_folder
 from gateval.adapters.screen import screen_of
 from gateval.app.judges.asked import AskedJudge, judges_asked, judges_of_preset
 from gateval.app.judges.door import judges_gateway, refuse_unanswerable
@@ -18,6 +18,7 @@ from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
 from gateval.domain.calibration.replay import CalibrationPhase, CalibrationReplay
+from gateval.domain.manifests.policy.words import AgreementPolicy
 from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
@@ -46,7 +47,6 @@ def calibrate_judges(
     `presets` are those that come with the gate; if some are named, only what is named is replayed.
     Raises `UsageError` for a name that is not there, `MissingKey` for a model that cannot be asked.
     """
-    from gateval.render.files.calibration_plot import render_calibration_plot
     from gateval.render.files.stage import dump
     from gateval.render.terminal.calibration import render_calibration
     from gateval.safe.redaction import Redactor
@@ -61,25 +61,39 @@ def calibrate_judges(
     asked = judges_asked(catalogue, names, models) if names or not presets else []
     asked += [one for name in presets for one in judges_of_preset(name, catalogue, models)]
     refuse_unanswerable([str(one.spec.model) for one in asked], snapshot, settings)
-    estimate = under.rules.policy.judge.agreement
-    redactor = Redactor(settings.secrets)
-    replays = map(redactor.value, asyncio.run(_replays(asked, snapshot, settings)))
-    rows = [
-        CalibratedJudge.of(replay, one.least, estimate)
-        for one, replay in zip(asked, replays, strict=True)
-    ]
-    rows.sort(key=lambda one: (one.calibration, -one.kappa))
+    replays = map(
+        Redactor(settings.secrets).value, asyncio.run(_replays(asked, snapshot, settings))
+    )
+    rows = _rows(asked, replays, under.rules.policy.judge.agreement)
     found = CalibrationReport(revision=revision, judges=tuple(rows))
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    folder.write(CALIBRATIONS_FILE, dump(found).encode())
-    folder.write(PLOT_FILE, render_calibration_plot(found).encode())
-    if plot is not None:
-        _write_plot(plot, render_calibration_plot(found))
+    _write(found, folder, plot)
     screen = screen_of(sys.stdout, environ)
     shown = render_calibration(found, width=screen.width, color=screen.color)
     sys.stdout.write(dump(found) if as_json else shown)
     print(f"Results: {folder.path}", file=sys.stderr)
     return _exit_code(found)
+
+
+def _rows(
+    asked: Sequence[AskedJudge], replays: Iterable[CalibrationReplay], estimate: AgreementPolicy
+) -> list[CalibratedJudge]:
+    rows = [
+        CalibratedJudge.of(replay, one.least, estimate)
+        for one, replay in zip(asked, replays, strict=True)
+    ]
+    return sorted(rows, key=lambda one: (one.calibration, -one.kappa))
+
+
+def _write(found: CalibrationReport, folder: ResultsFolder, plot: Path | None) -> None:
+    from gateval.render.files.calibration_plot import render_calibration_plot
+    from gateval.render.files.stage import dump
+
+    drawn = render_calibration_plot(found)
+    folder.write(CALIBRATIONS_FILE, dump(found).encode())
+    folder.write(PLOT_FILE, drawn.encode())
+    if plot is not None:
+        _write_plot(plot, drawn)
 
 
 def _exit_code(found: CalibrationReport) -> int:

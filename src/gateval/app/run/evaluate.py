@@ -90,46 +90,52 @@ def evaluate(
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
     started, begin = clock.utc_now(), clock.monotonic()
-    walls = walls_for(plan, settings, listen)
-    if walls and (shown := settings.shown_secrets(plan.policy.candidate_env)):
-        listen(RunWarned(message=shown))
+    walls = _walls(plan, settings, listen)
     shut = shutter(plan, key or token_bytes(32))
     listen = sealed_off(listen, shut)
-    interrupted = False
     warnings: dict[str, None] = {}
-    trials: tuple[Trial, ...] | None = None
+    replays: list[CalibrationReplay] = []
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, shut)
-        replays: list[CalibrationReplay] = []
+        noting = _noting(warnings, listen)
         run = _Run(
-            plan,
-            repository,
-            settings,
-            folder,
-            log,
-            _noting(warnings, listen),
-            walls,
-            at_once,
-            minutes,
-            replays,
+            plan, repository, settings, folder, log, noting, walls, at_once, minutes, replays
         )
-        try:
-            trials = asyncio.run(_until_signalled(run))
-        except asyncio.CancelledError:
-            interrupted = True
+        trials, interrupted = _trials_of(run)
     late = trials is None and not interrupted
     info = RunInfo(
         run=folder.run,
         started_at=started,
         seconds=round(clock.monotonic() - begin, 3),
         gateval=__version__,
-        isolation=f"{walls.text}{egress_text(plan.policy.egress)}" if walls else "",
+        isolation=_isolation(plan, walls),
         interrupted=interrupted,
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
     done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials
     return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
+
+
+def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
+    """Return the walls for a plan's candidates, None without any; tell of secrets they see."""
+    walls = walls_for(plan, settings, listen)
+    if walls and (shown := settings.shown_secrets(plan.policy.candidate_env)):
+        listen(RunWarned(message=shown))
+    return walls
+
+
+def _trials_of(run: _Run) -> tuple[tuple[Trial, ...] | None, bool]:
+    """Return all trials, None if the run ended before them, and whether a signal ended it."""
+    try:
+        return asyncio.run(_until_signalled(run)), False
+    except asyncio.CancelledError:
+        return None, True
+
+
+def _isolation(plan: Plan, walls: Walls | None) -> str:
+    """Say what stood around candidates; nothing where no process ran."""
+    return f"{walls.text}{egress_text(plan.policy.egress)}" if walls else ""
 
 
 def _noting(warnings: dict[str, None], listen: Listener) -> Listener:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.fixtures.embedding import embedding_models
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval

@@ -16,7 +16,7 @@ from gateval.app.names import PLAN_FILE
 from gateval.app.run.gc_tuning import small_collections
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan
-from gateval.domain.results.averages import EarlierSet
+from gateval.domain.results.models.averages import EarlierSet
 from gateval.domain.results.results import Results
 from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.render.files.stage import dump

@@ -16,7 +16,7 @@ from gateval.app.starting.next_steps import next_steps
 from gateval.app.starting.programs import Choose, one_of, programs_of
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.fixtures.embedding import embedding_models
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.gate_job import GateJob

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.graded.least import MinScore
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.trials.trial import Assessment, Cause
 
 

@@ -11,7 +11,7 @@ from gateval.assertions.matching.final_message import message, quoted
 from gateval.assertions.scorers.base import Scorer
 from gateval.assertions.text.contains import holds
 from gateval.domain.base import canonical_json
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.trials.trial import Assessment
 
 

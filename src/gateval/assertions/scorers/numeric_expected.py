@@ -10,7 +10,7 @@ from gateval.assertions.evidence import Evidence
 from gateval.assertions.matching.numbers import only_number
 from gateval.assertions.scorers.base import Scorer
 from gateval.assertions.text.numeric import Numeric
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.trials.trial import Assessment
 
 

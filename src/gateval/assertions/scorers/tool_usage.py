@@ -12,7 +12,7 @@ from gateval.assertions.evidence import Basis, Evidence
 from gateval.assertions.matching.json_match import matches
 from gateval.assertions.scorers.base import Scorer
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Assessment

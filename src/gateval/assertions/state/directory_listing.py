@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from gateval.assertions.state.base import StateAssertion, instead, named
-from gateval.domain.manifests.playground import InnerPath
+from gateval.domain.manifests.fixtures.playground import InnerPath
 from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
 

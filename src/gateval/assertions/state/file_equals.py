@@ -9,7 +9,7 @@ from pydantic import Field
 from gateval.assertions.matching.final_message import NoText, quoted
 from gateval.assertions.state.base import TEXT_BYTES, StateAssertion, named
 from gateval.assertions.state.contents import text_of
-from gateval.domain.manifests.playground import InnerPath
+from gateval.domain.manifests.fixtures.playground import InnerPath
 from gateval.domain.trials.trial import Assessment
 
 if TYPE_CHECKING:

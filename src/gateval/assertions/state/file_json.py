@@ -10,7 +10,7 @@ from gateval.assertions.matching.final_message import NoText
 from gateval.assertions.matching.json_match import matches
 from gateval.assertions.state.base import JsonPath, StateAssertion, named
 from gateval.assertions.state.contents import json_of, shown, text_of
-from gateval.domain.manifests.playground import InnerPath
+from gateval.domain.manifests.fixtures.playground import InnerPath
 from gateval.domain.trials.trial import Assessment
 
 if TYPE_CHECKING:

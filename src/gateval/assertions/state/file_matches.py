@@ -10,7 +10,7 @@ from gateval.assertions.matching.final_message import NoText, quoted
 from gateval.assertions.matching.linear_regex import TEXT_LIMIT, compiled
 from gateval.assertions.state.base import Pattern, StateAssertion, named
 from gateval.assertions.state.contents import text_of
-from gateval.domain.manifests.playground import InnerPath
+from gateval.domain.manifests.fixtures.playground import InnerPath
 from gateval.domain.trials.trial import Assessment
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from gateval.assertions.matching.final_message import NoText, quoted
 from gateval.assertions.matching.json_match import matches
 from gateval.assertions.state.base import JsonPath, StateAssertion
 from gateval.assertions.state.contents import json_of, shown
-from gateval.domain.manifests.services import plain_path
+from gateval.domain.manifests.fixtures.services import plain_path
 from gateval.domain.trials.trial import Assessment
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue, model_validator
 from gateval.assertions.matching.json_match import json_equal
 from gateval.assertions.state.base import StateAssertion, instead, named
 from gateval.assertions.state.contents import shown
-from gateval.domain.manifests.playground import InnerPath
+from gateval.domain.manifests.fixtures.playground import InnerPath
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.neutral import shorten
 

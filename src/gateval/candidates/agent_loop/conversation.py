@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateval.candidates.agent_loop.messages import message_of, usable
 from gateval.candidates.base import TrialRequest
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.messages import (
+from gateval.domain.manifests.fixtures.messages import (
     Content,
     InputMessage,
     Role,

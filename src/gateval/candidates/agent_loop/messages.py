@@ -7,8 +7,14 @@ from collections.abc import Iterable
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.attached import FilePart
-from gateval.domain.manifests.messages import InputMessage, Part, files_in, parts_of, text_of
+from gateval.domain.manifests.fixtures.attached import FilePart
+from gateval.domain.manifests.fixtures.messages import (
+    InputMessage,
+    Part,
+    files_in,
+    parts_of,
+    text_of,
+)
 from gateval.domain.text.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import Message, MessageFile, ToolCall
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gateval.domain.manifests.playground import PLAYGROUND, VARIABLE
-from gateval.domain.manifests.services import ServiceSpec, filled, joined
+from gateval.domain.manifests.fixtures.playground import PLAYGROUND, VARIABLE
+from gateval.domain.manifests.fixtures.services import ServiceSpec, filled, joined
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from gateval.candidates.process.program import Ran
 from gateval.candidates.serving.instance import Instance, start_instance
 from gateval.candidates.serving.launch import Launch
 from gateval.candidates.serving.readiness import listens
-from gateval.domain.manifests.services import ServiceSpec
+from gateval.domain.manifests.fixtures.services import ServiceSpec
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 LOSSES_LIMIT = 5

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from gateval.candidates.contract.question import question
 from gateval.domain.base import digest
-from gateval.domain.manifests.attached import FilePart, TextPart
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.manifests.messages import InputMessage, Part, Role, parts_of
+from gateval.domain.manifests.fixtures.attached import FilePart, TextPart
+from gateval.domain.manifests.fixtures.messages import InputMessage, Part, Role, parts_of
 from gateval.formats.templates.parts import TemplateError
 
 _HOLE = re.compile(r"\{([A-Z_]+)\}")

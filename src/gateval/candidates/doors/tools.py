@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.doors.models import ModelSession
-from gateval.domain.manifests.services import TOOLS_COMMAND, TOOLS_URL
+from gateval.domain.manifests.fixtures.services import TOOLS_COMMAND, TOOLS_URL
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from gateval.candidates.process.processes import Programs
 from gateval.candidates.serving.instance import Instance, start_instance
 from gateval.candidates.serving.launch import Launch
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.playground import PlaygroundService
+from gateval.domain.manifests.fixtures.playground import PlaygroundService
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.trials.trial import Cause, NoAnswer

@@ -18,7 +18,7 @@ from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import NotStarted
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import CheckFiles, Fixture
-from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.domain.plan.plan import Revision
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError

@@ -20,7 +20,7 @@ from gateval.candidates.process.failures import failure
 from gateval.candidates.process.private import private_folders, remove_tree
 from gateval.candidates.process.program import MIB, NotStarted, Ran
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.playground import PLAYGROUND, VARIABLE
+from gateval.domain.manifests.fixtures.playground import PLAYGROUND, VARIABLE
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
 from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalReply, LocalRequest

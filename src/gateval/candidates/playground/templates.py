@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateval.candidates.playground.copies import NotCopied, copy_into
-from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.tree import under

@@ -17,7 +17,7 @@ from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import KIB, MIB, Limits, Program
 from gateval.candidates.process.running import Running
-from gateval.domain.manifests.services import Ready
+from gateval.domain.manifests.fixtures.services import Ready
 from gateval.domain.plan.plan import AgentDefinition
 
 PRINTED_LIMIT = 256 * MIB

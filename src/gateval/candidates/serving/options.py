@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 from gateval.candidates.bounded import template
 from gateval.candidates.contract.options import Response
 from gateval.domain.base import Spec
-from gateval.domain.manifests.services import Ready, plain_path
+from gateval.domain.manifests.fixtures.services import Ready, plain_path
 from gateval.formats.templates.parts import TemplateError
 
 BODY_PARTS_LIMIT = 500

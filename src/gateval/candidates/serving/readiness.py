@@ -8,7 +8,7 @@ import socket
 
 from gateval.candidates.process.running import Running
 from gateval.candidates.serving.listeners import users_listening_on
-from gateval.domain.manifests.services import Ready
+from gateval.domain.manifests.fixtures.services import Ready
 from gateval.ports.clock import Clock
 from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalRequest
 

@@ -19,7 +19,7 @@ from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.locked import why_locked
+from gateval.domain.planning.files.locked import why_locked
 from gateval.domain.results.comparison import Comparison, EvalComparison, FixtureComparison
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.results.results import Results

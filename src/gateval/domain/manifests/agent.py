@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
-from gateval.domain.manifests.services import ServiceSpec
+from gateval.domain.manifests.fixtures.services import ServiceSpec
 from gateval.domain.manifests.tools import AgentTool, ToolServerSpec
 from gateval.domain.repository.place import Place
 

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from gateval.domain.base import ModelName, Name, Spec, Value
-from gateval.domain.manifests.recorded import Origin
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.recorded import Origin
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.repository.place import Place
 
 

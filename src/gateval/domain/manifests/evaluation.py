@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
-from gateval.domain.manifests.feedback import Feedback
+from gateval.domain.manifests.fixtures.feedback import Feedback
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity, Weight
 from gateval.domain.repository.place import Place

@@ -9,8 +9,8 @@ from typing import Literal
 from pydantic import Field
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
-from gateval.domain.manifests.attached import FilePart
-from gateval.domain.manifests.messages import (
+from gateval.domain.manifests.fixtures.attached import FilePart
+from gateval.domain.manifests.fixtures.messages import (
     MESSAGES_LIMIT,
     Content,
     InputMessage,
@@ -20,9 +20,9 @@ from gateval.domain.manifests.messages import (
     text_of,
     with_files,
 )
-from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.manifests.recorded import Origin, ToolReplay
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.recorded import Origin, ToolReplay
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.manifests.severity import AnyWeight, Severity
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from gateval.domain.base import JsonObject, Spec
-from gateval.domain.manifests.services import NAME_PATTERN, plain_path
+from gateval.domain.manifests.fixtures.services import NAME_PATTERN, plain_path
 
 MCP_TOOL = "mcp"
 """The `type` of such an entry, which has a `command` too."""

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from gateval.domain.base import Name, Value
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSpec, ScoringSpec
-from gateval.domain.manifests.feedback import Feedback
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixtures.feedback import Feedback
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.axes import axis_tests
 from gateval.domain.plan.bar import Bar, Baseline, Reason

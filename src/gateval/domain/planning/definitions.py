@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, RuntimeSpec
-from gateval.domain.manifests.embedding import embedding_scripts
+from gateval.domain.manifests.fixtures.embedding import embedding_scripts
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.plan.plan import AgentDefinition, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval

@@ -26,8 +26,8 @@ from gateval.domain.planning.budget import within
 from gateval.domain.planning.change import detect_changes
 from gateval.domain.planning.definitions import asked_scripts, definitions
 from gateval.domain.planning.files.belonging import unclaimed
-from gateval.domain.planning.hidden_files import hidden_files
-from gateval.domain.planning.locked import locked_files, locked_for, why_locked
+from gateval.domain.planning.files.hidden import hidden_files
+from gateval.domain.planning.files.locked import locked_files, locked_for, why_locked
 from gateval.domain.planning.nothing import why_nothing
 from gateval.domain.planning.selection import baseline_of, removed_since, why_selected
 from gateval.domain.planning.shares import with_shares

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from gateval.domain.base import JsonObject, Value
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.manifests.messages import text_of
+from gateval.domain.manifests.fixtures.messages import text_of
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.promotion.proposal import Promoter
 from gateval.domain.trials.judge_verdict import Verdict

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, Value, canonical_json
-from gateval.domain.manifests.messages import text_of
+from gateval.domain.manifests.fixtures.messages import text_of
 from gateval.domain.promotion.recorded import NoRun, Recorded, RecordedCall
 from gateval.domain.promotion.telling import telling_part
 

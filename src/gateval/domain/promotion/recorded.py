@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, Value
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.manifests.messages import InputMessage, InputToolCall, Role
+from gateval.domain.manifests.fixtures.messages import InputMessage, InputToolCall, Role
 
 
 class NoRun(Exception):

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.attached import FilePart, TextPart
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.messages import Role, parts_of
+from gateval.domain.manifests.fixtures.attached import FilePart, TextPart
+from gateval.domain.manifests.fixtures.messages import Role, parts_of
 from gateval.domain.repository.tree import Tree
 from gateval.formats.agentv.references import NoFile, find
 from gateval.formats.gathering import Around

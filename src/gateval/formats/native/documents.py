@@ -8,10 +8,10 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.attached import FilePart, TextPart
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.messages import Content, InputMessage, Role
+from gateval.domain.manifests.fixtures.attached import FilePart, TextPart
+from gateval.domain.manifests.fixtures.messages import Content, InputMessage, Role
 from gateval.formats.native.kinds.assertion import PARTS
 from gateval.formats.native.written import NATIVE_VERSION, canonical
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.messages import Role
+from gateval.domain.manifests.fixtures.messages import Role
 from gateval.domain.promotion.recorded import (
     NoRun,
     Recorded,

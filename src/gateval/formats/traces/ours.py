@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue, ValidationError
 
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.messages import Role, files_in, text_of
+from gateval.domain.manifests.fixtures.messages import Role, files_in, text_of
 from gateval.domain.promotion.recorded import (
     NoRun,
     Recorded,

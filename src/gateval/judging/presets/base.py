@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import ModelName, digest
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.repository.place import Place
 from gateval.judging.grounds import with_grounds
 

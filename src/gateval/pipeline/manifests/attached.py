@@ -7,10 +7,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.attached import DATA_LIMIT, FIXTURE_LIMIT, FilePart, TextPart, attach
 from gateval.domain.manifests.catalogue import Broken, Catalogue
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.messages import Part, with_files
+from gateval.domain.manifests.fixtures.attached import (
+    DATA_LIMIT,
+    FIXTURE_LIMIT,
+    FilePart,
+    TextPart,
+    attach,
+)
+from gateval.domain.manifests.fixtures.messages import Part, with_files
 from gateval.domain.repository.paths import path_text, resolve_path, show_path
 from gateval.domain.repository.place import Problem
 from gateval.domain.repository.tree import Tree

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.embedding import embedding_scripts
+from gateval.domain.manifests.fixtures.embedding import embedding_scripts
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.planning.change import scripted_names
 from gateval.domain.planning.selection import script_name

@@ -16,9 +16,9 @@ from junitparser.junitparser import Attr, FinalResult, IntAttr
 
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import show_axis
-from gateval.domain.results.averages import EXPERIMENT
 from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.results.lifecycle import run_of
+from gateval.domain.results.models.averages import EXPERIMENT
+from gateval.domain.results.models.lifecycle import run_of
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
 from gateval.render.report.scores.experiments import experiment_sets

@@ -39,7 +39,7 @@ def explanation(told: Explanation) -> str:
     reasons = [one for one in record.reasons if one.fixture == told.name] if record else []
     evals = {one.eval for one in reasons}
     return fill(
-        "explained.md.j2",
+        "github/explained.md.j2",
         told=told,
         asks=[
             (one.type, f"{one.place.file}:{one.place.line}")
@@ -63,4 +63,4 @@ def explanation(told: Explanation) -> str:
 
 def refusal(why: str) -> str:
     """Return the answer to a command that is not carried out."""
-    return fill("refused.md.j2", why=why)
+    return fill("github/refused.md.j2", why=why)

@@ -26,7 +26,7 @@ def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -
     """Render a stored verdict with the labels as they are now."""
     why = _why(record)
     text = fill(
-        "restated.md.j2",
+        "github/restated.md.j2",
         marker=marker(),
         border=border(),
         icon=ICONS[decision.verdict],

@@ -8,7 +8,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.locked import why_locked
+from gateval.domain.planning.files.locked import why_locked
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import EVERY_CASE, Meets
 from gateval.domain.ruling import GateLabel

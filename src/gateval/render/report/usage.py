@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
-from gateval.domain.manifests.embedding import embedded
+from gateval.domain.manifests.fixtures.embedding import embedded
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.results.doubts.judges import replay_of
 from gateval.domain.text.figures import show_usd

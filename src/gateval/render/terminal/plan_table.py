@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.locked import why_locked
+from gateval.domain.planning.files.locked import why_locked
 from gateval.domain.text.figures import show_bytes
 from gateval.render.report.words.counts import count
 from gateval.render.report.words.plan_wording import (

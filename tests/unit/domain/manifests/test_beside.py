@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.manifests.checks.catalogue import check_catalogue
-from gateval.domain.manifests.services import ServiceSpec, filled, references
+from gateval.domain.manifests.fixtures.services import ServiceSpec, filled, references
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 AT = {"db": ("127.0.0.1", 5432), "six": ("::1", 80)}

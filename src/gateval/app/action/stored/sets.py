@@ -6,7 +6,7 @@ from gateval.app.action.event import ActionEvent
 from gateval.domain.history.runs.file import newest_first
 from gateval.domain.history.runs.sets import earlier_sets, experiments
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.averages import EarlierSet
+from gateval.domain.results.models.averages import EarlierSet
 from gateval.errors import GatevalError
 from gateval.ports.run_file import RUNS
 

@@ -22,7 +22,7 @@ from gateval.domain.base import (
 )
 from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.history.runs.scores import RunScore
-from gateval.domain.results.averages import ScorerAverage
+from gateval.domain.results.models.averages import ScorerAverage
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 

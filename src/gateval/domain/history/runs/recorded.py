@@ -25,11 +25,11 @@ from gateval.domain.history.runs.scores import (
 )
 from gateval.domain.history.runs.setting import fixture_digest, setting_digest
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.averages import EXPERIMENT, averages
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.doubts.claims import was_seen
 from gateval.domain.results.grouping import Grouped, group_trials
-from gateval.domain.results.lifecycle import run_of
+from gateval.domain.results.models.averages import EXPERIMENT, averages
+from gateval.domain.results.models.lifecycle import run_of
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
@@ -67,10 +67,7 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
 
 
 def _run_eval(
-    report: Report,
-    planned: PlannedEval,
-    compared: EvalComparison,
-    trials: Grouped,
+    report: Report, planned: PlannedEval, compared: EvalComparison, trials: Grouped
 ) -> RunEval:
     plan, head = report.results.plan, compared.head_first
     mine = [one for one in report.decision.reasons if one.eval == compared.eval]
@@ -80,6 +77,8 @@ def _run_eval(
     def _head(one: FixtureComparison) -> Sequence[Trial]:
         return trials.get((planned.name, one.fixture, Side.HEAD), ())
 
+    names = [(planned.name, one.name) for one in planned.own_fixtures]
+    own = [one for side in Side for name in names for one in trials.get((*name, side), ())]
     run = run_of(report.results, planned) if planned.kind == "Benchmark" else None
     statuses = [one.status.value for one in run.tasks] if run else [""] * len(compared.fixtures)
     return RunEval(
@@ -99,14 +98,7 @@ def _run_eval(
         failing=sum(one.failed > 0 for one in head.fixtures),
         total=len(head.fixtures),
         slipped=compared.slipped,
-        spent=spent_on(
-            [
-                one
-                for side in Side
-                for f in planned.own_fixtures
-                for one in trials.get((planned.name, f.name, side), ())
-            ]
-        ),
+        spent=spent_on(own),
         seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
         stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
         averages=averages(planned, Side.HEAD, trials) if planned.kind == EXPERIMENT else (),

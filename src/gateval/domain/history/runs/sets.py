@@ -9,7 +9,7 @@ from gateval.domain.history.runs.setting import fixture_digest
 from gateval.domain.history.runs.status import PULL_REQUESTS
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.averages import EXPERIMENT, EarlierSet
+from gateval.domain.results.models.averages import EXPERIMENT, EarlierSet
 
 
 def experiments(plan: Plan) -> tuple[PlannedEval, ...]:

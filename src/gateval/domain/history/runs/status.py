@@ -10,9 +10,10 @@ from enum import StrEnum
 
 from gateval.domain.base import Value
 from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
+from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.manifests.axes import show_axis
-from gateval.domain.results.lifecycle import RunStatus
 from gateval.domain.results.models.benchmark import benchmark_verdict
+from gateval.domain.results.models.lifecycle import RunStatus
 from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import GateVerdict
 
@@ -135,6 +136,11 @@ def newest_runs(
     return found
 
 
+def _axis_result(axis: RunScore) -> AxisResult:
+    score = "not measured" if axis.score is None else f"{axis.score:.2f}"
+    return AxisResult(name=show_axis(axis.name), score=score)
+
+
 def status_of(
     present: Present, newest: tuple[RunRecord, RunEval] | None, *, running: bool
 ) -> EvalStatus:
@@ -161,13 +167,7 @@ def status_of(
             "last_result": _RESULTS[run.verdict],
             "status": status.status or run.status,
             "verdict": _verdict(run),
-            "axes": tuple(
-                AxisResult(
-                    name=show_axis(one.name),
-                    score="not measured" if one.score is None else f"{one.score:.2f}",
-                )
-                for one in run.axes
-            ),
+            "axes": tuple(map(_axis_result, run.axes)),
             "last_score": show_score(run.low, run.high, run.threshold),
             "pass_threshold": run.threshold,
             "last_run_at": record.at,

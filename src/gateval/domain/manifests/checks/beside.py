@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import Agent, RuntimeSpec
 from gateval.domain.manifests.checks.files import problem_in
-from gateval.domain.manifests.services import HOST, PORT, TOOLS_COMMAND, TOOLS_URL, references
+from gateval.domain.manifests.fixtures.services import (
+    HOST,
+    PORT,
+    TOOLS_COMMAND,
+    TOOLS_URL,
+    references,
+)
 from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.text.quoting import quote
 

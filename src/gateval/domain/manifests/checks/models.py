@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixtures.embedding import embedding_models
 from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.text.quoting import quote
 

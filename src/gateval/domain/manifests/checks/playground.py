@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.manifests.services import references
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.services import references
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.patterns import folder_of, has_wildcard, match_any
 from gateval.domain.repository.place import Problem, nearest

@@ -51,6 +51,7 @@ def lowered(before: Eval, tip: Snapshot, head: Snapshot) -> tuple[Lowered, ...]:
     if after is None:
         return (Lowered(place=before.place, what=f"Eval {before.name} removed"),)
     return (
+        *_of_whom(before, after),
         *_scoring(before, after),
         *_judge(before, after, tip, head),
         *_fixtures(before, after, tip, head),
@@ -105,16 +106,20 @@ def _script(asked: Eval, base: Snapshot, head: Snapshot) -> Iterator[Lowered]:
         yield Lowered(place=Place(file=show_path(path)), what=f"scripted judge {name} changed")
 
 
-def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
-    place = after.places.get("spec.scoring", after.place)
+def _of_whom(before: Eval, after: Eval) -> Iterator[Lowered]:
+    """Tell another Agent, and a seal that is gone."""
     if before.target_agent != after.target_agent:
         where = after.places.get("spec.targetAgent", after.place)
         yield Lowered(
             place=where, what="targetAgent", before=before.target_agent, after=after.target_agent
         )
     if before.sealed and not after.sealed and not is_sealed(after.path):
-        place_of_seal = after.places.get("spec.sealed", after.place)
-        yield Lowered(place=place_of_seal, what="sealed", before="true", after="false")
+        where = after.places.get("spec.sealed", after.place)
+        yield Lowered(place=where, what="sealed", before="true", after="false")
+
+
+def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
+    place = after.places.get("spec.scoring", after.place)
     was, now = before.scoring, after.scoring
     if asks_less(now.pass_threshold, was.pass_threshold):
         yield Lowered(

@@ -10,9 +10,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.embedding import embedding_scripts, with_script_names
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixtures.embedding import embedding_scripts, with_script_names
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.plan.bar import Bar, Doubt, Lowered, Reason
 from gateval.domain.plan.plan import AgentChange

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gateval.domain.base import canonical_json, digest
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.fixture import CheckFiles, Fixture
-from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.closure import Closure, closure_files
 from gateval.domain.planning.files.links import follow_links

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.attached import TextPart
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.manifests.messages import Content
+from gateval.domain.manifests.fixtures.attached import TextPart
+from gateval.domain.manifests.fixtures.messages import Content
 from gateval.domain.repository.paths import path_text
 from gateval.formats.agentv.cases.inputs import (
     NoInput,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.formats.agentv.cases.asked import AskedReader, file_names
 from gateval.formats.agentv.cases.meaning import fixture_digest
 from gateval.formats.agentv.cases.messages import Reader

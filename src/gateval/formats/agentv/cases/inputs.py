@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue, ValidationError
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.attached import FilePart, TextPart
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.manifests.messages import (
+from gateval.domain.manifests.fixtures.attached import FilePart, TextPart
+from gateval.domain.manifests.fixtures.messages import (
     Content,
     InputMessage,
     InputToolCall,

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureInput
-from gateval.domain.manifests.messages import Content
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.messages import Content
+from gateval.domain.manifests.fixtures.reference import Reference
 
 
 def fixture_digest(

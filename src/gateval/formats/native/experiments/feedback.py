@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.calibration import CalibrationExample
-from gateval.domain.manifests.feedback import Feedback, answer_digest
-from gateval.domain.manifests.recorded import Origin
+from gateval.domain.manifests.fixtures.feedback import Feedback, answer_digest
+from gateval.domain.manifests.fixtures.recorded import Origin
 from gateval.domain.repository.place import Place, Problem, nearest
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.cases.case import Row

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
-from gateval.domain.manifests.feedback import Feedback
+from gateval.domain.manifests.fixtures.feedback import Feedback
 from gateval.domain.repository.place import Place, Problem, nearest
 from gateval.formats.gathering import Around
 from gateval.formats.native.cases.reading import read_rows

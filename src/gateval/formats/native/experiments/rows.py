@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import canonical_json, digest
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.repository.place import Place, Problem, nearest
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.cases.case import Case

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.feedback import PEOPLE
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.feedback import PEOPLE
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.repository.place import Problem
 from gateval.formats.native.experiments.rows import GoldenRow
 from gateval.formats.native.kinds.assertion import WEIGHED_KEYS, read_one

@@ -104,11 +104,7 @@ def _read_all(
 
 
 def read_one(
-    source: Source,
-    path: DocumentPath,
-    raw: JsonObject,
-    shared: tuple[str, ...],
-    level: int = 0,
+    source: Source, path: DocumentPath, raw: JsonObject, shared: tuple[str, ...], level: int = 0
 ) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
     """Return the assertion that `raw` is, which stands at `path`, and what is wrong with it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.messages import Content
+from gateval.domain.manifests.fixtures.messages import Content
 from gateval.formats.native.written import canonical
 from gateval.formats.yaml.document import Document, write_path
 

@@ -14,10 +14,16 @@ from gateval.domain.manifests.fixture import (
     FixtureKind,
     InputType,
 )
-from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, files_in, text_of
-from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.manifests.recorded import Origin, ToolReplay
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.messages import (
+    MESSAGES_LIMIT,
+    Content,
+    Role,
+    files_in,
+    text_of,
+)
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.recorded import Origin, ToolReplay
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Problem
 from gateval.formats.native.cases.written import CasesFile

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import DEFAULT_AXIS, show_axis
-from gateval.domain.results.averages import EXPERIMENT
 from gateval.domain.results.comparison import AxisComparison, FixtureChange
+from gateval.domain.results.models.averages import EXPERIMENT
 from gateval.domain.trials.trial import AssessmentStatus, Side
 from gateval.render.report.facts import FixtureFacts
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
 from gateval.domain.results.models.benchmark import BenchmarkVerdict
+from gateval.domain.results.models.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
 from gateval.render.report.words.counts import count
 
 

@@ -11,9 +11,15 @@ from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.averages import EXPERIMENT, EarlierSet, ScorerAverage, averages, people
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.results.models.averages import (
+    EXPERIMENT,
+    EarlierSet,
+    ScorerAverage,
+    averages,
+    people,
+)
 from gateval.domain.trials.trial import Side
 from gateval.render.report.scores.axes import said_of
 

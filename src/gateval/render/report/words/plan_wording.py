@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.fixtures.embedding import embedding_models
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval, Removed

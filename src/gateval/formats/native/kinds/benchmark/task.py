@@ -6,9 +6,9 @@ from pydantic import Field, JsonValue, field_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import InputType
-from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.manifests.recorded import ToolReplay
-from gateval.domain.manifests.reference import Reference
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.recorded import ToolReplay
+from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.manifests.severity import AssertionWeight
 
 

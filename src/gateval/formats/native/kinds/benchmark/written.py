@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import Name, Spec
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.kinds.benchmark.task import TaskBody
 from gateval.formats.native.written import Written

@@ -13,7 +13,7 @@ from math import fsum
 from pydantic import Field
 
 from gateval.domain.base import TIME_PATTERN, Value
-from gateval.domain.manifests.feedback import PEOPLE
+from gateval.domain.manifests.fixtures.feedback import PEOPLE
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.text.bounded import ShortText
