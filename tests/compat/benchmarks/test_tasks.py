@@ -115,7 +115,7 @@ def test_no_criteria(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("tasks: []\n", "at least 1"),
+        ("tasks: []\n", "has `tasks`"),
         ("tasks: [{name: a, instruction: x}, {name: a, instruction: y}]\n", 'two tasks "a"'),
         ("tasks: [{name: a, instruction: x, scenario: {input: {prompt: y}}}]\n", "`instruction`"),
         ("tasks: [{name: a, instruction: x, criteria: [{label: l, check: {}}]}]\n", "`type`"),
