@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -17,8 +19,12 @@ __all__ = ["github_server"]
 def pytest_configure() -> None:
     """Heed signals that a shell has its background jobs ignore, and `nohup` its command.
 
-    No example of a property test fails for being slow: the machine may be busy.
+    No example of a property test fails for being slow: the machine may be busy. `python3` is the
+    interpreter itself: the shim of a version manager is a shell script, and programs that tests
+    start by that name are thousands.
     """
+    own = str(Path(sys.base_prefix) / "bin")
+    os.environ["PATH"] = os.pathsep.join((own, os.environ.get("PATH", os.defpath)))
     settings.register_profile("patient", deadline=None)
     settings.load_profile("patient")
     signal.signal(signal.SIGINT, signal.default_int_handler)
