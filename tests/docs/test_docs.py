@@ -48,6 +48,12 @@ def test_the_index_of_decisions_lists_every_page_by_its_title() -> None:
         assert page.read_text("utf-8").startswith(f"# {number}{title}\n"), page
 
 
+def test_the_page_of_guides_lists_every_guide_once() -> None:
+    folder = ROOT / "docs/guides"
+    listed = re.findall(r"^- \[.+\]\((.+)\)$", (folder / "README.md").read_text("utf-8"), re.M)
+    assert sorted(listed) == sorted(p.name for p in folder.glob("*.md") if p.name != "README.md")
+
+
 def test_all_pages_install_it_the_same_way() -> None:
     pages = (ROOT / "README.md", ROOT / "docs/getting-started.md")
     found = [re.findall(r"^pipx install .*$", page.read_text(), re.M) for page in pages]
