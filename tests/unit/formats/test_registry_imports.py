@@ -9,7 +9,9 @@ import sys
 def test_the_readers_of_other_formats_load_when_they_read() -> None:
     program = (
         "import sys; import gateval.formats.registry;"
-        "print(sorted(m for m in sys.modules if m.startswith('gateval.formats.agentv.')))"
+        "others = ('agentv.', 'native.experiments.', 'native.kinds.benchmark.');"
+        "names = tuple(f'gateval.formats.{one}' for one in others);"
+        "print(sorted(m for m in sys.modules if m.startswith(names)))"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert printed.stdout.strip() == b"['gateval.formats.agentv.recognition']"

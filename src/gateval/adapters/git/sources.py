@@ -10,13 +10,16 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.asking import PATIENCE, FetchRetries, RemoteServer
 from gateval.adapters.git.server.remote import Remote
 from gateval.domain.base import is_sha
 from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
+
+if TYPE_CHECKING:
+    from gateval.adapters.git.server.asking import FetchRetries, RemoteServer
 
 TRANSFER_LIMIT = 64 * 1024 * 1024
 """Bytes of the largest file that git may write for one source."""
@@ -44,7 +47,7 @@ class GitSources:
         self,
         cache: Path,
         environ: Mapping[str, str],
-        retries: FetchRetries = PATIENCE,
+        retries: FetchRetries | None = None,
         largest: int = TRANSFER_LIMIT,
     ) -> None:
         self._largest = largest
@@ -98,6 +101,9 @@ class GitSources:
             ) from error
 
     def _opened(self, repository: str) -> tuple[Git, RemoteServer]:
+        # Few manifests name files of others, and all commands come by here.
+        from gateval.adapters.git.server.asking import PATIENCE, RemoteServer
+
         folder = self._cache / hashlib.sha256(repository.encode()).hexdigest()[:32]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -111,7 +117,8 @@ class GitSources:
             git.run("init", "--quiet", "--bare", "--template=")
             for name, value in {**_SETTINGS, "remote.origin.url": repository}.items():
                 git.run("config", name, value)
-        return git, RemoteServer(git, _Alone(repository, environ=self._environ), self._retries)
+        remote = _Alone(repository, environ=self._environ)
+        return git, RemoteServer(git, remote, self._retries or PATIENCE)
 
 
 class _Alone(Remote):

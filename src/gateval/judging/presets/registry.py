@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gateval.domain.repository.place import nearest
-from gateval.judging.presets.base import Preset
+
+if TYPE_CHECKING:
+    from gateval.judging.presets.base import Preset
 
 PRESETS: Final = {
     "relevance": "relevance",

@@ -1,18 +1,44 @@
-"""The kinds of native manifests."""
+"""The kinds of native manifests. A kind's module is imported when a manifest of it is read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Final
 
-from gateval.formats.native.experiments.kind import EXPERIMENT
-from gateval.formats.native.kinds.agent import AGENT
-from gateval.formats.native.kinds.benchmark.reading import BENCHMARK
-from gateval.formats.native.kinds.calibration import CALIBRATION
-from gateval.formats.native.kinds.evaluation import EVAL
-from gateval.formats.native.kinds.fixture import FIXTURE
 from gateval.formats.native.written import ManifestKind
 
-KINDS: Mapping[str, ManifestKind] = {
-    kind.name: kind for kind in (AGENT, EVAL, FIXTURE, CALIBRATION, BENCHMARK, EXPERIMENT)
+_MODULES: Final = {
+    "Agent": "kinds.agent:AGENT",
+    "Eval": "kinds.evaluation:EVAL",
+    "EvalFixture": "kinds.fixture:FIXTURE",
+    "JudgeCalibration": "kinds.calibration:CALIBRATION",
+    "Benchmark": "kinds.benchmark.reading:BENCHMARK",
+    "Experiment": "experiments.kind:EXPERIMENT",
 }
+
+
+class _Kinds(Mapping[str, ManifestKind]):
+    def __getitem__(self, name: str) -> ManifestKind:
+        return _loaded(_MODULES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES
+
+
+KINDS: Final[Mapping[str, ManifestKind]] = _Kinds()
 """By the word that stands at `kind:`."""
+
+
+@cache
+def _loaded(where: str) -> ManifestKind:
+    module, _, name = where.partition(":")
+    kind: ManifestKind = getattr(import_module(f"gateval.formats.native.{module}"), name)
+    return kind
