@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from gateval.domain.trials.model_call import Usage
@@ -56,7 +57,9 @@ def _first_known(provider: str, names: Iterable[str], usage: Usage, tier: str) -
         cache_write_tokens=usage.cache_write_tokens,
     )
     context = {"service_tier": tier} if tier else None
-    for name in filter(None, names):
+    for name in names:
+        if not name or not _is_listed(provider, name):
+            continue
         try:
             found = prices.calc_price(counted, name, provider_id=provider, price_context=context)
         except (LookupError, ValueError):
@@ -64,6 +67,19 @@ def _first_known(provider: str, names: Iterable[str], usage: Usage, tier: str) -
         total: Decimal = found.total_price
         return total
     return None
+
+
+@lru_cache(maxsize=1024)
+def _is_listed(provider: str, name: str) -> bool:
+    """Look a name up once: for one that it lacks the list tries all its patterns each time."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    _list()
+    try:
+        get_snapshot().find_provider_model(name, None, provider, None)
+    except LookupError:
+        return False
+    return True
 
 
 def _list() -> Any:
