@@ -35,7 +35,8 @@ from tests.helpers.trials import PLACE, PROMPT
 BENCHMARK = ScoringSpec(model=ScoringModel.BENCHMARK, pass_score=SCORE_FROM)
 
 weights = st.one_of(st.just(0.0), st.floats(0.001, 1000))
-some_scores = st.one_of(st.sampled_from([0.0, 1.0, 0.9, 0.5]), st.floats(0, 1))
+some_scores = st.one_of(st.sampled_from([0.0, 1.0, 0.9, 0.5]), st.floats(1e-12, 1))
+"""Not the least number above 0 that a float can be: half of that is 0, and no check scores it."""
 criteria = st.lists(
     st.builds(
         second.Criterion,
