@@ -107,13 +107,16 @@ def exact(run: Run, at: int) -> Fraction:
 
 
 SCORES = st.floats(0, 1, allow_nan=False)
+WEIGHTS = st.one_of(st.just(0.0), st.floats(1e-6, 10))
+"""Not the least number above 0 that a float can be: half of that is 0."""
+
 CELLS = st.one_of(SCORES, SCORES, SCORES, st.none())
 
 
 @st.composite
 def experiments(draw: st.DrawFn) -> tuple[list[str], list[float], list[list[Run]]]:
     names = [f"scorer{n}" for n in range(draw(st.integers(1, 4)))]
-    weights = draw(st.lists(st.floats(0, 10), min_size=len(names), max_size=len(names)))
+    weights = draw(st.lists(WEIGHTS, min_size=len(names), max_size=len(names)))
     row = st.lists(CELLS, min_size=len(names), max_size=len(names))
     repetitions = draw(st.integers(1, 3))
     run = st.one_of(row, row, row, st.sampled_from([SILENT, LOST]))
@@ -156,7 +159,7 @@ def test_averages_are_those_of_the_article(
 
 
 @settings(max_examples=200)
-@given(st.lists(st.tuples(SCORES, st.floats(0, 10)), min_size=1, max_size=5))
+@given(st.lists(st.tuples(SCORES, WEIGHTS), min_size=1, max_size=5))
 def test_a_row_scores_the_weighted_mean_of_its_scorers(pairs: list[tuple[float, float]]) -> None:
     one = fixture(0, [f"s{n}" for n in range(len(pairs))], [weight for _, weight in pairs])
     found = trial(one, 1, [score for score, _ in pairs])
