@@ -17,6 +17,10 @@ CLOSED = Pinned(
 
 
 def git_sources(environ: Mapping[str, str]) -> GitSources:
-    """Return the repositories that git reaches from here, kept in the user's cache."""
-    home = environ.get("XDG_CACHE_HOME") or f"{environ.get('HOME') or '/tmp'}/.cache"  # noqa: S108
-    return GitSources(Path(home) / "gateval" / "sources", environ)
+    """Return the repositories that git reaches from here, kept in the user's cache.
+
+    Without a home there is none: in a shared folder another user may have put a repository first.
+    """
+    home = environ.get("HOME", "")
+    cache = Path(environ.get("XDG_CACHE_HOME") or (home and f"{home}/.cache"))
+    return GitSources(cache / "gateval" / "sources" if cache.is_absolute() else None, environ)

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.candidates.command import Asking, CommandRuntime
+from gateval.candidates.command import AskedProcess, CommandRuntime
 from gateval.candidates.contract import agentv as contract
 from gateval.candidates.contract.agentv_answer import read_output
 from gateval.candidates.contract.agentv_options import AgentvOptions
@@ -35,7 +35,7 @@ class AgentvRuntime(CommandRuntime):
         """See `CommandRuntime`."""
         return _SHELL, "-c", self.given.line
 
-    def asking(self, asked: FixtureInput, ground: Ground) -> Asking:
+    def asking(self, asked: FixtureInput, ground: Ground) -> AskedProcess:
         """Write prompt and files into a folder that no program has seen before: what an earlier
         turn left in HOME may lead anywhere.
         """
@@ -57,7 +57,7 @@ class AgentvRuntime(CommandRuntime):
         }
         line = contract.filled_line(self.given.line, values, self.context.environ)
         answer = (folder, _ANSWER) if "{OUTPUT_FILE}" in self.given.line else None
-        return Asking((_SHELL, "-c", line), writes=(folder,), answer=answer)
+        return AskedProcess((_SHELL, "-c", line), writes=(folder,), answer=answer)
 
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """See `CommandRuntime`."""

@@ -33,7 +33,7 @@ from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.formats.templates.parts import TemplateError
 
 
-class Asking(NamedTuple):
+class AskedProcess(NamedTuple):
     """How a program is asked: its words, what it reads on standard input, the folders that it may
     write beside HOME and TMPDIR, and the file in which it answers, in one of these or HOME.
     """
@@ -66,13 +66,13 @@ class CommandRuntime(Runtime):
         """The options as the manifest has them."""
         return CommandOptions.model_validate(self.agent.runtime.options)
 
-    def asking(self, asked: FixtureInput, ground: Ground) -> Asking:
+    def asking(self, asked: FixtureInput, ground: Ground) -> AskedProcess:
         """Return how the program is asked. Raises `TemplateError`."""
         home, file = ground.private.home, self.options_given.response.file
         at = ground.addresses
         argv = write_words(self.line, asked, str(home), at.fill, at.playground)
         stdin = write_stdin(self.options_given.stdin, asked, at.playground)
-        return Asking(argv, stdin, answer=(home, file) if file else None)
+        return AskedProcess(argv, stdin, answer=(home, file) if file else None)
 
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """Read what the program answered when it was asked this. Raises `ClaimError`."""
@@ -195,7 +195,7 @@ class CommandRuntime(Runtime):
             return no_start(error.reason, command_line(self.line), error.cause)
         return self._with_file(ran, asking, limits)
 
-    def _with_file(self, ran: Ran, asking: Asking, limits: Limits) -> Ran | NoAnswer:
+    def _with_file(self, ran: Ran, asking: AskedProcess, limits: Limits) -> Ran | NoAnswer:
         """Return what ran with the content of the answer's file in place of what it printed."""
         if asking.answer is None or ran.end is not End.EXITED or ran.code != 0:
             return ran

@@ -106,7 +106,7 @@ def test_deep_and_many_folders_are_told(root: Path) -> None:
         deep.mkdir()
     with pytest.raises(Unreadable, match="more than 64 deep"):
         listing(root)
-    assert listing(root, deep=False) == [reading.Listed("d", Found("directory"))]
+    assert listing(root, deep=False) == [reading.ListedFile("d", Found("directory"))]
     wide = root / "wide"
     wide.mkdir()
     for number in range(reading.ENTRIES + 1):

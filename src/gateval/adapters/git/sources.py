@@ -39,13 +39,15 @@ _ALONE = {
 
 
 class GitSources:
-    """Fulfils `ports.sources.Sources`. `cache` is a folder; `environ` the gate's environment, of
-    which the way through the network is used; `largest` counts bytes.
+    """Fulfils `ports.sources.Sources`.
+
+    `cache` is a folder, None where there is none; `environ` the gate's environment, of which the
+    way through the network is used; `largest` counts bytes.
     """
 
     def __init__(
         self,
-        cache: Path,
+        cache: Path | None,
         environ: Mapping[str, str],
         retries: FetchRetries | None = None,
         largest: int = TRANSFER_LIMIT,
@@ -104,6 +106,11 @@ class GitSources:
         # Few manifests name files of others, and all commands come by here.
         from gateval.adapters.git.server.asking import PATIENCE, RemoteServer
 
+        if self._cache is None:
+            raise RepositoryError(
+                "Files of other repositories have no folder to be kept in.",
+                hint="Set HOME, or XDG_CACHE_HOME, to a folder of your own.",
+            )
         folder = self._cache / hashlib.sha256(repository.encode()).hexdigest()[:32]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
-    from gateval.candidates.playground.reading import Listed
+    from gateval.candidates.playground.reading import ListedFile
     from gateval.candidates.playground.state import EndState
 
 _SHOWN = 20
@@ -54,7 +54,7 @@ class DirectoryListing(StateAssertion):
         return self.result(met=not lacking and not further, expected=expected, saw=", ".join(saw))
 
 
-def _name(one: Listed) -> str:
+def _name(one: ListedFile) -> str:
     return f"{one.path}/" if one.found.kind == "directory" else one.path
 
 

@@ -17,7 +17,7 @@ from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.playground.copies import NotCopied, copied
 from gateval.candidates.playground.made import Playground
 from gateval.candidates.playground.programs import Helpers
-from gateval.candidates.playground.starts import CannotStart, Starts, Wanted
+from gateval.candidates.playground.starts import CannotStart, Starts, WantedStart
 from gateval.candidates.playground.state import EndState
 from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.failures import from_the_export
@@ -77,7 +77,7 @@ class Playgrounds:
         async with contextlib.AsyncExitStack() as stack:
             made: Ground | NoAnswer
             try:
-                made = await self._made(Wanted.of(fixture, revision), agent, stack)
+                made = await self._made(WantedStart.of(fixture, revision), agent, stack)
             except CannotStart as error:
                 made = self._not_made(error.silence)
             except (NotCopied, OSError) as error:
@@ -85,7 +85,7 @@ class Playgrounds:
             yield made
 
     async def _made(
-        self, wanted: Wanted, agent: AgentDefinition, stack: contextlib.AsyncExitStack
+        self, wanted: WantedStart, agent: AgentDefinition, stack: contextlib.AsyncExitStack
     ) -> Ground:
         start, context = await self._starts.of(wanted), self._context
         root = await self._copy(start.root, stack)

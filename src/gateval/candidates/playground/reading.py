@@ -39,7 +39,7 @@ class Found(NamedTuple):
     size: int = 0
 
 
-class Listed(NamedTuple):
+class ListedFile(NamedTuple):
     """One entry of a folder: its path from there, as git would show it, and what it is."""
 
     path: str
@@ -79,7 +79,7 @@ def content(root: Path, path: str, limit: int) -> bytes | Found | None:
     return data
 
 
-def listing(root: Path, path: str = "", *, deep: bool = True) -> list[Listed] | Found | None:
+def listing(root: Path, path: str = "", *, deep: bool = True) -> list[ListedFile] | Found | None:
     """Return what a folder holds, sorted, with what is below it if `deep`; "" is `root` itself.
 
     What is no folder is told, None for nothing. Raises `Unreadable`, also for more than `ENTRIES`
@@ -92,12 +92,12 @@ def listing(root: Path, path: str = "", *, deep: bool = True) -> list[Listed] | 
     with _around(root, f"{path}/_" if path else "_") as (folder, _):
         if folder is None:
             return None
-        listed: list[Listed] = []
+        listed: list[ListedFile] = []
         _list(folder, "", listed, DEPTH if deep else 0, deep=deep)
     return sorted(listed)
 
 
-def _list(folder: int, before: str, listed: list[Listed], left: int, *, deep: bool) -> None:
+def _list(folder: int, before: str, listed: list[ListedFile], left: int, *, deep: bool) -> None:
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for _, entry in zip(range(ENTRIES + 1), entries, strict=False)]
@@ -110,7 +110,7 @@ def _list(folder: int, before: str, listed: list[Listed], left: int, *, deep: bo
         if found is None:
             continue
         path = f"{before}{name}"
-        listed.append(Listed(show_path(path), found))
+        listed.append(ListedFile(show_path(path), found))
         if deep and found.kind == "directory":
             if not left:
                 raise Unreadable(f"folders stand in one another more than {DEPTH} deep")

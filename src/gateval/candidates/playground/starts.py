@@ -29,7 +29,7 @@ SCRIPT_SECONDS = 60.0
 _NO_LINKS: Mapping[str, Path] = {}
 
 
-class Wanted(NamedTuple):
+class WantedStart(NamedTuple):
     """A playground, and whence its files are."""
 
     spec: PlaygroundSpec
@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
     revision: Revision
 
     @classmethod
-    def of(cls, fixture: Fixture, revision: Revision | None) -> Wanted:
+    def of(cls, fixture: Fixture, revision: Revision | None) -> WantedStart:
         """Return what a fixture wants. Raises `CannotStart` where the plan lacks something."""
         if fixture.playground is None or fixture.ground is None or revision is None:
             reason = "The plan does not say which files it has, or at which revision."
@@ -63,7 +63,7 @@ class Starts:
         self._scratch = scratch
         self._made: Once[Templates | NoAnswer] = Once()
 
-    async def of(self, wanted: Wanted) -> Templates:
+    async def of(self, wanted: WantedStart) -> Templates:
         """Return the folders to copy for a playground. Raises `CannotStart`."""
         written = canonical_json(wanted.spec.model_dump(mode="json"))
         key = (wanted.revision.tree, wanted.folder, wanted.files.digest, written)
@@ -72,7 +72,7 @@ class Starts:
             raise CannotStart(found)
         return found
 
-    async def _put_together(self, wanted: Wanted) -> Templates | NoAnswer:
+    async def _put_together(self, wanted: WantedStart) -> Templates | NoAnswer:
         spec, folder = wanted.spec, wanted.folder
         try:
             export = await self._exports.check_folder(wanted.files, wanted.revision, _NO_LINKS)

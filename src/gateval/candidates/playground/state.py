@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.candidates.playground import copies, databases, reading
-from gateval.candidates.playground.reading import Found, Listed, Unreadable
+from gateval.candidates.playground.reading import Found, ListedFile, Unreadable
 from gateval.candidates.process.failures import failure
 from gateval.candidates.process.private import private_folders, remove_tree
 from gateval.candidates.process.program import MIB, NotStarted, Ran
@@ -72,7 +72,7 @@ class EndState:
         """Return a file's bytes, or what else stands there. Raises `Unreadable`."""
         return await asyncio.to_thread(reading.content, self._playground.root, path, limit)
 
-    async def listing(self, path: str, *, deep: bool) -> list[Listed] | Found | None:
+    async def listing(self, path: str, *, deep: bool) -> list[ListedFile] | Found | None:
         """Return what a folder holds, "" for all. Raises `Unreadable`."""
         root = self._playground.root
         return await asyncio.to_thread(reading.listing, root, path, deep=deep)

@@ -34,21 +34,21 @@ class Home(NamedTuple):
     workflows: tuple[str, ...]
 
 
-class Wanted(NamedTuple):
+class WantedTrials(NamedTuple):
     """The stored trials that a plan could use: by Eval, the setting and the fixtures' digests."""
 
     setting: str
     fixtures: Mapping[str, str]
 
 
-def wanted(plan: Plan) -> dict[str, Wanted]:
+def wanted(plan: Plan) -> dict[str, WantedTrials]:
     """Return what a plan could use, by Eval; nothing where base need not be measured.
 
     An agent that does the same each time is compared by its steps, which are not stored; so are the
     scores of the weighted model not, of which a record knows only what passed.
     """
     return {
-        planned.name: Wanted(
+        planned.name: WantedTrials(
             setting_digest(plan, planned, Side.BASE),
             {name: fixture_digest(planned.fixture(name)) for name in _compared(planned)},
         )
@@ -67,7 +67,12 @@ def _compared(planned: PlannedEval) -> Iterator[str]:
 
 
 def donors(
-    asked: Mapping[str, Wanted], records: Iterable[RunRecord], home: Home, *, since: str, most: int
+    asked: Mapping[str, WantedTrials],
+    records: Iterable[RunRecord],
+    home: Home,
+    *,
+    since: str,
+    most: int,
 ) -> tuple[RunRecord, ...]:
     """Return the runs, newest first, that hold trials a plan wants, until it has `most` of each.
 
@@ -132,7 +137,7 @@ def doubt(record: RunRecord, run: WorkflowRun, home: Home) -> str:
 
 
 def with_stored(
-    plan: Plan, asked: Mapping[str, Wanted], records: Sequence[RunRecord], *, most: int
+    plan: Plan, asked: Mapping[str, WantedTrials], records: Sequence[RunRecord], *, most: int
 ) -> Plan:
     """Return the plan with the first `most` stored trials of each fixture, the newest run's first.
 
@@ -161,7 +166,9 @@ def with_stored(
     return filled.model_copy(update={"baseline": used})
 
 
-def _stored(want: Wanted, records: Sequence[RunRecord], most: int) -> tuple[StoredTrials, ...]:
+def _stored(
+    want: WantedTrials, records: Sequence[RunRecord], most: int
+) -> tuple[StoredTrials, ...]:
     marks: dict[str, str] = {}
     claimed: set[str] = set()
     for record in records:
@@ -175,7 +182,7 @@ def _stored(want: Wanted, records: Sequence[RunRecord], most: int) -> tuple[Stor
     )
 
 
-def _marks(want: Wanted, record: RunRecord) -> Iterator[tuple[RunFixture, str]]:
+def _marks(want: WantedTrials, record: RunRecord) -> Iterator[tuple[RunFixture, str]]:
     """Yield the fixtures of a record that a plan wants, with what was measured of them."""
     for run in _fitting(want, record):
         for one in run.fixtures:
@@ -184,6 +191,6 @@ def _marks(want: Wanted, record: RunRecord) -> Iterator[tuple[RunFixture, str]]:
                 yield one, given
 
 
-def _fitting(want: Wanted, record: RunRecord) -> list[RunEval]:
+def _fitting(want: WantedTrials, record: RunRecord) -> list[RunEval]:
     """The first Eval of a record that measured the same; none where stand-ins answered."""
     return [one for one in record.evals if one.setting == want.setting and not one.stood_in][:1]

@@ -13,7 +13,7 @@ from gateval.gateway.local.routing import Endpoint, route
 from gateval.gateway.local.session import Session
 from gateval.gateway.local.trial_calls import CallTimer, TrialCalls
 from gateval.gateway.upstream.faults import http_status, sentence, status_error
-from gateval.gateway.upstream.http_client import HttpResponse
+from gateval.gateway.upstream.http_client import ReceivedResponse
 from gateval.ports.model_calls import ModelCallError
 from gateval.wire import account
 from gateval.wire.base import Format, WireError
@@ -112,7 +112,7 @@ class Call(ABC):
         self._trial.failed(self._whole, message)
         return error_reply(self._format, status, message)
 
-    def _rejected(self, model: str, got: HttpResponse) -> Reply:
+    def _rejected(self, model: str, got: ReceivedResponse) -> Reply:
         """Return a provider's own error, which agents may look into, or ours if it has no shape."""
         error = status_error(
             model.partition("/")[0], got.status, self._format.decode_error(got.body)

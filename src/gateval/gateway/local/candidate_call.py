@@ -10,7 +10,7 @@ from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.gateway.local.call import Call, Reply, Stream
 from gateval.gateway.local.relay import Relayed, relay
 from gateval.gateway.upstream.endpoints import Upstream
-from gateval.gateway.upstream.http_client import HttpResponse, OpenStream
+from gateval.gateway.upstream.http_client import OpenStream, ReceivedResponse
 from gateval.ports.model_calls import ModelCallError
 from gateval.wire.base import WireError, WireFormat
 from gateval.wire.json_text import write_json
@@ -99,7 +99,7 @@ class CandidateCall(Call):
             return Stream(_pieces(b"".join(write_event(event) for event in events)))
         return Reply(200, self._wire.encode_reply(named, asked))
 
-    def _passed_back(self, model: str, got: HttpResponse) -> Reply:
+    def _passed_back(self, model: str, got: ReceivedResponse) -> Reply:
         """Return an answer as it came, and record it."""
         if got.reply is None:
             return self._rejected(model, got)

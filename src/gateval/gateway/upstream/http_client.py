@@ -44,7 +44,7 @@ class Timeouts(Value):
     answer: float = Field(default=300, gt=0)
 
 
-class HttpResponse(NamedTuple):
+class ReceivedResponse(NamedTuple):
     """A provider's response: any status, the decompressed body, and its headers.
 
     `reply` is what a success says, once somebody has read it; `measured` if it was asked to measure
@@ -94,7 +94,7 @@ class HttpClient(PooledClient):
 
     async def post(
         self, url: str, *, headers: Mapping[str, str], body: bytes, proxy: str | None
-    ) -> HttpResponse:
+    ) -> ReceivedResponse:
         """Send `body` and return the answer, whatever its status.
 
         Raises `Transient` for what may pass (drops, time-outs) and `Unanswerable` for what will
@@ -108,7 +108,7 @@ class HttpClient(PooledClient):
 
     async def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, proxy: str | None
-    ) -> HttpResponse | OpenStream:
+    ) -> ReceivedResponse | OpenStream:
         """Send `body` and return a stream that has begun, or the answer if it is none.
 
         Raises like `post`. The caller closes the stream.
@@ -182,13 +182,13 @@ def _payload(body: bytes) -> bytes | io.BytesIO:
     return body if len(body) <= SENT_AT_ONCE else io.BytesIO(body)
 
 
-async def _whole(response: aiohttp.ClientResponse) -> HttpResponse:
+async def _whole(response: aiohttp.ClientResponse) -> ReceivedResponse:
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > ANSWER_LIMIT:
             raise _too_long()
-    return HttpResponse(response.status, bytes(body), response.headers)
+    return ReceivedResponse(response.status, bytes(body), response.headers)
 
 
 def _too_long() -> Unanswerable:

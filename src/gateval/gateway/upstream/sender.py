@@ -12,8 +12,8 @@ from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.faults import sentence, status_error, status_text
 from gateval.gateway.upstream.http_client import (
     HttpClient,
-    HttpResponse,
     OpenStream,
+    ReceivedResponse,
     Unanswerable,
     Untrusted,
 )
@@ -54,7 +54,7 @@ class Sender:
 
     async def exchange(
         self, upstream: Upstream, wire: str, model: str, body: bytes, tries: Tries
-    ) -> HttpResponse:
+    ) -> ReceivedResponse:
         """Send bytes in the format `wire` and return the answer, without any key in it. They ask
         for `model`, by its bare id; a success comes with the reply that was read from it.
 
@@ -71,18 +71,20 @@ class Sender:
 
     async def open(
         self, upstream: Upstream, wire: str, model: str, body: bytes, tries: Tries
-    ) -> HttpResponse | OpenStream:
+    ) -> ReceivedResponse | OpenStream:
         """Like `exchange`, for a request that asks for a stream; a stream that has begun, which
         the caller closes, still holds what the provider sent, keys included.
         """
         url = upstream.address(wire, STREAM_FORMATS[wire].path, model)
         attempt = partial(self._open, upstream, wire, url, body)
         got = await self._persist(upstream, model, attempt, tries)
-        if isinstance(got, HttpResponse) and 300 <= got.status < 400:
+        if isinstance(got, ReceivedResponse) and 300 <= got.status < 400:
             raise status_error(upstream.provider, got.status, "")
         return got
 
-    async def _attempt(self, upstream: Upstream, wire: str, url: str, body: bytes) -> HttpResponse:
+    async def _attempt(
+        self, upstream: Upstream, wire: str, url: str, body: bytes
+    ) -> ReceivedResponse:
         return self._checked(
             wire,
             await self._client.post(
@@ -95,7 +97,7 @@ class Sender:
 
     async def _open(
         self, upstream: Upstream, wire: str, url: str, body: bytes
-    ) -> HttpResponse | OpenStream:
+    ) -> ReceivedResponse | OpenStream:
         got = await self._client.open(
             url,
             headers={**_headers(upstream, wire), "Accept": "text/event-stream"},
@@ -104,7 +106,7 @@ class Sender:
         )
         return got if isinstance(got, OpenStream) else self._checked(wire, got)
 
-    def _checked(self, wire: str, got: HttpResponse) -> HttpResponse:
+    def _checked(self, wire: str, got: ReceivedResponse) -> ReceivedResponse:
         """Return an answer without keys. Raises `Transient` if another attempt is worth it."""
         got = got._replace(body=self._scrubber.body(got.body))
         if is_transient(got.status, got.headers):

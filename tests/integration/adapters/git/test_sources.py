@@ -10,6 +10,7 @@ import pytest
 
 from gateval.adapters.git.server.asking import FetchRetries
 from gateval.adapters.git.sources import GitSources
+from gateval.app.foreign import git_sources
 from gateval.errors import RepositoryError
 from tests.helpers.foreign import Elsewhere, elsewhere
 from tests.helpers.repo import Repo
@@ -41,6 +42,12 @@ def test_a_file_is_read_at_a_commit(there: Elsewhere, tmp_path: Path) -> None:
     assert asked.read(url(there), newest, "docs/style.md", limit=100) == b"Be brief.\n"
     assert asked.read(url(there), first, "docs/style.md", limit=100) == b"Be kind.\n"
     assert set(there.server.seen) == {""}
+
+
+@pytest.mark.parametrize("home", [{}, {"HOME": ""}, {"HOME": "."}, {"XDG_CACHE_HOME": "here"}])
+def test_without_a_home_nothing_is_kept_where_others_may_write(home: dict[str, str]) -> None:
+    with pytest.raises(RepositoryError, match="no folder to be kept in"):
+        git_sources(home).read("https://example.com/a.git", "0" * 40, "x", limit=1)
 
 
 def test_what_was_read_is_kept(there: Elsewhere, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ _TEMPLATED = (*OUTCOME, *INPUT, *EXPECTED, "input_files", "turns")
 """What a case's `vars` fill in."""
 
 
-class Case(NamedTuple):
+class SuiteCase(NamedTuple):
     """A case that could be read: its fixture, and where its own targets are named."""
 
     fixture: Fixture
@@ -62,7 +62,7 @@ class CaseReader:
         self._evaluators.of_suite()
         return len(self._found.problems) == before
 
-    def read(self, raw: RawCase) -> Case | None:
+    def read(self, raw: RawCase) -> SuiteCase | None:
         """Return a case, None for one that anything is wrong with; its problems are told."""
         before = len(self._found.problems)
         case = self._read(raw)
@@ -75,7 +75,7 @@ class CaseReader:
     def _name(self, case: str) -> str:
         return f"{self._suite.name}-{slug(case.strip())}"
 
-    def _read(self, raw: RawCase) -> Case | None:
+    def _read(self, raw: RawCase) -> SuiteCase | None:
         node = with_variables(raw.node, self._around.variables, self._found)
         if isinstance(node.value, dict) and node.value.get("id") is None and raw.default_id:
             node = node.having({**node.value, "id": raw.default_id})
@@ -114,7 +114,7 @@ class CaseReader:
         }
         return node.having(filled)
 
-    def _fixture(self, node: Node, body: CaseBody) -> Case | None:
+    def _fixture(self, node: Node, body: CaseBody) -> SuiteCase | None:
         outcome = _text(node.first(OUTCOME))
         reference = self._reference(node, body, outcome)
         asked = self._asked.input(node, body)
@@ -145,7 +145,7 @@ class CaseReader:
             digest=fixture_digest(name, asked, turns, reference, assertions),
             family=self._suite.name,
         )
-        return Case(fixture, node, body)
+        return SuiteCase(fixture, node, body)
 
     def _asks_something(self, node: Node, body: CaseBody, reference: Reference) -> bool:
         """Whether anything is expected. Where the cases are `evalcases`, that is an outcome."""

@@ -15,7 +15,7 @@ from gateval.domain.manifests.evaluation import (
     ScoringSpec,
 )
 from gateval.domain.repository.place import Place
-from gateval.formats.agentv.cases.case import Case
+from gateval.formats.agentv.cases.case import SuiteCase
 from gateval.formats.agentv.names import slug
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.suites.suite import Suite
@@ -52,7 +52,7 @@ def targets_of(node: Node, execution: ExecutionBody, root: str | None = None) ->
         yield Asked(DEFAULT, node)
 
 
-def asked_by(case: Case, usual: Sequence[Asked]) -> Sequence[Asked]:
+def asked_by(case: SuiteCase, usual: Sequence[Asked]) -> Sequence[Asked]:
     """Return the targets of a case: those it names, else the suite's; with its own threshold."""
     execution = case.body.execution
     if execution is None:

@@ -64,7 +64,7 @@ _TOO_MANY = f"A file may have {CASES_LIMIT:,} cases. Split it, with a fixture fo
 def _checked(file: str, rows: list[Row], wrong: list[Problem]) -> CasesRead:
     cases, problems = cases_of(file, rows)
     if not rows and not wrong:
-        said = "There are no cases in this file. Add some, or remove the fixture that names it."
+        said = "There are no cases in this file. Add some, or remove what names it."
         wrong = [Problem(place=Place(file=file), message=said)]
     return CasesRead(cases, (*wrong, *problems)[:PROBLEM_LIMIT])
 
