@@ -1,4 +1,7 @@
-"""A server whose warden ends in a trial: the gate lost it, and the candidate is not to blame."""
+"""A server whose warden ends in a trial: the gate lost it, and the candidate is not to blame.
+
+What the lost supervisor and wardens leave is ended by the gate, and nothing else of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -39,6 +44,25 @@ def test_it_is_a_fault_of_the_gate(*, own_users: bool) -> None:
     assert isinstance(found, NoAnswer)
     assert "the gate's own process that watches it has ended" in found.reason
     assert found.cause is Cause.GATE
+
+
+@pytest.fixture
+def older() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that this one had before it started any candidate."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("own_users", [True, False])
+def test_a_killed_supervisor_costs_no_process_that_was_there_before(
+    older: subprocess.Popen[bytes], *, own_users: bool
+) -> None:
+    with isolated_world(Wishes(), own_users=own_users) as world:
+        for pid in supervisors(os.getpid()):
+            os.kill(pid, signal.SIGKILL)
+    assert world.survivors() == []
+    assert older.poll() is None
 
 
 def kill_wardens(told: socket.socket) -> None:

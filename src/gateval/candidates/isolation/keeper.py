@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from gateval.candidates.isolation.confined import Confined, first_word
-from gateval.candidates.isolation.supervisor.census import kill_descendants
+from gateval.candidates.isolation.supervisor.census import kill_descendants, started_at
 from gateval.candidates.isolation.supervisor.leftovers import remove_tree
 from gateval.candidates.isolation.supervisor.orders import House, Order, pack
 from gateval.candidates.process.group import not_started
@@ -56,6 +56,7 @@ class Keeper(Starter):
                 start_new_session=True,
             )
         self._supervisor = ours
+        self._since = started_at(self._process.pid)
         self._send([pack(self._house)])
         return self
 
@@ -71,9 +72,12 @@ class Keeper(Starter):
                 self._do_its_work()
 
     def _do_its_work(self) -> None:
-        """End and remove what a supervisor has left that was killed."""
+        """End and remove what a supervisor has left that was killed.
+
+        Processes that this one had before (of git, say) are none of its.
+        """
         deadline = time.monotonic() + ORPHANS_SECONDS
-        while kill_descendants(0) and time.monotonic() < deadline:
+        while kill_descendants(0, self._since) and time.monotonic() < deadline:
             time.sleep(0.01)  # orphans end when the kernel gets to it, and it tells nobody
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG) != (0, 0):

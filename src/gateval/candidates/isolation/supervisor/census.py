@@ -16,9 +16,12 @@ STOP_PASSES = 20
 """How often processes that came up meanwhile are looked for before the killing begins."""
 
 
-def descendants() -> Iterator[int]:
-    """Give the ids of all processes below this one, parents first."""
-    waiting = _children(os.getpid())
+def descendants(since: int = 0) -> Iterator[int]:
+    """Give the ids of all processes below this one, parents first.
+
+    Children of this process that started before `since` are left out, with all below them.
+    """
+    waiting = [pid for pid in _children(os.getpid()) if started_at(pid) >= since]
     seen = set()
     while waiting:
         pid = waiting.pop()
@@ -41,6 +44,15 @@ def _children(pid: int) -> list[int]:
     return found
 
 
+def started_at(pid: int) -> int:
+    """Return when a process started, in clock ticks since the boot (proc(5)); -1 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except OSError:
+        return -1
+
+
 def measure(most: int) -> tuple[int, int]:
     """Return how many threads all descendants have, and how many bytes of memory of their own.
 
@@ -58,8 +70,10 @@ def measure(most: int) -> tuple[int, int]:
     return tasks, pages * PAGE
 
 
-def kill_descendants(group: int) -> bool:
+def kill_descendants(group: int, since: int = 0) -> bool:
     """Send SIGKILL to a process group, if any, and to all descendants. False if there were none.
+
+    Children of this process that started before `since` are spared, with all below them.
 
     The group goes first, because the kernel kills a whole group at once, however fast it forks. The
     others are stopped before they are killed: a stopped process still counts for the user's limit
@@ -70,13 +84,13 @@ def kill_descendants(group: int) -> bool:
             os.killpg(group, signal.SIGKILL)
     known: set[int] = set()
     for _ in range(STOP_PASSES):
-        fresh = [pid for pid in descendants() if pid not in known]
+        fresh = [pid for pid in descendants(since) if pid not in known]
         if not fresh:
             break
         _signal_all(fresh, signal.SIGSTOP)
         known.update(fresh)
     if known:
-        _signal_all(descendants(), signal.SIGKILL)
+        _signal_all(descendants(since), signal.SIGKILL)
     return bool(known)
 
 
