@@ -104,15 +104,15 @@ def _table(page: Page, report: Report) -> None:
         )
         rows.append((cells, STYLES[verdict]))
     if rows:
-        words = words_of(plan.eval(one.eval).kind for one in shown_evals(report))
+        called = words_of(plan.eval(one.eval).kind for one in shown_evals(report))
         header = (
             "Agent",
-            words.manifest,
+            called.manifest,
             "Score",
             "Base",
             "Δ",
             "Threshold",
-            words.cases,
+            called.cases,
             "Verdict",
         )
         page.table(header, rows)
