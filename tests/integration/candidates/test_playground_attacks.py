@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -185,11 +186,29 @@ def test_a_database_that_is_none_is_an_error_and_a_missing_table_fails(revision:
     assert (broken[0].status.value, broken[0].cause) == ("error", Cause.CANDIDATE)
     empty = left_by(": > note.txt", revision, EVERY[5] | {"query": _ALL})
     assert empty[0].status.value == "failed"
-    wrong = left_by(": > note.txt", revision, EVERY[5] | {"query": "SELEC 1"})
-    assert (wrong[0].status.value, wrong[0].cause) == ("error", Cause.CHECK)
+    for query in ("SELEC 1", "SELECT typo(1)", "SELECT 1; SELECT 2", "CREATE TABLE a (b)"):
+        wrong = left_by(": > note.txt", revision, EVERY[5] | {"query": query})
+        assert (wrong[0].status.value, wrong[0].cause) == ("error", Cause.CHECK), query
 
 
 _ALL = "SELECT * FROM orders"
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "no_such_function(1)",
+        "load_extension('/tmp/x.so')",
+        "zeroblob(2000000000)",
+        "b FROM (WITH RECURSIVE n(b) AS (SELECT 1 UNION ALL SELECT b + 1 FROM n) SELECT b FROM n)",
+    ],
+)
+def test_a_view_that_a_candidate_put_in_a_tables_place_is_its_own_doing(
+    revision: Path, select: str
+) -> None:
+    made = f"import sqlite3; sqlite3.connect('note.txt').execute(\"CREATE VIEW orders AS SELECT {select}\")"
+    (found,) = left_by(f"python3 -c {shlex.quote(made)}", revision, EVERY[5] | {"query": _ALL})
+    assert (found.status.value, found.cause) == ("error", Cause.CANDIDATE), found.reason
 
 
 def test_a_command_works_in_a_copy(revision: Path, secret: Path) -> None:
