@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -289,3 +290,46 @@ def test_an_end_state_is_closed_to_the_candidates_of_other_trials(revision: Path
         mine, open_to_all, closed = asyncio.run(main())
         assert mine == open_to_all == '{"10482": "paid"}'
         assert closed == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "value"),
+    [
+        ("MODE=live", "live"),
+        ("\ufeffMODE=test\r\nexport MODE = 'live' # x\r\n", "live"),
+        (r'MODE="a\"b\n$HOME"', 'a"b\n$HOME'),
+        ("MODE=a#b # c", "a#b"),
+        ("MODE=# nothing", ""),
+        ("MODE=a=b", "a=b"),
+        ("# MODE=x\nOTHER=1", "unset"),
+        ("MODE='open", None),
+        ("MODE", None),
+        ("=x", None),
+        ("A B=x", None),
+        ("MODE='" + "a" * 1_000_000, None),
+        ("MODE=" + " " * 500_000 + "x\\", "x\\"),
+        ("x" * 1_048_577, None),
+    ],
+)
+def test_an_environment_file_means_what_it_says_or_is_an_error(
+    revision: Path, tmp_path: Path, file: str, value: str | None
+) -> None:
+    written = tmp_path / "written.env"
+    written.write_text(file, newline="")
+    asked: JsonObject = {"type": "environmentVariable", "variable": "MODE"}
+    if value not in {None, "unset"}:
+        asked["value"] = value
+    began = time.monotonic()
+    (found,) = left_by(f"cp {written} .env", revision, asked)
+    assert time.monotonic() - began < 20
+    status = {None: "error", "unset": "failed"}.get(value, "passed")
+    assert found.status.value == status, found.reason
+    assert found.cause is (Cause.CANDIDATE if value is None else None)
+
+
+def test_an_environment_file_is_not_read_through_a_link(revision: Path, secret: Path) -> None:
+    secret.write_text("MODE=secret")
+    asked: JsonObject = {"type": "environmentVariable", "variable": "MODE", "pattern": "."}
+    (found,) = left_by(f"ln -s {secret} .env", revision, asked)
+    assert found.status.value == "failed"
+    assert "secret" not in found.reason
