@@ -44,10 +44,10 @@ def check_catalogue(
     """
     targets = {evaluation.target_agent for evaluation in catalogue.evals}
     problems = [
-        *_doubles("Agent", catalogue.agents),
-        *_doubles("Eval", catalogue.evals),
-        *_doubles("EvalFixture", catalogue.fixtures),
-        *_doubles("JudgeCalibration", catalogue.calibrations),
+        *_doubles(catalogue.agents),
+        *_doubles(catalogue.evals),
+        *_doubles(catalogue.fixtures),
+        *_doubles(catalogue.calibrations),
     ]
     for agent in catalogue.agents:
         targeted = agent.name in targets
@@ -173,13 +173,14 @@ def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
     return f" Its labels are {quote(has)}; Evals select {' or '.join(map(quote, sorted(wanted)))}."
 
 
-def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:
+def _doubles(manifests: Sequence[Manifest]) -> Iterator[Problem]:
     first = by_name(manifests)
     for manifest in manifests:
-        if manifest is not first[manifest.name]:
+        other = first[manifest.name]
+        if manifest is not other:
             yield Problem(
                 place=manifest.place,
                 path="metadata.name",
-                message=f'The {kind} "{manifest.name}" stands at {first[manifest.name].place} '
-                "already. Rename or remove one of them.",
+                message=f'The {other.kind} "{manifest.name}" stands at {other.place} already. '
+                "Rename or remove one of them.",
             )
