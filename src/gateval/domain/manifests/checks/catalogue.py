@@ -8,13 +8,10 @@ from typing import TypeVar
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue, by_name, select_fixtures
-from gateval.domain.manifests.checks.agent import (
-    agent_problems,
-    counts_whole_repository,
-    unknown_keys,
-)
+from gateval.domain.manifests.checks.agent import agent_problems, counts_whole_repository
 from gateval.domain.manifests.checks.decided import decided_beforehand
 from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
+from gateval.domain.manifests.checks.keys import unknown_keys
 from gateval.domain.manifests.checks.models import (
     agent_model_problems,
     embedding_model_problems,
@@ -88,7 +85,7 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             Problem(
                 place=agent.place,
                 message=f'These keys of the Agent "{agent.name}" mean nothing to the gate; they '
-                f"only count as a part of it: {', '.join(map(quote, unknown))}.",
+                f"only count as a part of it: {', '.join(one.shown for one in unknown)}.",
             )
             for agent in catalogue.agents
             if (unknown := unknown_keys(agent))
