@@ -92,7 +92,7 @@ def evaluate(
     started, begin = clock.utc_now(), clock.monotonic()
     walls = _walls(plan, settings, listen)
     shut = shutter(plan, key or token_bytes(32))
-    listen = sealed_off(listen, shut)
+    listen = sealed_off(listen, shut, plan)
     warnings: dict[str, None] = {}
     replays: list[CalibrationReplay] = []
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
