@@ -92,9 +92,7 @@ def _set(
         if any(one.measured < one.rows for one in averages(planned, Side.BASE, trials)):
             against += ", in the rows that both measured"
     elif earlier is not None:
-        others = "" if earlier.same else ", which had other rows or scorers"
-        where = f"against the set of {earlier.at[:16].replace('T', ' ')} at {earlier.revision}"
-        moved, against = _since(now, earlier), where + others
+        moved, against = _since(now, earlier), f"against {_called(earlier)}"
     else:
         against = "the first set that is known here"
     rule = _rule(report, planned)
@@ -109,6 +107,15 @@ def _between(now: ScorerAverage, before: ScorerAverage | None) -> float | None:
     if before is None or before.mean is None or now.mean is None:
         return None
     return now.mean - before.mean
+
+
+def _called(earlier: EarlierSet) -> str:
+    """Return what an earlier set is called, with what makes it hard to compare with."""
+    said = f"the set of {earlier.at[:16].replace('T', ' ')} at {earlier.revision}"
+    if not earlier.same:
+        return f"{said}, which had other rows or scorers"
+    lacking = any(one.measured < one.rows for one in earlier.averages)
+    return f"{said}, which did not measure every row" if lacking else said
 
 
 def _since(now: Sequence[ScorerAverage], earlier: EarlierSet) -> Mapping[str, float]:
