@@ -24,7 +24,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "row",
+    ("name", "ratio"),
     some_always(
         [
             ("plan_unchanged", "plan / (git diff + pydantic)"),
@@ -40,11 +40,10 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ("playgrounds", "3 tasks, 50 files each: a task without one"),
         ],
         4,
+        spread=True,
     ),
-    ids=lambda row: row[0],
 )
-def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, row: tuple[str, str]) -> None:
-    name, ratio = row
+def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, name: str, ratio: str) -> None:
     if name == "phoning_home":
         need_frameworks()
     done = _bench(tmp_path, name, "--json")
