@@ -1,4 +1,4 @@
-"""Large tables of which a part runs always and the whole in `make test-all`.
+"""Tables of which a part runs always and the whole in `make test-all`.
 
 Each row takes a run or more of the whole product, so all of them would take minutes in each CI run.
 """
