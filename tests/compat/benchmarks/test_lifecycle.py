@@ -91,6 +91,16 @@ def test_a_run_is_completed_task_by_task(tmp_path: Path) -> None:
     assert [one["status"] for one in shown["fixtureResults"]] == ["completed"] * 3
 
 
+def test_names_with_dots_stay_whole(tmp_path: Path) -> None:
+    made = shop(tmp_path / "shop", 0.0)
+    text = (made.path / "bench/desk.yaml").read_text()
+    text = text.replace("name: desk}", "name: desk.v2}").replace("name: t0", "name: a.b")
+    made.write("bench/desk.yaml", text)
+    made.commit("Dots")
+    results = ran(made, name="desk.v2")
+    assert [one.task for one in run_of(results, results.plan.evals[0]).tasks] == ["a.b"]
+
+
 def test_concurrency_lets_tasks_run_side_by_side(tmp_path: Path) -> None:
     results = ran(shop(tmp_path / "shop", 1.5, 1.5, 1.5, spec="concurrency: 3\n"))
     assert results.info.seconds < 4.4
