@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.agent import (
-    KNOWN_ELSEWHERE,
     MODEL_RUNTIME,
     Agent,
     AgentSpec,
@@ -27,6 +26,15 @@ NEAR_MISS = 0.75
 _MODEL_NAME = re.compile(MODEL_NAME_PATTERN)
 
 
+KNOWN_ELSEWHERE = frozenset({
+    "agentDefinition", "autoscaling", "byo", "configFiles", "conversational", "declarative",
+    "description", "env", "expose", "filesystem", "guards", "image", "inbound",
+    "managedAgentDefinitions", "mcpServers", "memories", "providers", "rateLimits", "replicas",
+    "resources", "runAsUser", "schedule", "skills", "tokens", "type", "volumes", "webhook",
+})  # fmt: skip
+"""Keys of `spec` that other systems give a meaning to: kept, and no reason to warn."""
+
+
 def agent_problems(agent: Agent, tree: Tree, *, targeted: bool) -> Iterator[Problem]:
     """Yield what is wrong with an Agent. `targeted`: whether an Eval targets it."""
     yield from _key_problems(agent)
@@ -41,7 +49,7 @@ def counts_whole_repository(agent: Agent) -> bool:
     runtime = agent.spec.runtime
     if runtime is None or not runtime.starts_process or agent.spec.watch is not None:
         return False
-    return resolve_path(agent.folder, runtime.cwd or ".") == ""
+    return resolve_path(agent.folder, runtime.own_cwd) == ""
 
 
 def unknown_keys(agent: Agent) -> list[str]:
