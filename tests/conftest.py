@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -37,6 +38,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     With `-n logical` they do not: unit tests start next to none.
     """
     return 2 * (os.cpu_count() or 1) if config.option.numprocesses == "auto" else None
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage leave out modules and tests: they are for good, and many."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,14 +16,17 @@ from gateval.app.names import EVIDENCE_FILE
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
 from gateval.app.stored import read_limited
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.sealed import is_sealed, with_first_line, without_first_line
 from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.place import sort_problems
+from gateval.domain.repository.place import Problem, sort_problems
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.parsed import Parsed
 from gateval.formats.sealed import unfit
 from gateval.pipeline.manifests.cache import ManifestCache
+from gateval.pipeline.manifests.cases import fill_in
 from gateval.pipeline.rules import read_rules
 from gateval.ports.sealing import CannotOpen
 from gateval.render.files.stage import RESULTS_LIMIT, load_results
@@ -39,14 +42,16 @@ def seal_files(environ: Mapping[str, str], files: Sequence[Path]) -> int:
     file cannot be sealed; nothing is written then.
     """
     repository = open_repository(Path.cwd())
-    rules = read_rules(repository, repository.worktree(), rules_here(environ))
-    recipients = rules.config.policy.recipients
+    config = repository.worktree(GATE_CONFIG_PATH)  # the plain files do not get into git's objects
+    read = read_rules(repository, config, rules_here(environ))
+    recipients = read.config.policy.recipients
     if not recipients:
         raise UsageError(
             "`policy.recipients` in .github/gateval.yml names nobody to seal for.",
             hint="Make a key with `gateval seal --new-key FILE`, and name the public one there.",
         )
-    sealed = [_sealed(environ, repository, file, recipients) for file in files]
+    cache = ManifestCache(repository, registries(), read.config)
+    sealed = [_sealed(environ, repository, cache, file, recipients) for file in files]
     for folder, name, content, said in sealed:
         with opened_folder(folder) as opened:
             replace_file(opened, name, content)
@@ -116,16 +121,21 @@ def unseal_results(environ: Mapping[str, str], stored: Path, view: str, output: 
 
 
 def _sealed(
-    environ: Mapping[str, str], repository: GitRepository, file: Path, recipients: Sequence[str]
+    environ: Mapping[str, str],
+    repository: GitRepository,
+    cache: ManifestCache,
+    file: Path,
+    recipients: Sequence[str],
 ) -> tuple[Path, str, bytes, str]:
     absolute = (Path.cwd() / file).resolve()
     if not absolute.is_relative_to(repository.root) or not file.name.endswith((".yaml", ".yml")):
         raise UsageError(f"{file} is no YAML file of this repository.")
     path = absolute.relative_to(repository.root).as_posix()
     text = read_limited(str(absolute), ManifestCache.FILE_LIMIT)
-    found = read_manifests(path, text, registries())
+    found = read_manifests(path, text, cache.registries)
     held = [*found.manifests, *found.templates]
     problems = [*found.problems, *(wrong for one in held if (wrong := unfit(one)))]
+    problems = problems or _problems_filled_in(found, cache)
     if problems:
         raise InvalidManifests(sort_problems(problems), hint="Mend them; nothing was written.")
     if not held:
@@ -134,6 +144,14 @@ def _sealed(
     salt = _salt_of(environ, repository.root / target, target) or secrets.token_hex(16)
     content = seal(with_first_line(target, salt, text), recipients)
     return absolute.parent, f"{absolute.name}.age", content, f"{show_path(target)}: {_held(found)}"
+
+
+def _problems_filled_in(found: Parsed, cache: ManifestCache) -> list[Problem]:
+    """What is wrong with its templates, as the Evals beside them fill them in."""
+    evals = [one for one in found.manifests if isinstance(one, Eval)]
+    filled = fill_in(found.templates, evals, {}, cache, all_read=False)
+    fixtures = (*filled.fixtures, *(f for named in filled.by_eval.values() for f in named.values()))
+    return [*filled.problems, *dict.fromkeys(wrong for one in fixtures if (wrong := unfit(one)))]
 
 
 def _held(found: Parsed) -> str:

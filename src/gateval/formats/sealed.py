@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixtures.embedding import embedding_scripts
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.sealed import SEALED_PROBLEM, without_first_line
 from gateval.domain.repository.paths import resolve_path, show_path
@@ -65,7 +66,10 @@ def read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
 
 
 def unfit(manifest: object) -> Problem | None:
-    """Return why a manifest may not be sealed, in words that give nothing away; None if it may."""
+    """Return why a manifest may not be sealed, in words that give nothing away; None if it may.
+
+    What a template gives has to be asked for again when it was filled in.
+    """
     if not isinstance(manifest, _Held):
         kind = getattr(manifest, "kind", "manifest")
         what = "Evals and fixtures are sealed; the comment shows what changed in an Agent, and " * (
@@ -87,6 +91,11 @@ def _why_not(manifest: _Held) -> Iterator[str]:
         yield (
             "A check of one's own is a program that a change can rewrite, and it would be told "
             "what is sealed. Use assertions without a program here."
+        )
+    if embedding_scripts([manifest]):
+        yield (
+            "The rules of a scripted model come with a change, and its author could try words of "
+            "what is sealed with them. Name a model of a provider, or another metric."
         )
     for named in _named_files(manifest):
         path = resolve_path(manifest.folder, named)

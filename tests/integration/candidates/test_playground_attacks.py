@@ -299,7 +299,7 @@ def test_an_end_state_is_closed_to_the_candidates_of_other_trials(revision: Path
         ("\ufeffMODE=test\r\nexport MODE = 'live' # x\r\n", "live"),
         (r'MODE="a\"b\n$HOME"', 'a"b\n$HOME'),
         ("MODE=a#b # c", "a#b"),
-        ("MODE=# nothing", ""),
+        ("MODE=# nothing", "# nothing"),
         ("MODE=a=b", "a=b"),
         ("# MODE=x\nOTHER=1", "unset"),
         ("MODE='open", None),

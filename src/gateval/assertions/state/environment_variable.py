@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import io
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -18,18 +18,13 @@ from gateval.domain.trials.trial import Assessment
 if TYPE_CHECKING:
     from gateval.candidates.playground.state import EndState
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_QUOTED = re.compile(r"""'([^']*)'\s*(?:#.*)?|"((?:[^"\\]|\\.)*)"\s*(?:#.*)?""")
-_COMMENT = re.compile(r"(?:^|\s)#")
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
-
 
 class EnvironmentVariable(StateAssertion):
     """An environment variable has a value for programs in the playground when the agent is done.
 
     An environment file (lines `NAME=value`) says it; what that lacks is as the playground's `env`
-    has it. Values may be in quotes; nothing is expanded in them. A line of another form is an
-    error.
+    has it. It is read as python-dotenv reads it, but nothing is expanded in it and a line of another
+    form is an error.
     """
 
     type: ClassVar[str] = "environmentVariable"
@@ -83,27 +78,13 @@ def variables(text: str, what: str) -> dict[str, str]:
 
     `what` names the file. Raises `Unreadable` for a line that sets nothing.
     """
+    from dotenv.parser import parse_stream
+
     found: dict[str, str] = {}
-    for number, written in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        line = written.strip()
-        if not line or line.startswith("#"):
-            continue
-        name, sign, value = line.removeprefix("export ").partition("=")
-        plain = _value(value.strip())
-        if not (sign and _NAME.fullmatch(name.strip())) or plain is None:
-            raise Unreadable(f"line {number} of {what} is no NAME=value")
-        found[name.strip()] = plain
+    for one in parse_stream(io.StringIO(text.removeprefix("\ufeff"))):
+        if one.error or (one.key is not None and one.value is None):
+            blank = one.original.string[: -len(one.original.string.lstrip())].count("\n")
+            raise Unreadable(f"line {one.original.line + blank} of {what} is no NAME=value")
+        if one.key is not None and one.value is not None:
+            found[one.key] = one.value
     return found
-
-
-def _value(written: str) -> str | None:
-    """Return what a written value means, None if its quotes do not close."""
-    if not written.startswith(("'", '"')):
-        return _COMMENT.split(written, maxsplit=1)[0].strip()
-    match = _QUOTED.fullmatch(written)
-    if match is None:
-        return None
-    single, double = match.groups()
-    if single is not None:
-        return str(single)
-    return re.sub(r"\\(.)", lambda one: _ESCAPED.get(one[1], one[1]), double)

@@ -93,8 +93,8 @@ def compare(results: Results) -> Comparison:
 
 def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> EvalComparison:
     planned_reps = planned.execution.reps_per_fixture
-    reps = threshold_repetitions(planned, trials)
     first = score_eval(planned, Side.HEAD, trials)
+    reps = threshold_repetitions(planned, trials, first)
     head = first if reps == planned_reps else score_eval(planned, Side.HEAD, trials, reps)
     base = score_eval(planned, Side.BASE, trials) if Side.BASE in planned.sides else None
     broad = far.broad[planned.name]

@@ -8,13 +8,10 @@ from typing import TypeVar
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue, by_name, select_fixtures
-from gateval.domain.manifests.checks.agent import (
-    agent_problems,
-    counts_whole_repository,
-    unknown_keys,
-)
+from gateval.domain.manifests.checks.agent import agent_problems, counts_whole_repository
 from gateval.domain.manifests.checks.decided import decided_beforehand
 from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
+from gateval.domain.manifests.checks.keys import unknown_keys
 from gateval.domain.manifests.checks.models import (
     agent_model_problems,
     embedding_model_problems,
@@ -23,7 +20,7 @@ from gateval.domain.manifests.checks.models import (
 from gateval.domain.manifests.checks.playground import looks_at_state, playground_problems
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.sealed import is_sealed
+from gateval.domain.manifests.sealed import SEALED_WARNING, is_sealed
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
@@ -68,7 +65,26 @@ def check_catalogue(
 
 
 def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
-    """Return what is allowed but hardly meant."""
+    """Return what is allowed but hardly meant; of what is sealed, only where that is."""
+    return (
+        *dict.fromkeys(map(_without_sealed_words, _hardly_meant(catalogue))),
+        *(
+            Problem(
+                place=Place(file=show_path(path)),
+                message="This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in "
+                "it was checked.",
+            )
+            for path in sorted(catalogue.locked)
+        ),
+    )
+
+
+def _without_sealed_words(found: Problem) -> Problem:
+    sealed = is_sealed(found.place.file)
+    return Problem(place=found.place, message=SEALED_WARNING) if sealed else found
+
+
+def _hardly_meant(catalogue: Catalogue) -> tuple[Problem, ...]:
     selected = {
         fixture.name
         for evaluation in catalogue.evals
@@ -88,21 +104,13 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
             Problem(
                 place=agent.place,
                 message=f'These keys of the Agent "{agent.name}" mean nothing to the gate; they '
-                f"only count as a part of it: {', '.join(map(quote, unknown))}.",
+                f"only count as a part of it: {', '.join(one.shown for one in unknown)}.",
             )
             for agent in catalogue.agents
             if (unknown := unknown_keys(agent))
         ),
         *_untouched(catalogue),
         *(() if catalogue.locked else _unselected(catalogue, selected)),
-        *(
-            Problem(
-                place=Place(file=show_path(path)),
-                message="This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in "
-                "it was checked.",
-            )
-            for path in sorted(catalogue.locked)
-        ),
         *decided_beforehand(catalogue),
         *_unsupported(catalogue),
     )
@@ -165,7 +173,9 @@ def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
     wanted = {
         ", ".join(f"{key}: {value}" for key, value in one.fixture_selector.match_labels.items())
         for one in catalogue.evals
-        if one.fixture_selector and fixture.target_agent in {None, one.target_agent}
+        if one.fixture_selector
+        and fixture.target_agent in {None, one.target_agent}
+        and not is_sealed(one.path)
     }
     if not wanted or len(wanted) > LABELS_SHOWN:
         return ""
