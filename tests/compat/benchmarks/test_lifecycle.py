@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,13 @@ PROGRAM = """\
 import json, sys, time
 time.sleep(float(json.load(sys.stdin)["prompt"]))
 print("Hello")
+"""
+
+TELLS = """\
+import json, sys, time
+began = time.time()
+time.sleep(float(json.load(sys.stdin)["prompt"]))
+print("Hello", began, time.time())
 """
 
 MANY = 10
@@ -99,6 +107,23 @@ def test_names_with_dots_stay_whole(tmp_path: Path) -> None:
     made.commit("Dots")
     results = ran(made, name="desk.v2")
     assert [one.task for one in run_of(results, results.plan.evals[0]).tasks] == ["a.b"]
+
+
+def test_the_target_branchs_version_of_a_task_waits_for_its_turn(tmp_path: Path) -> None:
+    made = shop(tmp_path / "shop", 0.3, 0.3)
+    made.write("agents/agent.py", TELLS)
+    made.commit("Tell when")
+    made.branch("edit")
+    manifest = (made.path / "bench/desk.yaml").read_text()
+    made.write("bench/desk.yaml", manifest.replace("value: Hello", "value: Hell"))
+    made.write("agents/agent.py", TELLS + "# edited\n")
+    made.commit("Ask for less")
+    done = gateval(made, "check", "--base", "change", "--results", str(made.path / "out"))
+    assert done.returncode in {0, 1, 3}, done.stderr
+    results = Results.model_validate_json((made.path / "out/results.v1.json").read_bytes())
+    assert {one.key.eval for one in results.trials} > {"desk"}
+    spans = sorted([*map(float, (one.output or "").split()[1:])] for one in results.trials)
+    assert all(late[0] >= early[1] for early, late in pairwise(spans)), spans
 
 
 def test_concurrency_lets_tasks_run_side_by_side(tmp_path: Path) -> None:
