@@ -16,6 +16,7 @@ from gateval.render.report.scores.axes import said_of
         (FixtureChange.UNCHANGED, 0.501, 0.5, "unchanged"),
         (FixtureChange.REGRESSED, 0.0, 1.0, "regressed"),
         (FixtureChange.NOT_COMPARED, 0.5, None, "not compared"),
+        (FixtureChange.NOT_COMPARED, 0.0, 1.0, "no test of its own"),
     ],
 )
 def test_a_difference_is_never_called_unchanged(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -19,12 +20,19 @@ if TYPE_CHECKING:
     from gateval.candidates.playground.state import EndState
 
 
+CHARACTERS = 65_536
+"""Characters of an environment file that are read: the parser takes 4 µs for each."""
+
+_BLANKS = re.compile(r"[^\S\r\n]{200}")
+"""The parser looks through a row of blanks once for each of them: 1 MiB would take half an hour."""
+
+
 class EnvironmentVariable(StateAssertion):
     """An environment variable has a value for programs in the playground when the agent is done.
 
     An environment file (lines `NAME=value`) says it; what that lacks is as the playground's `env`
-    has it. It is read as python-dotenv reads it, but nothing is expanded in it and a line of another
-    form is an error.
+    has it. It is read as python-dotenv reads it, but nothing is expanded in it, and a line of
+    another form is an error; so is a file of more than 65,536 characters.
     """
 
     type: ClassVar[str] = "environmentVariable"
@@ -76,10 +84,13 @@ class EnvironmentVariable(StateAssertion):
 def variables(text: str, what: str) -> dict[str, str]:
     """Return what an environment file sets, by name; the last line of a name counts.
 
-    `what` names the file. Raises `Unreadable` for a line that sets nothing.
+    `what` names the file. Raises `Unreadable` for a line that sets nothing, and for too much.
     """
     from dotenv.parser import parse_stream
 
+    if len(text) > CHARACTERS or _BLANKS.search(text):
+        said = f"over {CHARACTERS:,} characters, or 200 blanks in a row"
+        raise Unreadable(f"{what} has {said}, which no environment file has")
     found: dict[str, str] = {}
     for one in parse_stream(io.StringIO(text.removeprefix("\ufeff"))):
         if one.error or (one.key is not None and one.value is None):

@@ -28,7 +28,7 @@ def no_start(reason: str, command: str, cause: Cause = Cause.CANDIDATE) -> NoAns
 def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAnswer | None:
     """Return why a program that has ended counts as failed, or None if it does not.
 
-    `what` is the subject of the sentence, such as `The candidate`.
+    `what` is the subject of the sentence, such as `The agent`.
     """
     if ran.end is End.EXITED and ran.code == 0:
         return None

@@ -169,7 +169,14 @@ def _missing(report: Report, facts: Sequence[FixtureFacts]) -> list[Part[Any]]:
     plan = report.results.plan
     removed = [removed_sentence(entry) for entry in plan.removed]
     return [
-        Part("gap", "### Not measured\n\n", find_gaps(facts), sections.gap, joint="\n", weight=4),
+        Part(
+            "gap",
+            "### Not measured\n\n",
+            find_gaps(facts),
+            partial(sections.gap, plan=plan),
+            joint="\n",
+            weight=4,
+        ),
         _list("removed entry", "No longer evaluated", removed),
         _list("warning", "Warnings", [*plan.warnings, *report.results.info.warnings]),
     ]

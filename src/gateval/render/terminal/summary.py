@@ -71,7 +71,7 @@ def render_summary(report: Report, *, width: int = 100, color: bool = False) -> 
     _listed(page, "The bar", lowered_bar(report))
     _listed(page, "Evidence", doubts_on_evidence(report))
     _listed(page, "Money and time", told_of_spending(report))
-    unmeasured(page, find_gaps(facts))
+    unmeasured(page, find_gaps(facts), plan)
     _listed(page, "By axis", [str(one) for one in (*score_lines(report), *by_axis(facts))])
     _listed(page, "The bar moves, and head meets it", met_bar(report))
     _notes(page, report, facts)

@@ -83,6 +83,8 @@ def said_of(compared: AxisComparison) -> str:
     """Return what the rule for regressions says of an axis; a difference is never `unchanged`."""
     if compared.head is None:
         return FixtureChange.INCONCLUSIVE.value
+    if compared.change is FixtureChange.NOT_COMPARED and compared.base is not None:
+        return "no test of its own"
     scores = (compared.head, compared.base or 0.0)
     if compared.change is FixtureChange.UNCHANGED and abs(scores[0] - scores[1]) >= _SHOWN:
         return "not shown on its own"
