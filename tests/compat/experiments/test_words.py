@@ -21,6 +21,8 @@ def test_an_experiment_has_rows_and_asks_for_no_score(tmp_path: Path) -> None:
     )
     assert [head[1], head[-2], line[-3]] == ["Experiment", "Rows", "none"]
     assert "passing: 2 rows" in shown
+    page = gateval(repo, "show", str(tmp_path / "out")).stdout
+    assert "uppercase-agent.hello: scored 1.00 (1 run)\n" in page
     comment = (tmp_path / "out" / "comment.md").read_text()
     assert "| Agent | Experiment | Score | Base | Δ | Threshold | Rows | Verdict |" in comment
     assert "fixture" not in shown + comment
@@ -37,6 +39,7 @@ def test_what_fell_is_a_row(tmp_path: Path) -> None:
     shown = gateval(repo, "check", "--base", "main").stdout
     assert "in one row's score could have been missed" in shown
     assert "fixture'" not in shown
+    assert "passed" not in shown  # rows have scores, no passes
 
 
 def test_a_benchmark_has_tasks(tmp_path: Path) -> None:
