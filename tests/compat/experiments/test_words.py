@@ -50,3 +50,11 @@ def test_a_benchmark_has_tasks(tmp_path: Path) -> None:
     assert "| Agent | Benchmark | Score |" in (tmp_path / "out" / "comment.md").read_text()
     both = gateval(shop, "validate").stdout
     assert "1 Benchmark, 2 tasks" in both, both
+
+
+def test_rows_that_were_not_measured_are_rows(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo", **{"task.py": "def shout(text):\n    return None\n"})
+    shown = gateval(repo, "run", "uppercase-agent", "--results", str(tmp_path / "out")).stdout
+    assert "Rows: uppercase-agent/uppercase-agent.hello, " in shown
+    comment = (tmp_path / "out" / "comment.md").read_text()
+    assert " Rows: uppercase-agent/uppercase-agent.hello, " in comment
