@@ -58,3 +58,17 @@ def test_rows_that_were_not_measured_are_rows(tmp_path: Path) -> None:
     assert "Rows: uppercase-agent/uppercase-agent.hello, " in shown
     comment = (tmp_path / "out" / "comment.md").read_text()
     assert " Rows: uppercase-agent/uppercase-agent.hello, " in comment
+
+
+def test_two_runs_are_compared_by_row_and_scorer(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo")
+    folders = [str(tmp_path / name) for name in ("one", "two")]
+    gateval(repo, "run", "uppercase-agent", "--results", folders[0])
+    repo.write("lab/task.py", TASK.replace("text.upper()", "text.upper() * (text < 'j')"))
+    gateval(repo, "run", "uppercase-agent", "--results", folders[1])
+    shown = gateval(repo, "compare", *folders).stdout
+    lines = [line.split()[0] for line in shown.splitlines() if line.strip()]
+    assert lines[1] == "ROW", shown
+    assert {"SCORER", "ROW:"} <= set(lines), shown
+    assert "all rows together: P" in shown
+    assert "TASK" not in shown

@@ -12,24 +12,28 @@ from gateval.safe.sanitize import inline
 
 _CELL = 60
 
+_TITLES = {
+    "Benchmark": ("TASK", "AXIS", "CRITERION"),
+    "Experiment": ("ROW", "SCORER", "ROW: SCORER"),
+}
+
 
 def show_scores(sheet: Sheet, found: ComparedScores, names: tuple[str, str]) -> None:
     """Add the tasks that moved, all axes, and the criteria that moved."""
     if found.version[0] != found.version[1]:
         sheet.line(f"version {found.version[0]} before, {found.version[1]} after", indent=2)
     moved = [one for one in found.tasks if one.delta or one.said]
-    _table(sheet, "TASK", names, moved)
+    task, axis, criterion = _TITLES.get(found.kind, _TITLES["Benchmark"])
+    _table(sheet, task, names, moved)
     if same := len(found.tasks) - len(moved):
         sheet.line(f"{same} more with equal scores", indent=2)
     axes = [one.model_copy(update={"name": show_axis(one.name)}) for one in found.axes]
     if len(axes) > 1:
-        _table(sheet, "AXIS", names, axes)
-    _table(sheet, "CRITERION", names, found.criteria)
+        _table(sheet, axis, names, axes)
+    _table(sheet, criterion, names, found.criteria)
     if found.whole.p_value is not None:
-        sheet.line(
-            f"all tasks together: P {found.whole.p_value:.3f} ({found.whole.pairs} in pairs)",
-            indent=2,
-        )
+        chance = f"P {found.whole.p_value:.3f} ({found.whole.pairs} in pairs)"
+        sheet.line(f"all {task.lower()}s together: {chance}", indent=2)
 
 
 def _table(

@@ -39,8 +39,12 @@ class ComparedScore(Value):
 
 
 class ComparedScores(Value):
-    """The scores of two runs: tasks and axes all, criteria those that moved."""
+    """The scores of two runs: tasks and axes all, criteria those that moved.
 
+    `kind` is that of the manifest: an experiment's tasks are rows, its axes scorers.
+    """
+
+    kind: str = "Benchmark"
     version: tuple[str, str]
     verdict: tuple[str, str]
     whole: ComparedScore
@@ -58,6 +62,7 @@ def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
         if old[name].digest == new[name].digest
     ]
     return ComparedScores(
+        kind=after.kind,
         version=(before.version, after.version),
         verdict=(_verdict(before), _verdict(after)),
         whole=_score("", before.low, after.low, [(a.score, b.score) for a, b in same]),
@@ -82,7 +87,7 @@ def _task(name: str, old: RunFixture | None, new: RunFixture | None) -> Compared
     if old is None or new is None:
         said = "only in the second" if old is None else "only in the first"
     elif old.digest != new.digest:
-        said = "the task was edited"
+        said = "edited"
     return ComparedScore(
         name=name, before=old and old.score, after=new and new.score, pairs=not said, said=said
     )
