@@ -213,7 +213,7 @@ def test_killed_at_any_moment_every_completed_task_is_in_the_results(
 
 
 def test_a_cancelled_run_is_told_as_cancelled(tmp_path: Path) -> None:
-    made = shop(tmp_path / "shop", 0.0, 20.0)
+    made = shop(tmp_path / "shop", 0.0, 20.0, 20.0)
     folder = made.path / ".gateval" / "results" / "20260101-000000-aaaa"
     run = start_gateval(made, "run", "desk", "--results", str(folder))
     until = time.monotonic() + 60
@@ -225,10 +225,17 @@ def test_a_cancelled_run_is_told_as_cancelled(tmp_path: Path) -> None:
     stdout, stderr = run.communicate(timeout=60)
     assert run.returncode == 130, stderr
     assert active["status"] == "active"
-    assert "desk@2: cancelled; 1 of 2 tasks completed: 1 pass; what was completed is kept" in stdout
+    assert "desk@2: cancelled; 1 of 3 tasks completed: 1 pass; what was completed is kept" in stdout
     shown = json.loads(gateval(made, "get", "bm", "desk", "-o", "json").stdout)
     assert (shown["status"], shown.get("verdict")) == ("cancelled", None)
-    assert [one["status"] for one in shown["fixtureResults"]] == ["completed", "cancelled"]
+    assert "; started, not completed: t1 " in " ".join(stdout.split())
+    phases = [one.phase for one in run_in(folder).tasks]
+    assert phases == [TaskPhase.COMPLETED, TaskPhase.STARTED, TaskPhase.CREATED]
+    assert [one["status"] for one in shown["fixtureResults"]] == [
+        "completed",
+        "cancelled",
+        "cancelled",
+    ]
 
 
 @states("When a task is completed, each criterion is verified against the final state; that gives a "

@@ -30,7 +30,6 @@ from gateval.domain.results.models.verdict import (
 from gateval.domain.results.scoring import TOLERANCE
 from gateval.domain.trials.trial import Assessment, Outcome
 
-
 _WEIGHTLESS = "fail, scores 0: none of its criteria has weight, whatever they say."
 
 
