@@ -59,6 +59,8 @@ def test_what_a_benchmark_is_made_of(tmp_path: Path) -> None:
 
 @states("Benchmarks are made with calls of an API, and belong to an organisation",
         differs="a benchmark is a file in git: who may change it is who may merge")  # fmt: skip
+@states("A benchmark is visible to its organisation, or published",
+        differs="who may read the repository may read it; a sealed one only who holds the key")  # fmt: skip
 def test_a_benchmark_is_a_file(tmp_path: Path) -> None:
     shop = bench(tmp_path / "shop")
     assert "valid" in gateval(shop, "validate").stdout
