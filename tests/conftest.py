@@ -24,6 +24,7 @@ def pytest_configure() -> None:
     interpreter itself: the shim of a version manager is a shell script, and programs that tests
     start by that name are thousands.
     """
+    gc.disable()  # until all tests are collected: nothing of that is garbage
     own = str(Path(sys.base_prefix) / "bin")
     os.environ["PATH"] = os.pathsep.join((own, os.environ.get("PATH", os.defpath)))
     settings.register_profile("patient", deadline=None)
@@ -44,6 +45,7 @@ def pytest_collection_finish() -> None:
     """Let the collector of garbage leave out modules and tests: they are for good, and many."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

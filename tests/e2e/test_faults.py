@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.asking import ASK
 from tests.helpers.command import ROOT, gateval
 from tests.helpers.repo import Repo
 from tests.helpers.tiers import some_always
@@ -44,16 +45,10 @@ spec:
   models: [openai/porter-model]
   runtime: {type: command, command: [python3, porter.py]}
 """
-PORTER = """\
-import json, os, sys, urllib.request
-asked = json.load(sys.stdin)["prompt"]
-body = {"model": "porter-model", "messages": [{"role": "user", "content": asked}]}
-request = urllib.request.Request(
-    os.environ["OPENAI_BASE_URL"] + "/chat/completions",
-    json.dumps(body).encode(),
-    {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"},
-)
-print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+PORTER = f"""\
+{ASK}
+import sys
+print(ask("porter-model", json.load(sys.stdin)["prompt"]))
 """
 EVAL = """\
 apiVersion: gateval/v1

@@ -208,7 +208,7 @@ class CommandRuntime(Runtime):
     def _read(
         self, ran: Ran, asked: FixtureInput, recorded: Trace | None, limits: Limits
     ) -> Answer | NoAnswer:
-        failed = failure("The candidate", ran, self.line, limits)
+        failed = failure("The agent", ran, self.line, limits)
         if failed is None:
             try:
                 return answer_from(self.said(ran.stdout, asked), recorded, ran.seconds)
@@ -218,7 +218,7 @@ class CommandRuntime(Runtime):
         return failed.model_copy(update={"trace": recorded, "timed_out": late})
 
     def _unusable(self, error: ClaimError, ran: Ran) -> NoAnswer:
-        reason = f"The candidate's answer cannot be used: {error}."
+        reason = f"The agent's answer cannot be used: {error}."
         return told(reason, ran, command_line(self.line))
 
     async def close(self) -> None:

@@ -150,20 +150,20 @@ class OneProcess(Talk):
         silence: NoAnswer | None = None
         if late is not None:
             ran = await self._running.stop()
-            reason = f"The candidate did not answer within {late:g} s. {_FLUSH}"
+            reason = f"The agent did not answer within {late:g} s. {_FLUSH}"
             silence = told(reason, ran, self._command)
         elif not printed.endswith(b"\n"):
             ran = await self._running.stop()
-            silence = failure("The candidate", ran, command, self._limits)
+            silence = failure("The agent", ran, command, self._limits)
             if silence is None and not printed.strip():
-                silence = told("The candidate ended without an answer.", ran, self._command)
+                silence = told("The agent ended without an answer.", ran, self._command)
         if silence is None:
             try:
                 said = read_response(self._runtime.options_given.response, printed)
                 return answer_from(said, recorded, seconds)
             except ClaimError as error:
                 ran = await self._running.stop()
-                reason = f"The candidate's answer cannot be used: {error}."
+                reason = f"The agent's answer cannot be used: {error}."
                 silence = told(reason, ran, self._command)
         update = {"trace": recorded, "timed_out": late is not None, "seconds": seconds}
         return silence.model_copy(update=update)

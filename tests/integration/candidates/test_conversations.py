@@ -235,7 +235,7 @@ def test_history_that_the_gateway_sees_again_is_no_step_of_the_turn(tmp_path: Pa
 @pytest.mark.parametrize(
     ("source", "expected", "late"),
     [
-        ("import sys\nsys.stdin.readline(); print('one')", "The candidate ended without an answer", False),
+        ("import sys\nsys.stdin.readline(); print('one')", "The agent ended without an answer", False),
         ("import sys\nsys.stdin.readline(); print('one'); sys.stdin.readline(); sys.exit(3)", "ended with exit code 3", False),
         ("import sys\nfor _ in sys.stdin: print('one' if _.count('late') else '')", "cannot be used: it is empty", False),
         ("import sys, time\nsys.stdin.readline(); print('one'); time.sleep(60)", "did not answer within", True),
