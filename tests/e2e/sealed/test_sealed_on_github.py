@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import gateval
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
-from tests.helpers.sealed import CONFIG, IDENTITY, KEY, PUBLIC, leaks, seal
+from tests.helpers.sealed import CONFIG, IDENTITY, PUBLIC, leaks, seal
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.pull import Pull
 

@@ -102,6 +102,7 @@ def test_no_part_of_a_sealed_manifest_is_shown(tmp_path: Path, wrong: str) -> No
     shop = shop_of(tmp_path / "shop", *WRONG[wrong])
     said, out = checked(shop)
     assert leaks([tmp_path], [said]) == []
+    assert said.count("the evidence is sealed") <= 5, "what reads alike is said once"
     opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout
     assert "quokka" in opened, "the search finds what is there, and holders of the key read it"
 
