@@ -14,7 +14,7 @@ import pytest
 from examples.demo import gate
 from tests.helpers.command import environment, gateval
 from tests.helpers.repo import Repo
-from tests.helpers.shop import PROMPT, build_shop
+from tests.helpers.shop import FIXTURES, PROMPT, build_shop
 
 WORSE = PROMPT.replace("ask for the reason", "be quick")
 
@@ -84,6 +84,27 @@ def test_a_name_that_nothing_has(shop: Repo, words: list[str], said: str) -> Non
     done = gateval(shop, "check", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--eval", "evl"], ["--fixture", "greet"], ["--agent", "sup"]])
+def test_a_name_that_nothing_has_is_no_pass_where_nothing_changed(
+    shop: Repo, words: list[str]
+) -> None:
+    done = gateval(shop, "check", "--base", "HEAD", "--head", "HEAD", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f'"{words[1]}" on this revision.' in done.stderr
+    known = ("--eval", "support-eval", "--fixture", "greets", "--agent", "support")
+    assert gateval(shop, "check", "--base", "HEAD", "--head", "HEAD", *known).returncode == 0
+
+
+def test_the_name_of_a_template_means_all_of_its_cases(shop: Repo) -> None:
+    template = FIXTURES.split("---")[0].replace("spec:\n", "spec:\n  cases: {file: c.jsonl}\n")
+    shop.write("evals/asks.yaml", template.replace("refund-asks-why", "asks"))
+    shop.write("evals/c.jsonl", '{"id": "a"}\n{"id": "b"}\n')
+    shop.commit()
+    done = gateval(shop, "check", "--fixture", "asks")
+    assert done.returncode == 1, done.stderr
+    assert "a part of the gate: 2 of 4 fixtures" in " ".join(done.stdout.split())
 
 
 def test_run_without_a_name_lists_the_evals_where_nobody_can_answer(shop: Repo) -> None:

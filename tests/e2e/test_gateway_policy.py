@@ -91,7 +91,7 @@ def test_a_refusal_stands_under_not_measured_with_the_gateways_sentence(tmp_path
     unmeasured = said.partition("Not measured")[2]
     assert (
         "The gateway refused a call. The Agent names openai/cheap, and not openai/dear; add it to `spec.uses` of its manifest. "
-        "The candidate ended with exit code 1."
+        "The agent ended with exit code 1."
     ) in unmeasured
     assert "Traceback" not in said
     assert "gets its" not in said, "no hint at files that it may have missed"

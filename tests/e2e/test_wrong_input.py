@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateval.assertions.registry import ASSERTIONS, ELSEWHERE
+from gateval.assertions.elsewhere import ELSEWHERE
+from gateval.assertions.registry import ASSERTIONS
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import FIXTURES, build_shop
@@ -39,6 +40,48 @@ def test_a_key_that_is_nearly_one_of_ours_is_an_error(empty: Repo, key: str, mea
         f'a.yaml:6:3: spec.{key}: "{key}" means nothing here. Did you mean "{meant}"?'
         in done.stdout
     )
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("{name: t, enabeld: false}", '.enabeld: "enabeld" means nothing here. Did you mean "enabled"?'),
+        ("{name: t, input_schema: {}}", 'Did you mean "inputSchema"?'),
+        ("{type: mcp, name: t, comand: [x]}", '.comand: "comand" means nothing here. Did you mean "command"?'),
+    ],
+)  # fmt: skip
+def test_a_key_of_a_tool_that_is_nearly_one_of_ours_is_an_error(
+    empty: Repo, keys: str, said: str
+) -> None:
+    empty.write("a.yaml", manifest("a", f"  models: [openai/x]\n  tools: [{keys}]\n"))
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 2
+    assert f"a.yaml:6:11: spec.tools[0]{said if said[0] == '.' else ''}" in done.stdout
+    assert said in done.stdout
+
+
+@pytest.mark.parametrize("key", ["systemPrompt", "system_prompt", "instructions", "prompt"])
+def test_a_prompt_by_another_tools_name_is_not_dropped(empty: Repo, key: str) -> None:
+    empty.write("a.yaml", manifest("a", f"  models: [openai/x]\n  {key}: You help.\n"))
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 2
+    assert (
+        f'a.yaml:6:3: spec.{key}: "{key}" means nothing here. Here it is `system`.' in done.stdout
+    )
+
+    both = f"  models: [openai/x]\n  system: You help.\n  {key}: x\n"
+    empty.write(
+        "a.yaml", manifest("a", f"{both}  tools: [{{name: t, parameters: {{}}, disabled: true}}]\n")
+    )
+    done = gateval(empty, "validate")
+    assert done.returncode == 0
+    told = " ".join(done.stdout.split())
+    assert (
+        f'"{key}" (here it is `system`), "tools[0].parameters" (here it is `inputSchema`), ' in told
+    )
+    assert '"tools[0].disabled" (here it is `enabled`).' in told
 
 
 def test_other_unknown_keys_are_told_and_those_of_other_systems_are_not(empty: Repo) -> None:
@@ -96,6 +139,11 @@ def test_names_of_other_tools_lead_to_ours(shop: Repo) -> None:
         done = gateval(shop, "validate")
         assert done.returncode == 2
         assert f'Unknown assertion type "{written}". Here it is `judge`.' in done.stdout
+
+
+def test_the_opposite_of_an_assertion_does_not_lead_to_it(shop: Repo) -> None:
+    shop.write("evals/fixtures.yaml", FIXTURES.replace("contains", "not-regex", 1))
+    assert "Here it is `not` with a `regex` in it." in gateval(shop, "validate").stdout
 
 
 def test_a_repository_without_manifests_is_pointed_at_init(empty: Repo) -> None:

@@ -17,7 +17,7 @@ OURS = re.compile(r"\b(candidates?|trials?|bars?|closures?|suspects?)\b", re.IGN
 """Words of `docs/architecture.md` that mean something here that they mean nowhere else."""
 
 RAISED = {name for name, _ in inspect.getmembers(errors, inspect.isclass)} | {
-    "Problem", "NotStarted", "BadParameter", "ClickException", "fail",
+    "Problem", "NotStarted", "BadParameter", "ClickException", "fail", "told", "no_start", "failure",
 }  # fmt: skip
 """What makes a first line: errors for a person, and lines on manifests."""
 

@@ -6,7 +6,8 @@ import os
 
 from gateval.adapters.age import opener
 from gateval.app.foreign import git_sources
-from gateval.assertions.registry import ASSERTIONS, COMBINATORS, ELSEWHERE, JUDGED, WEIGHING
+from gateval.assertions.elsewhere import ELSEWHERE
+from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHING
 from gateval.assertions.scorers.names import SCORERS
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER

@@ -117,7 +117,7 @@ class CommandRuntime(Runtime):
     ) -> Answer | NoAnswer:
         """Have `ask` ask the program, in a HOME of the trial and beside its services."""
         from gateval.candidates.beside.commands import Ground
-        from gateval.candidates.playground.made import told_of, writable
+        from gateval.candidates.playground.made import beginning, told_of, writable
         from gateval.candidates.process.private import private_folders
 
         beside, place = self._beside, self._place
@@ -129,7 +129,8 @@ class CommandRuntime(Runtime):
                 return lease
             addresses = told_of(request.playground, lease.addresses)
             ground = Ground(addresses, private, writes=writable(request.playground))
-            return await beside.trial(lease, ground, lambda: ask(place, ground))
+            begins = beginning(self.agent, place, request.playground)
+            return await beside.trial(lease, ground, lambda: ask(begins, ground))
 
     async def _asked(
         self, request: TrialRequest, place: Workplace, ground: Ground
@@ -207,7 +208,7 @@ class CommandRuntime(Runtime):
     def _read(
         self, ran: Ran, asked: FixtureInput, recorded: Trace | None, limits: Limits
     ) -> Answer | NoAnswer:
-        failed = failure("The candidate", ran, self.line, limits)
+        failed = failure("The agent", ran, self.line, limits)
         if failed is None:
             try:
                 return answer_from(self.said(ran.stdout, asked), recorded, ran.seconds)
@@ -217,7 +218,7 @@ class CommandRuntime(Runtime):
         return failed.model_copy(update={"trace": recorded, "timed_out": late})
 
     def _unusable(self, error: ClaimError, ran: Ran) -> NoAnswer:
-        reason = f"The candidate's answer cannot be used: {error}."
+        reason = f"The agent's answer cannot be used: {error}."
         return told(reason, ran, command_line(self.line))
 
     async def close(self) -> None:

@@ -45,6 +45,8 @@ class OneProcess(Talk):
         self._held = contextlib.AsyncExitStack()
         self._running: Running | None = None
         self._session: ModelSession | None = None
+        self._turn = 0
+        self._read_to = 0
         self._limits = Limits(
             seconds=request.timeout_seconds,
             grace_seconds=runtime.context.timeouts.grace_seconds,
@@ -52,7 +54,8 @@ class OneProcess(Talk):
 
     async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
         """Write what the user says now, and read the next line that is printed."""
-        now, clock = asked.alone(), self._runtime.context.clock
+        self._turn += 1
+        now, clock = asked.told_once(first=self._turn == 1), self._runtime.context.clock
         try:
             ground = self._ground.addresses.playground
             line = _one_line(write_stdin(self._runtime.options_given.stdin, now, ground))
@@ -64,7 +67,11 @@ class OneProcess(Talk):
         session, began = self._session, clock.monotonic()
         if session:
             session.begin(self._request.key.repetition, self._request.replay)
-        since, late, printed = running.stdout.total, False, b""
+        late, printed = False, b""
+        if self._unread().strip() and not running.ended.done():
+            recorded = session.end() if session else None
+            return await self._two_lines(self._turn - 1, recorded, 0.0)
+        since = self._read_to = running.stdout.total
         running.tell(line)
         try:
             printed = await asyncio.wait_for(running.line(since), seconds)
@@ -74,6 +81,10 @@ class OneProcess(Talk):
             trouble = session.trouble(seconds, late=late) if session else None
             recorded = session.end() if session else None
         spent = max(clock.monotonic() - began, 0.0)
+        self._read_to = since + len(printed)
+        last = self._turn == len(self._request.turns)
+        if last and self._unread().strip() and not running.ended.done():
+            return await self._two_lines(self._turn, recorded, spent)
         given = await self._read(printed, recorded, spent, late=seconds if late else None)
         return untouched_tools(out_of_reach(given, trouble, recorded), self._request, session)
 
@@ -120,6 +131,17 @@ class OneProcess(Talk):
         self._running = runtime.programs.start(program, self._limits)
         return self._running
 
+    def _unread(self) -> bytes:
+        return self._running.stdout.after(self._read_to) if self._running else b""
+
+    async def _two_lines(self, turn: int, recorded: Trace | None, seconds: float) -> NoAnswer:
+        """End a program that printed more than its answer: which line answers what is unknown."""
+        assert self._running is not None  # noqa: S101 - it was asked
+        ran = await self._running.stop()
+        reason = f"The agent printed more than one line in turn {turn}. {_FLUSH}"
+        silence = told(f"{reason} Anything else belongs on standard error.", ran, self._command)
+        return silence.model_copy(update={"trace": recorded, "seconds": seconds})
+
     async def _read(
         self, printed: bytes, recorded: Trace | None, seconds: float, *, late: float | None
     ) -> Answer | NoAnswer:
@@ -128,20 +150,20 @@ class OneProcess(Talk):
         silence: NoAnswer | None = None
         if late is not None:
             ran = await self._running.stop()
-            reason = f"The candidate did not answer within {late:g} s. {_FLUSH}"
+            reason = f"The agent did not answer within {late:g} s. {_FLUSH}"
             silence = told(reason, ran, self._command)
         elif not printed.endswith(b"\n"):
             ran = await self._running.stop()
-            silence = failure("The candidate", ran, command, self._limits)
+            silence = failure("The agent", ran, command, self._limits)
             if silence is None and not printed.strip():
-                silence = told("The candidate ended without an answer.", ran, self._command)
+                silence = told("The agent ended without an answer.", ran, self._command)
         if silence is None:
             try:
                 said = read_response(self._runtime.options_given.response, printed)
                 return answer_from(said, recorded, seconds)
             except ClaimError as error:
                 ran = await self._running.stop()
-                reason = f"The candidate's answer cannot be used: {error}."
+                reason = f"The agent's answer cannot be used: {error}."
                 silence = told(reason, ran, self._command)
         update = {"trace": recorded, "timed_out": late is not None, "seconds": seconds}
         return silence.model_copy(update=update)

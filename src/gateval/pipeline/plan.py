@@ -61,7 +61,10 @@ def plan_a_change(
     if bar is not None:
         rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
     whole = plan_change(change.head, change.base, rules, change.tip)
-    plan = picked(narrow(whole, narrowing), pick, change.head.catalogue)
+    asked_of = change.head
+    if whole.nothing and pick.names:  # then only the Agents of head were read
+        asked_of = read_revision(repository, registries, revisions.head, under.config)
+    plan = picked(narrow(whole, narrowing), pick, asked_of.catalogue)
     here = (change.head.catalogue, change.base.catalogue)
     plan = with_quarantine(plan, today, here) if today else plan
     _refuse_pointers(repository, plan, change.head)

@@ -161,7 +161,7 @@ def test_it_cannot_have_a_folder_of_the_gate_closed_or_lent(walled: World) -> No
     assert (victim.stat().st_uid, (victim / "file").stat().st_uid) == (os.getuid(), os.getuid())
 
 
-FAILED = "`before` ended with exit code 3. The trial was not begun."
+FAILED = "`before` ended with exit code 3. The agent was not asked."
 
 
 @pytest.mark.parametrize("agent", [BOT, SERVED])
@@ -195,9 +195,9 @@ def test_an_after_that_fails_is_told_and_nothing_is_carried_on(
     assert said(results) == ["seen 1"] * 3
     first, count = warnings(world)
     assert first.startswith(
-        "`after` ended with exit code 1. It printed: cannot clean up The trial's"
+        "`after` ended with exit code 1. It printed: cannot clean up The answer"
     )
-    assert count == "`after` failed in 3 trials."
+    assert count == "`after` failed 3 times."
 
 
 @pytest.mark.parametrize(("agent", "program"), [(BOT, ADD), (SERVED, ADD_SERVED)])
@@ -213,7 +213,7 @@ def test_a_service_that_is_lost_in_a_trial_takes_its_answer_along(
     results = run(world, beside(agent, STORE_SERVICE), 7, side_by_side=False)
     assert {getattr(one, "cause", one) for one in results} == {Cause.CANDIDATE}, said(results)
     reasons = said(results)
-    assert reasons[0] == "The service `store` ended with exit code 7 during the trial."
+    assert reasons[0] == "The service `store` ended with exit code 7 while the agent was asked."
     assert reasons[4] == reasons[0]
     assert reasons[5].startswith("Services were lost 5 times without a trial that went well")
 

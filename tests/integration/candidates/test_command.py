@@ -213,19 +213,19 @@ def test_no_shell_reads_the_command(world: World) -> None:
     [
         (
             "import sys; print('out'); print('boom', file=sys.stderr); sys.exit(3)",
-            "The candidate ended with exit code 3.",
+            "The agent ended with exit code 3.",
             ("boom", "out"),
         ),
-        ("import os; os.abort()", "The candidate was ended by SIGABRT.", ()),
-        ("print()", "The candidate's answer cannot be used: it is empty.", ()),
+        ("import os; os.abort()", "The agent was ended by SIGABRT.", ()),
+        ("print()", "The agent's answer cannot be used: it is empty.", ()),
         (
             'print(\'{"output": "x", "trace": 7}\')',
-            "The candidate's answer cannot be used: `trace` is no list of steps.",
+            "The agent's answer cannot be used: `trace` is no list of steps.",
             ('{"output": "x", "trace": 7}',),
         ),
         (
             "import sys; sys.stderr.write('\\x1b[31mred\\n::error::pwn\\n\\xff'); print('')",
-            "The candidate's answer cannot be used: it is empty.",
+            "The agent's answer cannot be used: it is empty.",
             ("\x1b[31mred", "::error::pwn", "ÿ"),
         ),
     ],
@@ -317,7 +317,7 @@ def test_late_is_a_skip_with_what_was_printed(world: World) -> None:
     )
     result = failed(world, python_agent(), ask(timeout=0.5))
     assert result.timed_out
-    assert result.reason == "The candidate was not done within 0.5 s and was ended."
+    assert result.reason == "The agent was not done within 0.5 s and was ended."
     assert result.detail[1:] == ("about it", "thinking")
     assert 0.5 <= result.seconds < 2
 

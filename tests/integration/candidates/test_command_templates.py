@@ -147,7 +147,7 @@ def test_whatever_lies_there_instead_is_told(world: World, program: str, expecte
     world.write("agent.py", start + program)
     said = reason(world, agent_of(options={"response": {"file": "a.txt"}}))
 
-    assert said.startswith("The candidate's answer cannot be used: ")
+    assert said.startswith("The agent's answer cannot be used: ")
     assert expected in said
 
 
@@ -165,7 +165,7 @@ def test_a_program_that_fails_is_told_by_its_exit_code_first(world: World) -> No
     world.write("agent.py", "import sys; sys.exit(3)")
 
     said = reason(world, agent_of(options={"response": {"file": "a.txt"}}))
-    assert said == "The candidate ended with exit code 3."
+    assert said == "The agent ended with exit code 3."
 
 
 MANIFEST = """\

@@ -86,6 +86,32 @@ def test_one_process_goes_on_and_is_told_what_is_new(tmp_path: Path) -> None:
     assert no_survivors(world.context.run)
 
 
+def test_one_process_is_told_once_what_was_said_before(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write("agent.py", "import sys\nfor line in sys.stdin: print(line, end='')")
+    (found,) = answers(world, program("process"), talk(before=SAID_BEFORE))
+    first, second = map(json.loads, outputs(found))
+    assert [one["content"] for one in first["messages"]] == ["Hi", "Hello!", ASKED[0]]
+    assert "messages" not in second
+
+
+@pytest.mark.parametrize(
+    ("source", "turn"),
+    [
+        ("for line in sys.stdin: print('one\\ntwo')", 1),
+        ("sys.stdin.readline(); print('one')\nfor line in sys.stdin: print('two\\nthree')", 2),
+    ],
+)
+def test_which_line_answers_what_is_not_guessed(tmp_path: Path, source: str, turn: int) -> None:
+    world = World(tmp_path)
+    world.write("agent.py", f"import sys\n{source}")
+    (found,) = answers(world, program("process"), talk(timeout=5))
+    assert isinstance(found, NoAnswer), found
+    assert f"printed more than one line in turn {turn}. It has to print" in found.reason
+    assert found.cause is Cause.CANDIDATE
+    assert world.leftovers() == []
+
+
 SERVER = """
 talks = {}
 class Mine(Handler):
@@ -108,6 +134,16 @@ def test_a_server_keeps_conversations_apart_by_their_name(tmp_path: Path) -> Non
     agent = agent.model_copy(update={"runtime": process})
     found = answers(world, agent, talk(["a", "b"]), talk(["c", "d"]))
     assert [outputs(one) for one in found] == [["1 a", "1 a b"], ["2 c", "2 c d"]]
+
+
+def test_a_server_is_told_once_what_was_said_before(tmp_path: Path) -> None:
+    echo = "class Mine(Handler):\n    def answer(self, body): self.say(200, {'reply': json.dumps(body)})\nserve(Mine)"
+    agent = server(request={"path": "/chat", "body": {"all": "{{ messages }}"}})
+    process = agent.runtime.model_copy(update={"conversation": ConversationMode.PROCESS})
+    agent = agent.model_copy(update={"runtime": process})
+    (found,) = answers(serving(tmp_path, echo), agent, talk(before=SAID_BEFORE))
+    told = [[one["content"] for one in json.loads(text)["all"]] for text in outputs(found)]
+    assert told == [["Hi", "Hello!", ASKED[0]], [ASKED[1]]]
 
 
 def test_a_server_that_ends_is_not_replaced_in_a_conversation(tmp_path: Path) -> None:
@@ -199,11 +235,11 @@ def test_history_that_the_gateway_sees_again_is_no_step_of_the_turn(tmp_path: Pa
 @pytest.mark.parametrize(
     ("source", "expected", "late"),
     [
-        ("import sys\nsys.stdin.readline(); print('one')", "The candidate ended without an answer", False),
+        ("import sys\nsys.stdin.readline(); print('one')", "The agent ended without an answer", False),
         ("import sys\nsys.stdin.readline(); print('one'); sys.stdin.readline(); sys.exit(3)", "ended with exit code 3", False),
         ("import sys\nfor _ in sys.stdin: print('one' if _.count('late') else '')", "cannot be used: it is empty", False),
         ("import sys, time\nsys.stdin.readline(); print('one'); time.sleep(60)", "did not answer within", True),
-        ("import sys\nsys.stdin.readline(); print('one')\nwhile True: print('x' * 65536, end='')", "printed more than 1 MiB on standard output", False),
+        ("import sys\nsys.stdin.readline(); print('one'); sys.stdin.readline()\nwhile True: print('x' * 65536, end='')", "printed more than 1 MiB on standard output", False),
         ("import os, sys\nsys.stdin.readline(); print('one'); os.close(0); os.close(1)\nimport time; time.sleep(60)", "did not answer within", True),
     ],
 )  # fmt: skip

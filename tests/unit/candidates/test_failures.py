@@ -25,26 +25,26 @@ def ran(end: End = End.EXITED, code: int = 0, stdout: bytes = b"", stderr: bytes
 @pytest.mark.parametrize(
     ("end", "code", "reason"),
     [
-        (End.EXITED, 3, "The candidate ended with exit code 3."),
-        (End.EXITED, -11, "The candidate was ended by SIGSEGV."),
-        (End.EXITED, -9, "The candidate was ended by SIGKILL, perhaps for lack of memory."),
-        (End.EXITED, -64, "The candidate was ended by SIGRTMAX."),
-        (End.EXITED, -40, "The candidate was ended by signal 40."),
-        (End.TIMED_OUT, -15, "The candidate was not done within 1.5 s and was ended."),
+        (End.EXITED, 3, "The agent ended with exit code 3."),
+        (End.EXITED, -11, "The agent was ended by SIGSEGV."),
+        (End.EXITED, -9, "The agent was ended by SIGKILL, perhaps for lack of memory."),
+        (End.EXITED, -64, "The agent was ended by SIGRTMAX."),
+        (End.EXITED, -40, "The agent was ended by signal 40."),
+        (End.TIMED_OUT, -15, "The agent was not done within 1.5 s and was ended."),
         (
             End.STDOUT_OVER,
             -15,
-            "The candidate printed more than 1 MiB on standard output and was ended.",
+            "The agent printed more than 1 MiB on standard output and was ended.",
         ),
         (
             End.STDERR_OVER,
             -15,
-            "The candidate printed more than 64 MiB on standard error and was ended.",
+            "The agent printed more than 64 MiB on standard error and was ended.",
         ),
     ],
 )
 def test_each_way_to_fail_has_its_sentence(end: End, code: int, reason: str) -> None:
-    told = failure("The candidate", ran(end, code), ARGV, LIMITS)
+    told = failure("The agent", ran(end, code), ARGV, LIMITS)
     assert told is not None
     assert told.reason == reason
     assert told.cause is Cause.CANDIDATE
@@ -52,7 +52,7 @@ def test_each_way_to_fail_has_its_sentence(end: End, code: int, reason: str) -> 
 
 
 def test_a_program_that_ended_well_has_not_failed() -> None:
-    assert failure("The candidate", ran(stderr=b"noise"), ARGV, LIMITS) is None
+    assert failure("The agent", ran(stderr=b"noise"), ARGV, LIMITS) is None
 
 
 def test_details_are_the_command_the_end_of_stderr_then_of_stdout() -> None:

@@ -122,6 +122,16 @@ def test_an_agent_whose_silence_is_measured_leaves_no_gap() -> None:
     assert find_gaps(gather(sample_reports.regressed())) == ()
 
 
+def test_who_gave_no_answer_can_be_run_again_alone() -> None:
+    report = make("a-eval f base:candidate head:candidate")
+    head, base = find_gaps(gather(report))
+    plan = report.results.plan
+    assert head.again(plan).endswith(" --fixture f")
+    assert base.again(plan) == ""
+    (outage, *_) = find_gaps(gather(make("a-eval f base:pass head:provider")))
+    assert outage.again(plan) == ""
+
+
 def test_where_no_side_answers_both_have_a_gap() -> None:
     gaps = find_gaps(gather(make("a-eval f base:candidate head:candidate")))
     assert [(gap.side, gap.cause) for gap in gaps] == [

@@ -68,7 +68,7 @@ class Commands:
             said = "; ".join(failed.detail[1:])[-500:]
             shown = f" It printed: {said}" if said else ""
             self._warn(
-                f"{failed.reason}{shown} The trial's answer counts, as it came before; what the "
+                f"{failed.reason}{shown} The answer counts, as it came before; what the "
                 "gate started beside it is started anew for the next one."
             )
         return False
@@ -76,7 +76,7 @@ class Commands:
     def close(self) -> None:
         """Tell how often `after` failed."""
         if self._failed > 1:
-            self._warn(f"`after` failed in {self._failed} trials.")
+            self._warn(f"`after` failed {self._failed} times.")
         self._failed = 0
 
     async def _run(self, key: str, argv: tuple[str, ...], ground: Ground) -> NoAnswer | None:
@@ -121,7 +121,7 @@ class Commands:
         failed = failure(f"`{key}`", ran, argv, limits)
         if failed is None or key != "before":
             return failed
-        reason = f"{failed.reason} The trial was not begun."
+        reason = f"{failed.reason} The agent was not asked."
         return failed.model_copy(update={"reason": reason})
 
 

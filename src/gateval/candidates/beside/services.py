@@ -84,7 +84,7 @@ class Services:
             return await self._start()
 
     async def _start(self) -> Lease | NoAnswer:
-        lease = self._lease = Lease()
+        lease = self._lease = Lease(self._launch.addresses)
         for index, service in enumerate(self._launch.agent.runtime.services):
             launch = replace(
                 self._launch,
@@ -122,7 +122,7 @@ class Services:
         lease.spent = True
         if isinstance(given, NoAnswer):
             return given.model_copy(update={"reason": f"{given.reason} {loss} meanwhile."})
-        failed = told(f"{loss} during the trial.", ran, server_line(service.command))
+        failed = told(f"{loss} while the agent was asked.", ran, server_line(service.command))
         return failed.model_copy(update={"trace": given.trace, "seconds": given.seconds})
 
     def distrust(self, lease: Lease) -> None:

@@ -68,6 +68,11 @@ class EndState:
         self._http = http
         self._scratch = scratch
 
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that programs in the playground are started with, beside their own."""
+        return self._playground.addresses.variables
+
     async def look(self, path: str) -> Found | None:
         """Return what stands at a path, None for nothing. Raises `Unreadable`."""
         return await asyncio.to_thread(reading.look, self._playground.root, path)

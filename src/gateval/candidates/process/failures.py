@@ -28,7 +28,7 @@ def no_start(reason: str, command: str, cause: Cause = Cause.CANDIDATE) -> NoAns
 def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAnswer | None:
     """Return why a program that has ended counts as failed, or None if it does not.
 
-    `what` is the subject of the sentence, such as `The candidate`.
+    `what` is the subject of the sentence, such as `The agent`.
     """
     if ran.end is End.EXITED and ran.code == 0:
         return None
@@ -107,7 +107,8 @@ def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:
 
 def command_line(argv: tuple[str, ...]) -> str:
     """Return the command as a person would type it, cut to a line."""
-    return f"$ {shlex.join(argv)}"[:LINE_WIDTH]
+    shown = ["\N{HORIZONTAL ELLIPSIS}" if "\n" in word else word for word in argv]
+    return f"$ {shlex.join(shown)}"[:LINE_WIDTH]
 
 
 def server_line(argv: tuple[str, ...]) -> str:

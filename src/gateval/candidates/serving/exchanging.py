@@ -45,7 +45,8 @@ class Turning(Talk):
         """Ask what the user says now; a server that remembers knows it by `conversation`."""
         if self._mode is ConversationMode.PROCESS:
             payload = {"conversation": self._name, **asked.payload}
-            asked = asked.alone().model_copy(update={"payload": payload})
+            told = asked.told_once(first=self._exchange.heard is None)
+            asked = told.model_copy(update={"payload": payload})
         return await self._exchange.ask(
             replace(self._request, input=asked, turns=(), timeout_seconds=seconds)
         )

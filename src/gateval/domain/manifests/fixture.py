@@ -92,6 +92,10 @@ class FixtureInput(Spec):
         last = self.messages[-1:] if any(files_in(self.asked)) else ()
         return self.model_copy(update={"messages": last})
 
+    def told_once(self, *, first: bool) -> FixtureInput:
+        """What somebody is told who remembers: in the first turn what was said before it, too."""
+        return self if first and len(self.messages) > 1 else self.alone()
+
     def with_files(self, give: Callable[[FilePart], Part]) -> FixtureInput:
         """The input with what `give` makes of each file and image in its messages."""
         if not any(any(files_in(one.content)) for one in self.messages):

@@ -78,14 +78,13 @@ def expression_problem(literal: str, name: str) -> str | None:
     if found is None:
         return None
     secret = _SECRET.search(found[0])
-    wanted = secret[1] if secret else name
     said = f"{quote(found[0])} is an expression of a workflow, which nobody fills in here. "
-    if wanted.upper().endswith("_API_KEY"):
+    if (secret[1] if secret else name).upper().endswith("_API_KEY"):
         said += "A program reaches models without their keys; for another one, set "
     else:
         said += "Set "
     return (
-        f"{said}{wanted} in the environment of the gate, remove it here, and name it in "
+        f"{said}{name} in the environment of the gate, remove it here, and name it in "
         "policy.candidateEnv of .github/gateval.yml."
     )
 

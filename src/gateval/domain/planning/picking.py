@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from gateval.domain.base import Value
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import LeftEval, Plan
 from gateval.domain.plan.planned_eval import LeftFixture, PlannedEval
 from gateval.domain.repository.place import nearest
@@ -21,8 +22,8 @@ _NAMED = 8
 class Pick(Value):
     """Which Agents, Evals and fixtures to look at; empty means all. A fixture has to fit each.
 
-    `failed` are pairs of Eval and fixture that did not pass in an earlier run; None if nobody asked
-    for these.
+    The name of a template with cases stands for all of them. `failed` are pairs of Eval and fixture
+    that did not pass in an earlier run; None if nobody asked for these.
     """
 
     agents: tuple[str, ...] = ()
@@ -30,13 +31,18 @@ class Pick(Value):
     fixtures: tuple[str, ...] = ()
     failed: tuple[tuple[str, str], ...] | None = None
 
-    def keeps(self, planned: PlannedEval, fixture: str) -> bool:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that were asked for."""
+        return (*self.agents, *self.evals, *self.fixtures)
+
+    def keeps(self, planned: PlannedEval, fixture: Fixture) -> bool:
         """Whether this fixture of this Eval is looked at."""
         return (
             (not self.agents or planned.agent in self.agents)
             and (not self.evals or planned.own_name in self.evals)
-            and (not self.fixtures or fixture in self.fixtures)
-            and (self.failed is None or (planned.own_name, fixture) in self.failed)
+            and (not self.fixtures or not {fixture.name, fixture.family}.isdisjoint(self.fixtures))
+            and (self.failed is None or (planned.own_name, fixture.name) in self.failed)
         )
 
 
@@ -45,6 +51,7 @@ ALL = Pick()
 
 def refuse_unknown_names(pick: Pick, plan: Plan, head: Catalogue) -> None:
     """Raise `UsageError` for a name that neither head nor the plan has."""
+    fixtures = (*head.fixtures, *(fixture for one in plan.evals for fixture in one.fixtures))
     known = (
         ("Agent", pick.agents, {one.name for one in head.agents}),
         (
@@ -55,8 +62,7 @@ def refuse_unknown_names(pick: Pick, plan: Plan, head: Catalogue) -> None:
         (
             "fixture",
             pick.fixtures,
-            {one.name for one in head.fixtures}
-            | {fixture.name for one in plan.evals for fixture in one.fixtures},
+            {one.name for one in fixtures} | {one.family for one in fixtures if one.family},
         ),
     )
     for kind, asked, names in known:
@@ -74,9 +80,11 @@ def picked(plan: Plan, pick: Pick, head: Catalogue) -> Plan:
     Where nothing is to be evaluated, nothing is left out. Raises `UsageError` for an unknown name,
     and when the change calls for nothing of what was picked.
     """
-    if pick == ALL or plan.nothing:
+    if pick == ALL:
         return plan
     refuse_unknown_names(pick, plan, head)
+    if plan.nothing:
+        return plan
     kept = tuple(_parts(plan.evals, pick))
     if not kept:
         raise UsageError(
@@ -103,7 +111,7 @@ def picked(plan: Plan, pick: Pick, head: Catalogue) -> Plan:
 
 def _parts(evals: Sequence[PlannedEval], pick: Pick) -> Iterator[PlannedEval]:
     for planned in evals:
-        names = {one.name for one in planned.fixtures if pick.keeps(planned, one.name)}
+        names = {one.name for one in planned.fixtures if pick.keeps(planned, one)}
         if len(names) == len(planned.fixtures):
             yield planned
         elif names:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gateval.domain.decision.decision import Decision
-from gateval.domain.plan.plan import AgentChange, ChangeKind
+from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.results.comparison import EvalComparison
 from gateval.render.comment.fixture_section import judged
 from gateval.render.report.environment import fill
@@ -63,18 +63,19 @@ def silent(found: SilentAgent) -> str:
     )
 
 
-def gap(found: Gap) -> str:
+def gap(found: Gap, plan: Plan) -> str:
     """Render trials that were not measured, with what to do."""
     return fill(
         "gap.md.j2",
         agent=found.agent,
         side=found.side,
-        trials=count(found.trials, "trial"),
+        trials=count(found.trials, "run"),
         title=GAP_TITLES[found.cause],
         reason=found.reason,
         next=next_step(found.cause, found.side),
         verdict=judged(found.verdict, found.reason),
         where=listing(found.where, 6),
+        again=found.again(plan),
         detail=_detail(found.detail),
     )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trial import Cause, Side, Trial
 from gateval.render.report.facts import FixtureFacts, broken, told
+from gateval.render.report.reproduce import one_fixture_command
 
 
 class Gap(NamedTuple):
@@ -15,7 +17,7 @@ class Gap(NamedTuple):
 
     `cause` is None for planned trials that never ran. `detail` holds the command and the last
     lines of its output. `verdict` is what the judge said in the first of them, if it blamed what
-    it could not prove. `where` names the fixtures as `eval/fixture`.
+    it could not prove. `where` names the fixtures as `eval/fixture`; `first` is the first of them.
     """
 
     agent: str
@@ -26,6 +28,15 @@ class Gap(NamedTuple):
     verdict: Verdict | None
     where: tuple[str, ...]
     trials: int
+    first: FixtureFacts
+
+    def again(self, plan: Plan) -> str:
+        """The command that measures just the first fixture again; empty where another run of all
+        is the next step.
+        """
+        if self.side is Side.BASE or self.cause not in (Cause.CANDIDATE, Cause.CHECK):
+            return ""
+        return one_fixture_command(plan, self.first.planned, self.first.fixture.name)
 
 
 class _Silence(NamedTuple):
@@ -75,4 +86,5 @@ def _gap(silences: list[_Silence]) -> Gap:
         said[0] if said else None,
         tuple(where),
         len(silences),
+        silences[0].fact,
     )

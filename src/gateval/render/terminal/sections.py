@@ -78,18 +78,20 @@ def silent(page: Page, agents: Sequence[SilentAgent], plan: Plan) -> None:
         page.command(again(plan, agent.facts[0]), indent=4)
 
 
-def unmeasured(page: Page, gaps: Sequence[Gap]) -> None:
+def unmeasured(page: Page, gaps: Sequence[Gap], plan: Plan) -> None:
     """Add what was not measured, and what to do."""
     if not gaps:
         return
     page.heading("Not measured")
     for gap in gaps[:SHOWN]:
-        what = f"{gap.agent} on {gap.side}, {count(gap.trials, 'trial')}: {GAP_TITLES[gap.cause]}"
+        what = f"{gap.agent} on {gap.side}, {count(gap.trials, 'run')}: {GAP_TITLES[gap.cause]}"
         page.line(f"{what}. {gap.reason}", indent=2)
         _evidence(page, gap.verdict)
         page.line(next_step(gap.cause, gap.side), indent=4)
         page.line(f"Fixtures: {listing(gap.where)}", indent=4)
         page.verbatim(gap.detail, indent=6)
+        if command := gap.again(plan):
+            page.command(command, indent=4)
     _more(page, len(gaps))
 
 

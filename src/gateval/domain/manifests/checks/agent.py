@@ -6,30 +6,22 @@ import re
 from collections.abc import Iterator
 
 from gateval.domain.base import MODEL_NAME_PATTERN
-from gateval.domain.manifests.agent import (
-    KNOWN_ELSEWHERE,
-    MODEL_RUNTIME,
-    Agent,
-    AgentSpec,
-    ConversationMode,
-)
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, ConversationMode
 from gateval.domain.manifests.checks.beside import beside_problems
 from gateval.domain.manifests.checks.files import file_problems, problem_in
+from gateval.domain.manifests.checks.keys import key_problems
 from gateval.domain.repository.paths import resolve_path
-from gateval.domain.repository.place import Problem, nearest
+from gateval.domain.repository.place import Problem
 from gateval.domain.repository.tree import Tree
 from gateval.domain.text.quoting import quote
 
 COMMAND_RUNTIME = "command"
-NEAR_MISS = 0.75
-"""How alike a key and one of ours are (0 to 1) where it was probably meant to be that one."""
-
 _MODEL_NAME = re.compile(MODEL_NAME_PATTERN)
 
 
 def agent_problems(agent: Agent, tree: Tree, *, targeted: bool) -> Iterator[Problem]:
     """Yield what is wrong with an Agent. `targeted`: whether an Eval targets it."""
-    yield from _key_problems(agent)
+    yield from key_problems(agent)
     yield from _model_problems(agent, targeted=targeted)
     yield from _tool_problems(agent)
     yield from _runtime_problems(agent)
@@ -41,22 +33,7 @@ def counts_whole_repository(agent: Agent) -> bool:
     runtime = agent.spec.runtime
     if runtime is None or not runtime.starts_process or agent.spec.watch is not None:
         return False
-    return resolve_path(agent.folder, runtime.cwd or ".") == ""
-
-
-def unknown_keys(agent: Agent) -> list[str]:
-    """Return the keys of `spec` that mean nothing to us, nor to any system whose files we read."""
-    known = {field.alias or name for name, field in AgentSpec.model_fields.items()}
-    return [key for key in agent.spec.model_extra or {} if key not in {*known, *KNOWN_ELSEWHERE}]
-
-
-def _key_problems(agent: Agent) -> Iterator[Problem]:
-    """Keys that are nearly one of ours: the misspelled prompt would be no prompt."""
-    for key in unknown_keys(agent):
-        hint = nearest(key, AgentSpec.model_fields, likeness=NEAR_MISS)
-        if hint:
-            message = f"{quote(key)} means nothing here.{hint}"
-            yield problem_in(agent, f"spec.{key}", message)
+    return resolve_path(agent.folder, runtime.own_cwd) == ""
 
 
 def _model_problems(agent: Agent, *, targeted: bool) -> Iterator[Problem]:

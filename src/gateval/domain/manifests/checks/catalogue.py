@@ -8,13 +8,10 @@ from typing import TypeVar
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue, by_name, select_fixtures
-from gateval.domain.manifests.checks.agent import (
-    agent_problems,
-    counts_whole_repository,
-    unknown_keys,
-)
+from gateval.domain.manifests.checks.agent import agent_problems, counts_whole_repository
 from gateval.domain.manifests.checks.decided import decided_beforehand
 from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
+from gateval.domain.manifests.checks.keys import unknown_keys
 from gateval.domain.manifests.checks.models import (
     agent_model_problems,
     embedding_model_problems,
@@ -44,10 +41,10 @@ def check_catalogue(
     """
     targets = {evaluation.target_agent for evaluation in catalogue.evals}
     problems = [
-        *_doubles("Agent", catalogue.agents),
-        *_doubles("Eval", catalogue.evals),
-        *_doubles("EvalFixture", catalogue.fixtures),
-        *_doubles("JudgeCalibration", catalogue.calibrations),
+        *_doubles(catalogue.agents),
+        *_doubles(catalogue.evals),
+        *_doubles(catalogue.fixtures),
+        *_doubles(catalogue.calibrations),
     ]
     for agent in catalogue.agents:
         targeted = agent.name in targets
@@ -107,7 +104,7 @@ def _hardly_meant(catalogue: Catalogue) -> tuple[Problem, ...]:
             Problem(
                 place=agent.place,
                 message=f'These keys of the Agent "{agent.name}" mean nothing to the gate; they '
-                f"only count as a part of it: {', '.join(map(quote, unknown))}.",
+                f"only count as a part of it: {', '.join(one.shown for one in unknown)}.",
             )
             for agent in catalogue.agents
             if (unknown := unknown_keys(agent))
@@ -186,13 +183,14 @@ def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
     return f" Its labels are {quote(has)}; Evals select {' or '.join(map(quote, sorted(wanted)))}."
 
 
-def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:
+def _doubles(manifests: Sequence[Manifest]) -> Iterator[Problem]:
     first = by_name(manifests)
     for manifest in manifests:
-        if manifest is not first[manifest.name]:
+        other = first[manifest.name]
+        if manifest is not other:
             yield Problem(
                 place=manifest.place,
                 path="metadata.name",
-                message=f'The {kind} "{manifest.name}" stands at {first[manifest.name].place} '
-                "already. Rename or remove one of them.",
+                message=f'The {other.kind} "{manifest.name}" stands at {other.place} already. '
+                "Rename or remove one of them.",
             )
