@@ -112,7 +112,7 @@ def test_an_exit_code_is_told_and_what_was_printed_is_not(tmp_path: Path) -> Non
     _, out = checked(shop)
     trials = json.loads((out / "results.v1.json").read_text("utf-8"))["trials"]
     reasons = {one["reason"] for one in trials if one["key"]["side"] == "head"}
-    assert reasons == {"The candidate ended with exit code 1."}
+    assert reasons == {"The agent ended with exit code 1."}
 
 
 KEEPS = PROGRAM + "open(os.environ['HOME'] + '/topic', 'w').write(asked['prompt'])\n"
