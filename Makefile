@@ -5,14 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TESTS ?= tests
-# Parts of the suite wait for pauses, so there is a worker more than there are cores.
-WORKERS ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
+# Most of the suite waits for processes and pauses, so there are two workers for each core.
+WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 # Compiled modules and tests are kept, whatever the shell says: compiling them takes most of the
 # seconds before the first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-all test-frameworks unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
+.PHONY: help demo test suite test-all test-frameworks unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,9 +22,11 @@ demo: $(VENV)/run.stamp $(VENV)/agents.stamp ## Run the gate on a sample pull re
 
 # Fork bombs and full disks have the machine to themselves: they come last.
 test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and all tests
-	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/hostile
+	@$(MAKE) --no-print-directory --jobs 2 lint suite
 	@$(BIN)/python -m pytest -n 2 tests/hostile
+
+suite: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests but the hostile ones
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/hostile
 
 test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests, the whole of the large tables too
 	@$(BIN)/python -m pytest -m "not frameworks" -n $(WORKERS) --dist worksteal --ignore tests/hostile

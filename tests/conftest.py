@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ def pytest_configure() -> None:
     interpreter itself: the shim of a version manager is a shell script, and programs that tests
     start by that name are thousands.
     """
+    gc.disable()  # until all tests are collected: nothing of that is garbage
     own = str(Path(sys.base_prefix) / "bin")
     os.environ["PATH"] = os.pathsep.join((own, os.environ.get("PATH", os.defpath)))
     settings.register_profile("patient", deadline=None)
@@ -37,6 +39,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     With `-n logical` they do not: unit tests start next to none.
     """
     return 2 * (os.cpu_count() or 1) if config.option.numprocesses == "auto" else None
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage leave out modules and tests: they are for good, and many."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.frameworks import need_frameworks
+from tests.helpers.tiers import some_always
 
 ROOT = Path(__file__).parents[2]
 IN_MS = {"gateway", "closure_export", "playgrounds"}
@@ -24,19 +25,23 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     ("name", "ratio"),
-    [
-        ("plan_unchanged", "plan / (git diff + pydantic)"),
-        ("validate_all", "validate / pydantic"),
-        ("many_cases", "validate / pydantic"),
-        ("closure_export", "40 files of 100"),
-        ("second_set_up", "second check / check without set-up"),
-        ("alternating", "4 at 2: alternating / together"),
-        ("action_entry", "nothing to evaluate / (git diff + pydantic)"),
-        ("run_http", "4 at 2: wall / ideal"),
-        ("gateway", "CPU per call"),
-        ("phoning_home", "with switches / without"),
-        ("playgrounds", "3 tasks, 50 files each: a task without one"),
-    ],
+    some_always(
+        [
+            ("plan_unchanged", "plan / (git diff + pydantic)"),
+            ("many_cases", "validate / pydantic"),
+            ("second_set_up", "second check / check without set-up"),
+            ("alternating", "4 at 2: alternating / together"),
+            ("closure_export", "40 files of 100"),
+            ("action_entry", "nothing to evaluate / (git diff + pydantic)"),
+            ("run_http", "4 at 2: wall / ideal"),
+            ("validate_all", "validate / pydantic"),
+            ("gateway", "CPU per call"),
+            ("phoning_home", "with switches / without"),
+            ("playgrounds", "3 tasks, 50 files each: a task without one"),
+        ],
+        4,
+        spread=True,
+    ),
 )
 def test_a_benchmark_runs_and_prints_its_ratio(tmp_path: Path, name: str, ratio: str) -> None:
     if name == "phoning_home":

@@ -13,6 +13,7 @@ import pytest
 
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
+from tests.helpers.tiers import some_always
 
 CHECKS = """\
 apiVersion: gateval/v1
@@ -106,7 +107,7 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
-@pytest.mark.parametrize("case", ATTACKS)
+@pytest.mark.parametrize("case", some_always(ATTACKS, 3))
 def test_what_is_not_declared_fails_on_its_first_day(repo: Repo, case: str) -> None:
     runtime, program, file, pattern = ATTACKS[case]
     good = f"{MONEY}print(show())\n" if case == "a shell" else MONEY if file == LIB else "9 EUR\n"

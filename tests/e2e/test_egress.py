@@ -17,6 +17,7 @@ from tests.helpers.isolation import held_here, open_folder, open_python
 from tests.helpers.repo import Repo
 from tests.helpers.serving import HTTP
 from tests.helpers.shop import FIXTURES, build_shop
+from tests.helpers.tiers import some_always
 
 ASKED = """
 import json, os, socket, sys, urllib.request
@@ -97,7 +98,7 @@ def shop_with(path: Path, runtime: str, egress: str, port: int) -> Repo:
     return repo
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", some_always(RUNTIMES, 2))
 @pytest.mark.parametrize(
     ("egress", "reached"), [("gateway", False), ("[443]", False), ("PORT", True), ("open", True)]
 )

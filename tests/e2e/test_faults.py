@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.asking import ASK
 from tests.helpers.command import ROOT, gateval
 from tests.helpers.repo import Repo
+from tests.helpers.tiers import some_always
 
-FIXTURES = 500
-PROGRAMS = 40
+MOST = 500
 VERDICT = json.dumps(
     {
         "score": 0.9,
@@ -44,16 +45,10 @@ spec:
   models: [openai/porter-model]
   runtime: {type: command, command: [python3, porter.py]}
 """
-PORTER = """\
-import json, os, sys, urllib.request
-asked = json.load(sys.stdin)["prompt"]
-body = {"model": "porter-model", "messages": [{"role": "user", "content": asked}]}
-request = urllib.request.Request(
-    os.environ["OPENAI_BASE_URL"] + "/chat/completions",
-    json.dumps(body).encode(),
-    {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"},
-)
-print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+PORTER = f"""\
+{ASK}
+import sys
+print(ask("porter-model", json.load(sys.stdin)["prompt"]))
 """
 EVAL = """\
 apiVersion: gateval/v1
@@ -79,14 +74,13 @@ spec:
 """
 
 
-@pytest.fixture
-def office(tmp_path: Path) -> Repo:
+def build_office(tmp_path: Path, fixtures: int = 100) -> Repo:
     """Two Agents, one run by the gate and one a program; one in ten fixtures of each fails."""
     repo = Repo(tmp_path / "office")
     repo.write("agents/clerk.yaml", MODEL)
     repo.write("agents/porter.yaml", PROGRAM)
     repo.write("agents/porter.py", PORTER)
-    for agent, count, parallel in (("clerk", FIXTURES, 100), ("porter", PROGRAMS, 10)):
+    for agent, count, parallel in (("clerk", fixtures, 100), ("porter", fixtures // 10, 10)):
         repo.write(f"evals/{agent}.yaml", EVAL.format(agent=agent, parallel=parallel))
         texts = (FIXTURE.format(agent=agent, number=number) for number in range(count))
         repo.write(f"evals/{agent}-fixtures.yaml", "".join(texts))
@@ -99,7 +93,7 @@ def provider(*faults: str) -> Iterator[dict[str, str]]:
     """Start a model server in a process of its own and give the environment that leads to it."""
     command = (sys.executable, "-m", "tests.servers.model_server", *faults)
     said = ("--text", "Good day!", f"--answer=judge-model={VERDICT}")
-    rude = [f"--answer=customer-{number:02}7=Go away." for number in range(FIXTURES // 10)]
+    rude = [f"--answer=customer-{number:02}7=Go away." for number in range(MOST // 10)]
     with subprocess.Popen(
         (*command, *said, *rude), cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -119,7 +113,9 @@ def measured(results: Path) -> tuple[list[str], dict[str, Any]]:
     return outcomes, decision
 
 
-def test_a_provider_that_stumbles_costs_no_trial(office: Repo, tmp_path: Path) -> None:
+@pytest.mark.parametrize("fixtures", some_always([100, MOST], 2))
+def test_a_provider_that_stumbles_costs_no_trial(tmp_path: Path, fixtures: int) -> None:
+    office = build_office(tmp_path, fixtures)
     faults = ("--busy", "0.10", "--broken", "0.05", "--dropped", "0.02", "--seed", "7")
     seen = {}
     for name, chosen in (("calm", ()), ("stormy", faults)):
@@ -130,16 +126,20 @@ def test_a_provider_that_stumbles_costs_no_trial(office: Repo, tmp_path: Path) -
         assert done.returncode == 0, done.stderr
         stored = [json.loads(line) for line in (results / "trials.jsonl").read_text().splitlines()]
         keys = Counter(json.dumps(trial["key"], sort_keys=True) for trial in stored)
-        assert len(keys) == FIXTURES + PROGRAMS, "none is lost"
+        assert len(keys) == fixtures + fixtures // 10, "none is lost"
         assert set(keys.values()) == {1}, "none is counted twice"
         seen[name] = measured(results)
     assert seen["calm"] == seen["stormy"]
     outcomes, decision = seen["stormy"]
-    assert Counter(line.split()[1] for line in outcomes) == {"pass": 486, "fail": 54}
+    assert Counter(line.split()[1] for line in outcomes) == {
+        "pass": 9 * (fixtures // 10 + fixtures // 100),
+        "fail": fixtures // 10 + fixtures // 100,
+    }
     assert decision["verdict"] == "pass"
 
 
-def test_a_provider_that_is_down_is_said_to_be_down(office: Repo, tmp_path: Path) -> None:
+def test_a_provider_that_is_down_is_said_to_be_down(tmp_path: Path) -> None:
+    office = build_office(tmp_path)
     results = tmp_path / "down"
     with provider("--broken", "1") as door:
         arguments = ("run", "clerk-eval", "porter-eval", "--results", str(results))
@@ -147,14 +147,14 @@ def test_a_provider_that_is_down_is_said_to_be_down(office: Repo, tmp_path: Path
     assert done.returncode == 3, done.stderr
     outcomes, decision = measured(results)
     assert {line.split()[1] for line in outcomes} == {"error"}
-    assert len(outcomes) == FIXTURES + PROGRAMS
+    assert len(outcomes) == 110
     assert decision["verdict"] == "inconclusive"
     comment = (results / "comment.md").read_text()
-    assert "the model provider was down or refused the call in 540 runs" in comment
+    assert "the model provider was down or refused the call in 110 runs" in comment
     assert "openai answered 500: Something broke." in comment
 
 
-def test_an_odd_setting_is_refused(office: Repo) -> None:
-    done = gateval(office, "run", "clerk-eval", GATEVAL_OUTAGE_SECONDS="soon")
+def test_an_odd_setting_is_refused(tmp_path: Path) -> None:
+    done = gateval(build_office(tmp_path), "run", "clerk-eval", GATEVAL_OUTAGE_SECONDS="soon")
     assert done.returncode == 2
     assert "GATEVAL_OUTAGE_SECONDS is no number of seconds" in done.stderr

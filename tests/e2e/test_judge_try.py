@@ -96,3 +96,53 @@ def test_what_cannot_be_tried_is_told(shop: Repo, words: tuple[str, ...], said: 
     done = gateval(shop, "judge", "try", *words)
     assert done.returncode in {2, 3}
     assert said in " ".join(done.stderr.split())
+
+
+def test_a_file_of_several_runs_gives_the_answer_to_this_fixture(
+    shop: Repo, tmp_path: Path
+) -> None:
+    second = FIXTURE.replace("kind-word", "last-word").replace("Hello", "Goodbye")
+    shop.write("evals/last.yaml", second)
+    shop.write(
+        "evals/kind.yaml", f"{FIXTURE}---\n{EVAL.replace('[kind-word]', '[kind-word, last-word]')}"
+    )
+    shop.commit("Two fixtures")
+    out = tmp_path / "out"
+    gateval(shop, "run", "kind-eval", "--results", str(out))
+    answers = {
+        one["key"]["fixture"]: one["output"]
+        for one in map(json.loads, (out / "trials.jsonl").read_text().splitlines())
+    }
+    assert len(set(answers.values())) == 2, answers
+    for name, answer in answers.items():
+        for file in ("trials.jsonl", "results.v1.json"):
+            done = gateval(shop, "judge", "try", name, "--trace", str(out / file))
+            assert answer in " ".join(done.stdout.split())[:200], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([TRACE, TRACE], "holds 2 runs, and nothing says which answers to"),
+        ([{"key": {"eval": "e", "fixture": "other", "side": "head", "repetition": 1},
+           "outcome": "pass", "output": "A",
+           "trace": {"source": "gate", "steps": [
+               {"number": 1, "kind": "user", "text": "B"},
+               {"number": 2, "kind": "assistant", "text": "A"}]}}],
+         'no answer to "kind-word": the first answers to "other"'),
+    ],
+)  # fmt: skip
+def test_a_record_of_something_else_is_refused(
+    shop: Repo, tmp_path: Path, runs: list[object], said: str
+) -> None:
+    record = tmp_path / "runs.jsonl"
+    record.write_text("\n".join(map(json.dumps, runs)))
+    done = gateval(shop, "judge", "try", "kind-word", "--trace", str(record))
+    assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
+def test_a_record_of_another_question_is_told(shop: Repo, tmp_path: Path) -> None:
+    record = tmp_path / "run.json"
+    record.write_text(json.dumps(TRACE).replace('"Hello"', '"What is on?"'))
+    done = gateval(shop, "judge", "try", "kind-word", "--trace", str(record))
+    assert "This record answers to another input than the fixture's." in done.stdout

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import environment, run_command
+from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
-from tests.helpers.users import PROGRAM, SAME_USER, Who, who
+from tests.helpers.users import SAME_USER, Who, who
 
 __all__ = ["who"]
 
@@ -77,9 +77,8 @@ def repo(tmp_path: Path) -> Repo:
 def said(repo: Repo, who: Who = SAME_USER, **extra: str) -> tuple[list[str], str]:
     """Run the Eval; return the words that the agent said, and what the gate told."""
     results = repo.path.parent / f"results-{os.urandom(4).hex()}"
-    settings = {"PATH": who.path, "GATEVAL_LAYERS": ".gateval/layers", **extra}
-    words = [*who.command, "run", "bot-eval", "--rev", "HEAD", "--results", str(results)]
-    done = run_command(repo, words, environment(repo, **settings))
+    settings = {"GATEVAL_LAYERS": ".gateval/layers", **extra}
+    done = who.run(repo, "run", "bot-eval", "--rev", "HEAD", "--results", str(results), **settings)
     assert done.returncode == 0, done.stdout + done.stderr
     (trial,) = json.loads((results / "results.v1.json").read_text())["trials"]
     return trial["output"].split(), " ".join(done.stderr.split())
@@ -256,7 +255,6 @@ def test_candidates_do_not_reach_the_folder(repo: Repo, who: Who, tmp_path: Path
 
 @pytest.mark.parametrize("size", ["0", "many", "-1"])
 def test_a_bound_that_is_none(repo: Repo, size: str) -> None:
-    env = environment(repo, GATEVAL_LAYERS_MIB=size)
-    done = run_command(repo, [*PROGRAM, "run", "bot-eval"], env)
+    done = gateval(repo, "run", "bot-eval", GATEVAL_LAYERS_MIB=size)
     assert done.returncode == 2
     assert "GATEVAL_LAYERS_MIB is no number of MiB" in done.stderr

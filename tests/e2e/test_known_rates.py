@@ -16,19 +16,15 @@ from benchmarks.known_rates import __main__ as known_rates
 from benchmarks.known_rates.runs import Ran
 from benchmarks.known_rates.scenarios import Counted, Scenario, counted
 from benchmarks.known_rates.world import files, fixture_name
+from tests.helpers.asking import ASK
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 
 FIXTURES = 6
-PROGRAM = """\
-import json, os, sys, urllib.request
-
-asked = {side!r} + " " + json.load(sys.stdin)["prompt"]
-body = {{"model": "known-model", "messages": [{{"role": "user", "content": asked}}]}}
-headers = {{"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}}
-url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
-reply = urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers))
-answer = json.load(reply)["choices"][0]["message"]["content"]
+PROGRAM = f"""\
+{ASK}
+import sys
+answer = ask("known-model", SIDE + " " + json.load(sys.stdin)["prompt"])
 sys.exit(3) if answer == "x" else print("yes" if answer == "y" else "no")
 """
 """An agent that says what its model says: `y`, `n`, or `x` for a crash."""
@@ -127,7 +123,7 @@ def run(
     """Check a change from an agent with the answers `base`, by fixture, to one with `head`."""
     repo = Repo(tmp_path / "repo")
     for side in ("base", "head"):
-        program = PROGRAM.format(side=side)
+        program = PROGRAM.replace("SIDE", repr(side))
         for path, text in files([1.0] * FIXTURES, program=program).items():
             repo.write(path, text + more if path.endswith("agent.yaml") else text)
         repo.commit()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import environment
 from tests.helpers.repo import Repo
 from tests.helpers.users import SAME_USER, Who, who
 
@@ -68,22 +66,10 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
-def run(repo: Repo, who: Who, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*who.command, *arguments],
-        cwd=repo.path,
-        env=environment(repo, PATH=who.path),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 def outputs(repo: Repo, who: Who) -> list[str]:
     """What each trial of `check` answered; all of them have to pass."""
     results = repo.path.parent / "results"
-    done = run(repo, who, "check", "--results", str(results))
+    done = who.run(repo, "check", "--results", str(results))
     assert done.returncode == 0, done.stdout + done.stderr
     whose = "same user as the gate" if who is SAME_USER else "own user per candidate"
     assert whose in done.stdout
@@ -130,7 +116,7 @@ def test_what_a_layer_misses_is_named(repo: Repo) -> None:
     repo.write("bots/one/agent.py", READ)
     repo.write("bots/one/install.py", INSTALL)
     repo.commit()
-    done = run(repo, SAME_USER, "run", "one-eval")
+    done = SAME_USER.run(repo, "run", "one-eval")
     assert done.returncode == 1, done.stdout
     text = " ".join(done.stdout.split())
     assert (

@@ -7,7 +7,7 @@ import re
 import uuid
 from pathlib import Path
 
-from tests.e2e.test_set_ups import repo, run
+from tests.e2e.test_set_ups import repo
 from tests.helpers.repo import Repo
 from tests.helpers.serving import HTTP
 from tests.helpers.users import Who, who
@@ -86,7 +86,7 @@ def test_what_base_answers_is_not_heads_to_spoil(repo: Repo, who: Who) -> None:
     repo.write("desk/serve.py", f"EVIL = True\n{server}")
     repo.commit()
     results = repo.path.parent / "results"
-    done = run(repo, who, "check", "--results", str(results))
+    done = who.run(repo, "check", "--results", str(results))
     assert done.returncode == 1, done.stdout + done.stderr
     trials = json.loads((results / "results.v1.json").read_text())["trials"]
     said = {side: {one["output"] for one in trials if one["key"]["side"] == side} for side in SIDES}
@@ -112,7 +112,7 @@ def test_the_side_that_came_last_goes_on_with_its_processes(repo: Repo, who: Who
     repo.write("desk/serve.py", f'WORD = "Go away"\n{PID}')
     repo.commit()
     results = repo.path.parent / "results"
-    done = run(repo, who, "check", "--results", str(results))
+    done = who.run(repo, "check", "--results", str(results))
     assert done.returncode == 1, done.stdout + done.stderr
     trials = json.loads((results / "results.v1.json").read_text())["trials"]
     processes = {
@@ -150,7 +150,7 @@ def test_no_name_tells_a_candidate_which_side_it_is(repo: Repo, who: Who, tmp_pa
     repo.write("desk/agent.py", f"{LOOKS}# more\n")
     repo.commit()
     results = tmp_path / "results"
-    done = run(repo, who, "check", "--results", str(results))
+    done = who.run(repo, "check", "--results", str(results))
     assert done.returncode == 0, done.stdout + done.stderr
     trials = json.loads((results / "results.v1.json").read_text())["trials"]
     assert len(trials) == 6

@@ -23,6 +23,7 @@ from tests.helpers.command import start_gateval
 from tests.helpers.isolation import open_folder, open_python, supervisors
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, build_shop
+from tests.helpers.tiers import some_always
 
 RUNS = int(os.environ.get("GATEVAL_TEARDOWN_RUNS", "3"))
 AFTER_SECONDS = 5
@@ -128,7 +129,7 @@ def finished(results: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("own_users", [True, False], ids=["own users", "same user"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", some_always([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], 3))
 def test_a_run_ended_at_a_random_moment_leaves_nothing(
     shop: Repo, number: signal.Signals, *, own_users: bool
 ) -> None:

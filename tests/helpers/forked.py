@@ -15,25 +15,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
+from unittest import mock
 
 from examples.demo import WITHOUT_RIGHTS
 from tests.helpers.measured import MEASURED
 
-NEEDED = (
-    "gateval.app.action.entry",
-    "gateval.app.action.labels.restate",
-    "gateval.app.run.evaluate",
-    "gateval.app.run.measure",
-    "gateval.app.run.views",
-    "gateval.cli.gate.action",
-    "gateval.cli.main",
-    "gateval.render.github.restated",
-)
-"""What the action imports on its way."""
-
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(list(NEEDED))
+_FORKS.set_forkserver_preload(["tests.helpers.warmed"])
+_ROOT = Path(__file__).parents[2]
 
 _CAPABILITIES = 64
 _PR_CAPBSET_DROP = 24
@@ -67,6 +58,7 @@ def run_forked(
         files = [Path(kept) / name for name in ("in", "out", "err")]
         files[0].write_text(stdin, errors="surrogateescape")
         given = (tuple(arguments), folder, dict(env), files, rights)
+        _start_server()
         run = _FORKS.Process(target=_gateval, args=given)
         run.start()
         run.join(seconds)
@@ -75,6 +67,12 @@ def run_forked(
             raise subprocess.TimeoutExpired(["gateval", *arguments], seconds)
         out, err = (file.read_text(errors="surrogateescape") for file in files[1:])
     return Printed(arguments, run.exitcode, out, err)
+
+
+def _start_server() -> None:
+    """Start the fork server where it is not up, wherever the tests are: it has to find `tests`."""
+    with mock.patch.dict(os.environ, PYTHONPATH=str(_ROOT)):
+        ensure_running()
 
 
 def _gateval(

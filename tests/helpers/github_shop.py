@@ -11,6 +11,7 @@ from typing import Any
 from gateval.domain.audit.chain import read_log
 from gateval.domain.audit.entry import AuditEntry
 from tests.helpers import payloads
+from tests.helpers.made_once import made_once
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
 from tests.helpers.shop import PROMPT, build_shop
@@ -33,21 +34,8 @@ class GitHubShop:
     def __init__(self, server: GitHubServer, folder: Path) -> None:
         self.server = server
         self.folder = folder
-        self.work = build_shop(folder / "work")
-        self.work.checkout("main")
-        self.work.git("branch", "--delete", "--force", "change")
+        self.work = _work_and_server(folder)
         self.bare = folder / "server/shop.git"
-        self.bare.parent.mkdir(parents=True)
-        Repo.clone(self.work.path, folder / "bare-source", "--branch=main", "--single-branch")
-        self.work.git(
-            "clone",
-            "--quiet",
-            "--bare",
-            "--branch=main",
-            "--single-branch",
-            (folder / "bare-source").as_uri(),
-            str(self.bare),
-        )
         self.repo = server.world.repository("acme/shop", git=self.bare)
         self.ada = self.repo.role(server.world.user("ada"), "maintain")
         self._jobs = 0
@@ -236,3 +224,14 @@ class GitHubShop:
             title=pull.title,
             draft=pull.draft,
         )
+
+
+@made_once
+def _work_and_server(folder: Path) -> Repo:
+    """Make Ada's clone in `work`, and what the server has of it."""
+    work = build_shop(folder / "work")
+    work.checkout("main")
+    work.git("branch", "--delete", "--force", "change")
+    bare = Repo.clone(work.path, folder / "server/shop.git", "--bare")
+    bare.git("remote", "remove", "origin")
+    return work

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
+import re
+import subprocess
+import tarfile
+import urllib.parse
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from gateval.adapters.age import new_identity
@@ -108,20 +116,85 @@ def seal(shop: Repo, path: str, text: str) -> None:
 
 def leaks(places: Iterable[Path], texts: Iterable[str | bytes] = ()) -> list[str]:
     """Return where one of the secret words stands, in any of its forms: files below, and texts."""
-    found = [*(f"{file}: {word}" for file in _files(places) for word in _words(file.read_bytes()))]
+    found = [*(f"{file}: {word}" for file in _files(places) for word in words_in(file))]
     for number, text in enumerate(texts):
         data = text if isinstance(text, bytes) else text.encode()
-        found += [f"text {number}: {word}" for word in _words(data)]
+        found += [f"text {number}: {word}" for word in hidden_words(data)]
     return found
 
 
-def _words(data: bytes) -> Iterator[str]:
-    folded = data.lower()
-    for word in SECRET_WORDS:
-        plain = word.lower().encode()
-        core = base64.b64encode(word.encode())[:-4]
-        if plain in folded or plain.hex().encode() in folded or (core and core in data):
-            yield word
+def words_in(file: Path) -> Iterator[str]:
+    """Yield the secret words in a file; in a pack of git's, those in all its objects."""
+    data = file.read_bytes()
+    if file.suffix == ".pack" and file.parent.name == "pack":
+        git = ["git", "-C", str(file.parents[2]), "cat-file", "--batch", "--batch-all-objects"]
+        data = subprocess.run(git, capture_output=True, check=True).stdout
+    yield from hidden_words(data, file.name)
+    yield from hidden_words(file.name.encode())
+
+
+def hidden_words(data: bytes, name: str = "") -> set[str]:
+    """Return the secret words in the data: plain, or packed, compressed or encoded in it."""
+    found: set[str] = set()
+    for layer in _layers(data, DEPTH):
+        folded = layer.lower().replace(b"\0", b"")  # UTF-16 is ASCII with zeros in between
+        for word, forms in _FORMS.items():
+            if word.lower().encode() in folded or any(form in layer for form in forms):
+                found.add(word)
+    return found
+
+
+DEPTH = 4
+"""So many wrappings are taken off, as in base64 of a gzip of a JSON text in a tar."""
+
+_ENCODED = re.compile(rb"[A-Za-z0-9+/_-]{40,}={0,2}")
+
+
+def _layers(data: bytes, depth: int) -> Iterator[bytes]:
+    yield data
+    if depth:
+        for inner in _unwrapped(data):
+            yield from _layers(inner, depth - 1)
+
+
+def _unwrapped(data: bytes) -> Iterator[bytes]:
+    """Yield what is inside: of archives each file, of compressed data the data, of JSON the text."""
+    if data[:2] == b"PK":
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(data)) as archive:
+            yield from (archive.read(one) for one in archive.namelist())
+    if data[257:262] == b"ustar":
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            yield from (file.read() for one in archive if (file := archive.extractfile(one)))
+    if data[:2] == b"\x1f\x8b" or data[:1] == b"x":
+        with suppress(zlib.error):
+            yield zlib.decompressobj(wbits=47).decompress(data)
+    if b"\\u00" in data:
+        yield re.sub(rb"\\u00([2-7][0-9a-fA-F])", lambda one: bytes.fromhex(one[1].decode()), data)
+    if b"%" in data:
+        yield urllib.parse.unquote_to_bytes(data)
+    for run in _ENCODED.findall(data):
+        with suppress(ValueError):
+            inner = base64.b64decode(
+                run.rstrip(b"=") + b"==", altchars=b"-_" if b"-" in run or b"_" in run else None
+            )
+            if inner[:2] == b"\x1f\x8b" or inner[:1] == b"x" or inner[:2] == b"PK":
+                yield inner
+
+
+def _forms(word: str) -> set[bytes]:
+    """The word in base64, wherever it begins in a group of three bytes, and in hexadecimal."""
+    found = set()
+    for spelt in (word, word.lower(), word.upper(), word.capitalize()):
+        plain = spelt.encode()
+        found |= {plain.hex().encode(), plain.hex().upper().encode()}
+        for before in range(3):
+            whole = base64.b64encode(bytes(before) + plain)
+            first, last = (0, 2, 3)[before], (len(plain) + before) * 8 // 6
+            found.add(whole[first:last])
+    return found
+
+
+_FORMS = {word: _forms(word) for word in SECRET_WORDS}
 
 
 def _files(places: Iterable[Path]) -> Iterator[Path]:

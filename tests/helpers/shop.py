@@ -10,6 +10,7 @@ from gateval.app.shared_rules import rules_here
 from gateval.domain.plan.plan import Plan
 from gateval.pipeline.plan import plan_a_change
 from gateval.pipeline.revisions import find_revisions
+from tests.helpers.made_once import made_once
 from tests.helpers.repo import Repo
 
 AGENT = """\
@@ -67,6 +68,7 @@ rules:
 """
 
 
+@made_once
 def build_shop(path: Path) -> Repo:
     """Make the repository, with everything committed on `main` and the branch `change` out."""
     repo = Repo(path)

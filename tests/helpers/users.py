@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
+import subprocess
 from typing import NamedTuple
 
 import pytest
 
-from examples.demo import WITHOUT_RIGHTS
 from gateval.candidates.isolation.visible_paths import passable
+from tests.helpers.command import environment
+from tests.helpers.forked import run_forked
+from tests.helpers.repo import Repo
 
 
 class Who(NamedTuple):
     """How the gate is started, so that candidates get users of their own or run as the gate's."""
 
-    command: list[str]
+    rights: bool
     path: str
 
+    def run(self, repo: Repo, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run `gateval` in the repository to its end."""
+        env = environment(repo, PATH=self.path, **extra)
+        return run_forked(arguments, repo.path, env, seconds=300, rights=self.rights)
 
-PROGRAM = [sys.executable, "-P", "-m", "gateval"]
-SAME_USER = Who([*WITHOUT_RIGHTS, *PROGRAM] if os.geteuid() == 0 else PROGRAM, os.environ["PATH"])
+
+SAME_USER = Who(os.geteuid() != 0, os.environ["PATH"])
 
 
 @pytest.fixture(params=["own users", "same user"])
@@ -30,4 +36,4 @@ def who(request: pytest.FixtureRequest) -> Who:
         return SAME_USER
     if os.geteuid() or not passable(shutil.which("python3", path=os.defpath) or ""):
         pytest.skip("users of their own take root, and a python3 that they can run")
-    return Who(PROGRAM, os.defpath)
+    return Who(rights=True, path=os.defpath)

@@ -49,6 +49,9 @@ class ListPrices:
 
 
 def _first_known(provider: str, names: Iterable[str], usage: Usage, tier: str) -> Decimal | None:
+    listed = [name for name in names if name and _is_listed(provider, name)]
+    if not listed:
+        return None
     prices = _list()
     counted = prices.Usage(
         input_tokens=usage.input_tokens,
@@ -57,9 +60,7 @@ def _first_known(provider: str, names: Iterable[str], usage: Usage, tier: str) -
         cache_write_tokens=usage.cache_write_tokens,
     )
     context = {"service_tier": tier} if tier else None
-    for name in names:
-        if not name or not _is_listed(provider, name):
-            continue
+    for name in listed:
         try:
             found = prices.calc_price(counted, name, provider_id=provider, price_context=context)
         except (LookupError, ValueError):

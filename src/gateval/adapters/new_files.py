@@ -13,6 +13,15 @@ from gateval.errors import UsageError
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+def write_private(file: Path, content: bytes) -> None:
+    """Write a new file that only the own user may read. Raises `UsageError`, also if one exists."""
+    try:
+        with os.fdopen(os.open(file, _NEW, 0o600), "wb") as stream:
+            stream.write(content)
+    except OSError as error:
+        raise UsageError(f"{file} could not be written: {error.strerror}.") from None
+
+
 def write_over(root: Path, path: str, text: str) -> None:
     """Write the file `path` below `root`, whatever is there. Raises as `write_new`."""
     *folders, name = path.split("/")

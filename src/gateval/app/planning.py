@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.guard import LINE_LIMIT
+from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_PASS, EXIT_USAGE, RepositoryError, UsageError
 from gateval.pipeline.revisions import find_head, find_revisions
@@ -145,14 +147,18 @@ def validate_manifests(paths: Sequence[Path]) -> int:
 
 def _counts(catalogue: Catalogue) -> str:
     from gateval.render.report.words.counts import count
+    from gateval.render.report.words.kinds import words_of
 
+    kinds = Counter(one.kind for one in catalogue.evals)
+    of = {name: one.kind for one in catalogue.evals if one.kind != "Eval" for name in one.fixtures}
+    cases = Counter(of.get(one.name, "Eval") for one in catalogue.fixtures)
+    shown = [one for one in EVAL_KINDS if kinds[one] or cases[one]] or ["Eval"]
     return ", ".join(
-        count(len(found), noun)
-        for found, noun in (
-            (catalogue.agents, "Agent"),
-            (catalogue.evals, "Eval"),
-            (catalogue.fixtures, "fixture"),
-            (catalogue.calibrations, "calibration"),
+        (
+            count(len(catalogue.agents), "Agent"),
+            *(count(kinds[one], words_of([one]).manifest) for one in shown),
+            *(count(cases[one], words_of([one]).case) for one in shown),
+            count(len(catalogue.calibrations), "calibration"),
         )
     )
 

@@ -136,6 +136,8 @@ async def _combined(
 
 def _placed(one: Assessment, where: tuple[int, ...]) -> Assessment:
     """Return an assessment that says where its assertion stands, and so do its parts."""
+    if where == (one.index, *one.at) and not one.parts:
+        return one
     parts = tuple(_placed(part, (*where, part.index)) for part in one.parts)
     return one.model_copy(update={"index": where[0], "at": where[1:], "parts": parts})
 

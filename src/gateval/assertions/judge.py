@@ -53,7 +53,8 @@ class ScoredByJudge(JudgedAssertion, ABC):
                 found.append(await self._ask(evidence, judge, spec))
         usage = add_usage([spent for _, spent in found])
         chosen = _most_said([assessment for assessment, _ in found])
-        return chosen.model_copy(update={"asked": len(found)}), usage
+        many = len(found)
+        return chosen if chosen.asked == many else chosen.model_copy(update={"asked": many}), usage
 
     async def _ask(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec

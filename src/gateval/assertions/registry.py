@@ -62,6 +62,7 @@ _ENTRIES: Final = {
     "fileMatches": "state.file_matches.FileMatches",
     "fileJson": "state.file_json.FileJson",
     "directoryListing": "state.directory_listing.DirectoryListing",
+    "environmentVariable": "state.environment_variable.EnvironmentVariable",
     "commandResult": "state.command_result.CommandResult",
     "httpResponse": "state.http_response.HttpResponse",
     "sqlQuery": "state.sql_query.SqlQuery",

@@ -69,7 +69,7 @@ class World(NamedTuple):
         except JudgeError as error:
             found, usage = error_of(kind, error.cause, error.message), error.usage
         if not await self.doubt():
-            return found.model_copy(update={"type": kind}), usage
+            return found if found.type == kind else found.model_copy(update={"type": kind}), usage
         said = "The judge is not calibrated as its Eval asks, so this does not count"
         unbelieved = error_of(kind, Cause.UNCALIBRATED, f"{said}: {found.reason}")
         return unbelieved.model_copy(update={"verdict": found.verdict, "asked": found.asked}), usage

@@ -117,7 +117,7 @@ class CommandRuntime(Runtime):
     ) -> Answer | NoAnswer:
         """Have `ask` ask the program, in a HOME of the trial and beside its services."""
         from gateval.candidates.beside.commands import Ground
-        from gateval.candidates.playground.made import told_of, writable
+        from gateval.candidates.playground.made import beginning, told_of, writable
         from gateval.candidates.process.private import private_folders
 
         beside, place = self._beside, self._place
@@ -129,7 +129,8 @@ class CommandRuntime(Runtime):
                 return lease
             addresses = told_of(request.playground, lease.addresses)
             ground = Ground(addresses, private, writes=writable(request.playground))
-            return await beside.trial(lease, ground, lambda: ask(place, ground))
+            begins = beginning(self.agent, place, request.playground)
+            return await beside.trial(lease, ground, lambda: ask(begins, ground))
 
     async def _asked(
         self, request: TrialRequest, place: Workplace, ground: Ground

@@ -11,7 +11,7 @@ from gateval.candidates.agent_loop.conversation import Called, Conversation
 from gateval.candidates.agent_loop.faults import ServerFault
 from gateval.candidates.agent_loop.servers import Servers, running_servers
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
-from gateval.candidates.playground.made import told_of, writable
+from gateval.candidates.playground.made import beginning, told_of, writable
 from gateval.candidates.preparing.workplace import prepare_workplace
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.serving.launch import Launch
@@ -167,7 +167,8 @@ class ModelRuntime(Runtime):
 def in_playground(launch: Launch, request: TrialRequest) -> Launch:
     """Return the launch of a trial's servers, which work in its playground if there is one."""
     addresses = told_of(request.playground, launch.addresses)
-    return replace(launch, addresses=addresses, writes=writable(request.playground))
+    place = beginning(launch.agent, launch.place, request.playground)
+    return replace(launch, place=place, addresses=addresses, writes=writable(request.playground))
 
 
 class _GoingOn(Talk):

@@ -1,15 +1,15 @@
 """Runs the trials of a plan.
 
 Each Eval has its own workers, `execution.parallel` of them, which take trials in the order of the
-plan. Base and head alternate, trial by trial or, where they are processes, look by look, so that
-drift of a provider hits both alike.
+plan, those of the target branch's version of it too. Base and head alternate, trial by trial or,
+where they are processes, look by look, so that drift of a provider hits both alike.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -128,15 +128,19 @@ async def _run_batch(
     places = asyncio.Semaphore(context.at_once or len(keys))
     spacing = StartSpacing()
     async with asyncio.TaskGroup() as group:
-        for planned in plan.evals:
-            fixtures = {fixture.name: fixture for fixture in planned.fixtures}
-            queue = deque(
-                Task(key, plan.agent(planned.agent, key.side), planned, fixtures[key.fixture])
-                for key in keys
-                if key.eval == planned.name
-            )
-            for _ in range(min(planned.execution.parallel, len(queue))):
+        for name in dict.fromkeys(planned.own_name for planned in plan.evals):
+            versions = [planned for planned in plan.evals if planned.own_name == name]
+            queue = deque(task for planned in versions for task in _tasks(plan, planned, keys))
+            parallel = min(planned.execution.parallel for planned in versions)
+            for _ in range(min(parallel, len(queue))):
                 group.create_task(_work(queue, context, trials, places, spacing))
+
+
+def _tasks(plan: Plan, planned: PlannedEval, keys: tuple[TrialKey, ...]) -> Iterator[Task]:
+    fixtures = {fixture.name: fixture for fixture in planned.fixtures}
+    for key in keys:
+        if key.eval == planned.name:
+            yield Task(key, plan.agent(planned.agent, key.side), planned, fixtures[key.fixture])
 
 
 async def _work(

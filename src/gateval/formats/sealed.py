@@ -6,11 +6,14 @@ beside or below it: so a run without the key knows which changes it cannot judge
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator
 
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixtures.embedding import embedding_scripts
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.sealed import SEALED_PROBLEM, without_first_line
 from gateval.domain.repository.paths import resolve_path, show_path
@@ -65,7 +68,10 @@ def read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
 
 
 def unfit(manifest: object) -> Problem | None:
-    """Return why a manifest may not be sealed, in words that give nothing away; None if it may."""
+    """Return why a manifest may not be sealed, in words that give nothing away; None if it may.
+
+    What a template gives has to be asked for again when it was filled in.
+    """
     if not isinstance(manifest, _Held):
         kind = getattr(manifest, "kind", "manifest")
         what = "Evals and fixtures are sealed; the comment shows what changed in an Agent, and " * (
@@ -88,10 +94,41 @@ def _why_not(manifest: _Held) -> Iterator[str]:
             "A check of one's own is a program that a change can rewrite, and it would be told "
             "what is sealed. Use assertions without a program here."
         )
+    if embedding_scripts([manifest]):
+        yield (
+            "The rules of a scripted model come with a change, and its author could try words of "
+            "what is sealed with them. Name a model of a provider, or another metric."
+        )
+    if not all(map(_is_tellable, _commands(manifest))):
+        yield (
+            "The words of a command stand in the list of processes, where agents that run beside "
+            "it may read them. Here a command may have options without values and names of files; "
+            "hand over the rest on `stdin`, as in `command: [sh]` or `command: [python3, -]`."
+        )
     for named in _named_files(manifest):
         path = resolve_path(manifest.folder, named)
         if path is None or (manifest.folder and not under(path, {manifest.folder})):
             yield outside
+
+
+def _commands(fixture: Fixture) -> Iterator[list[str]]:
+    for outer in fixture.assertions:
+        for spec in outer.within():
+            command = spec.options.get("command")
+            if isinstance(command, list):
+                yield [word for word in command if isinstance(word, str)]
+
+
+_TELLABLE = re.compile(
+    r"-|--?[A-Za-z][\w-]*"  # an option
+    r"|[\w{}@+-]*/[\w{}@+./-]*|[\w{}@+.-]+\.[A-Za-z]\w{0,4}"  # a path, or a file's name
+)
+
+
+def _is_tellable(command: list[str]) -> bool:
+    """Whether a command's words may be seen, as far as their form tells."""
+    pairs = itertools.pairwise(command)
+    return all(_TELLABLE.fullmatch(word) or before == "-m" for before, word in pairs)
 
 
 def _named_files(fixture: Fixture) -> Iterator[str]:

@@ -61,6 +61,7 @@ class Gateway:
         self._upstreams = upstreams
         self._scripts = scripts
         self._unknown: dict[str, ModelCallError] = {}
+        self._usable: set[str] = set()
         self._stack = AsyncExitStack()
         self.pricing = Pricing(prices)
         self.scrubber = scrubber_for(upstreams)
@@ -120,13 +121,16 @@ class Gateway:
         except ModelCallError as error:
             error.cost = tries.cost
             raise
-        return self.pricing.reply(model, reply.model_copy(update=tries.cost._asdict()))
+        usage = self.pricing.usage(model, reply.usage, answered=reply.model, tier=reply.tier)
+        return reply.model_copy(update={**tries.cost._asdict(), "usage": usage})
 
     def upstream(self, model: str) -> Upstream:
         """Return where `model` is asked. Raises `ModelCallError` if nothing is set up for it."""
-        missing = missing_keys([model], self._upstreams)
-        if missing:
-            raise ModelCallError(ModelCallFault.UNCONFIGURED, missing[0])
+        if model not in self._usable:
+            missing = missing_keys([model], self._upstreams)
+            if missing:
+                raise ModelCallError(ModelCallFault.UNCONFIGURED, missing[0])
+            self._usable.add(model)
         return self._upstreams[model.partition("/")[0]]
 
     def script(self, name: str, side: Side) -> ScriptedModel:
@@ -149,7 +153,9 @@ class Gateway:
         upstream = self.upstream(model)
         wire = WIRE_FORMATS[upstream.wires[0]]
         try:
-            body = wire.encode_request(request.model_copy(update={"model": model_id}))
+            if request.model != model_id:
+                request = request.model_copy(update={"model": model_id})
+            body = wire.encode_request(request)
         except WireError as error:
             message = sentence(f"The request cannot be sent to {provider}: {error}")
             raise ModelCallError(ModelCallFault.REJECTED, message)

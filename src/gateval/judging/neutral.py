@@ -66,13 +66,18 @@ _PROSE = _Table(lambda char: _escape(char) if is_hidden(char) else char)
 _UNSEEN = _Table(lambda char: None if is_hidden(char) and not char.isspace() else char)
 
 
+_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def neutral_json(value: JsonValue) -> str:
     """Return `value` as JSON on one line, without hidden characters and angle brackets.
 
     It reads back as the same value. As no bracket of any look is left, no delimiter built from
     angle brackets can be imitated in it.
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_DATA)
+    text = _WRITER.encode(value)
+    plain = text.isascii() and text.isprintable() and "<" not in text and ">" not in text
+    return text if plain else text.translate(_DATA)
 
 
 def visible(text: str) -> str:

@@ -36,9 +36,11 @@ def exhibit(fixture_input: FixtureInput, transcript: Trace, limit: int) -> str:
     bodies = [_body(step) for step in transcript.steps]
     sizes = [len(neutral_json(body)) for body in (payload, messages, *bodies)]
     cap = max(fair_share(sizes, limit), _LEAST)
-    shown_input: JsonObject = {"type": fixture_input.type, **_fitted("payload", payload, cap)}
+    whole = [size <= cap for size in sizes]
+    shown_input: JsonObject = {"type": fixture_input.type}
+    shown_input |= _fitted("payload", payload, cap, whole=whole[0])
     if messages:
-        shown_input |= _fitted("messages", messages, cap)
+        shown_input |= _fitted("messages", messages, cap, whole=whole[1])
     final = final_step(transcript)
     head = [
         f'"input":{neutral_json(shown_input)},',
@@ -46,8 +48,10 @@ def exhibit(fixture_input: FixtureInput, transcript: Trace, limit: int) -> str:
     ]
     parallel = transcript.is_parallel
     lines = [
-        neutral_json(_shown(step, body, cap, parallel=parallel))
-        for step, body in zip(transcript.steps, bodies, strict=True)
+        neutral_json(
+            _described(step, parallel=parallel) | _fitted(_key(step), body, cap, whole=fits)
+        )
+        for step, body, fits in zip(transcript.steps, bodies, whole[2:], strict=True)
     ]
     return "\n".join(["{", *head, '"steps":[', ",\n".join(lines), "]", "}"])
 
@@ -68,7 +72,11 @@ def _body(step: Step) -> JsonValue:
     return step.text if step.arguments is None else step.arguments
 
 
-def _shown(step: Step, body: JsonValue, cap: int, *, parallel: bool) -> JsonObject:
+def _key(step: Step) -> str:
+    return "text" if step.arguments is None else "arguments"
+
+
+def _described(step: Step, *, parallel: bool) -> JsonObject:
     shown: JsonObject = {"step": step.number, "kind": step.kind}
     if parallel:
         shown["conversation"] = step.conversation
@@ -78,12 +86,12 @@ def _shown(step: Step, body: JsonValue, cap: int, *, parallel: bool) -> JsonObje
         shown["refused"] = True
     if step.truncated:
         shown["recorded_in_part"] = True
-    return {**shown, **_fitted("text" if step.arguments is None else "arguments", body, cap)}
+    return shown
 
 
-def _fitted(key: str, value: JsonValue, cap: int) -> JsonObject:
+def _fitted(key: str, value: JsonValue, cap: int, *, whole: bool) -> JsonObject:
     """Return `{key: value}`, or the value's text cut to `cap` characters as shown."""
-    if len(neutral_json(value)) <= cap:
+    if whole:
         return {key: value}
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     head = _beginning(text, cap * 2 // 3)

@@ -32,7 +32,7 @@ from gateval.pipeline.manifests.cache import ManifestCache, TreeFiles
 from gateval.pipeline.manifests.cases import Filled, fill_in
 from gateval.pipeline.manifests.gathered import gathered
 from gateval.pipeline.manifests.scripts import read_scripts
-from gateval.pipeline.manifests.sealed import with_seals, without_sealed_words
+from gateval.pipeline.manifests.sealed import refuse_unfit, with_seals, without_sealed_words
 
 
 def snapshot_of(
@@ -51,6 +51,7 @@ def snapshot_of(
     problems = [*together.problems, *(found for one in parsed for found in one.problems)]
     if not agents_only:
         filled = _fill_in(parsed, catalogue.evals, tree, cache)
+        refuse_unfit(filled)
         catalogue = _with_filled(catalogue, filled)
         catalogue, unattached = with_attached(catalogue, tree, cache)
         problems += unattached
@@ -75,7 +76,8 @@ def snapshot_of(
     if not agents_only:
         problems += check_problems(snapshot)
         problems += closure_problems(snapshot)
-    return replace(snapshot, problems=sort_problems(without_sealed_words(problems, parsed)))
+    told = (*without_sealed_words(problems, parsed), *filled.unfit)
+    return replace(snapshot, problems=sort_problems(told))
 
 
 def _read_files(

@@ -21,6 +21,8 @@ MARK = "[secret removed]"
 _ODD = re.compile(r"[^\n\r\t -~]")
 """Characters that can hide others. Most texts have none and need no closer look."""
 
+_WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
+
 V = TypeVar("V", bound=Value)
 
 
@@ -51,7 +53,10 @@ class Redactor:
         return cast("V", self._walk(value))
 
     def _holds(self, text: str) -> bool:
-        return any(form in text for form in self._forms)
+        for form in self._forms:  # noqa: SIM110 - a loop is quicker, and all texts come here
+            if form in text:
+                return True
+        return False
 
     def _replace(self, text: str) -> str:
         for form in self._forms:
@@ -59,8 +64,11 @@ class Redactor:
         return text
 
     def _walk(self, part: object) -> object:
-        if isinstance(part, str):
-            return part if isinstance(part, Enum) else self.text(part)
+        kind = type(part)
+        if kind in _WITHOUT_TEXT:
+            return part
+        if kind is str:
+            return self.text(cast("str", part))
         if isinstance(part, Value):
             return self._fields(part)
         if isinstance(part, tuple | list):
@@ -69,13 +77,18 @@ class Redactor:
         if isinstance(part, dict):
             redacted = {self._walk(key): self._walk(item) for key, item in part.items()}
             return redacted if redacted != part else part
+        if isinstance(part, str) and not isinstance(part, Enum):
+            return self.text(part)
         return part
 
     def _fields(self, value: Value) -> Value:
         """Copy without validation: a mark in the place of a name may break the name's pattern."""
-        fields = {name: getattr(value, name) for name in type(value).model_fields}
-        redacted = {name: self._walk(part) for name, part in fields.items()}
-        moved = {name: part for name, part in redacted.items() if part is not fields[name]}
+        held, moved = value.__dict__, {}
+        for name in type(value).model_fields:
+            part = held[name]
+            redacted = self._walk(part)
+            if redacted is not part:
+                moved[name] = redacted
         return value.model_copy(update=moved) if moved else value
 
 

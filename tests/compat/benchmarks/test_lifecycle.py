@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.compat.rows import states
 from tests.helpers.benchmarks import bench, ran
 from tests.helpers.command import candidate_processes, gateval, start_gateval
 from tests.helpers.repo import Repo
+from tests.helpers.tiers import some_always
 
 AGENT = """\
 apiVersion: gateval/v1
@@ -31,6 +33,13 @@ PROGRAM = """\
 import json, sys, time
 time.sleep(float(json.load(sys.stdin)["prompt"]))
 print("Hello")
+"""
+
+TELLS = """\
+import json, sys, time
+began = time.time()
+time.sleep(float(json.load(sys.stdin)["prompt"]))
+print("Hello", began, time.time())
 """
 
 MANY = 10
@@ -90,6 +99,33 @@ def test_a_run_is_completed_task_by_task(tmp_path: Path) -> None:
     assert [one["status"] for one in shown["fixtureResults"]] == ["completed"] * 3
 
 
+def test_names_with_dots_stay_whole(tmp_path: Path) -> None:
+    made = shop(tmp_path / "shop", 0.0)
+    text = (made.path / "bench/desk.yaml").read_text()
+    text = text.replace("name: desk}", "name: desk.v2}").replace("name: t0", "name: a.b")
+    made.write("bench/desk.yaml", text)
+    made.commit("Dots")
+    results = ran(made, name="desk.v2")
+    assert [one.task for one in run_of(results, results.plan.evals[0]).tasks] == ["a.b"]
+
+
+def test_the_target_branchs_version_of_a_task_waits_for_its_turn(tmp_path: Path) -> None:
+    made = shop(tmp_path / "shop", 0.3, 0.3)
+    made.write("agents/agent.py", TELLS)
+    made.commit("Tell when")
+    made.branch("edit")
+    manifest = (made.path / "bench/desk.yaml").read_text()
+    made.write("bench/desk.yaml", manifest.replace("value: Hello", "value: Hell"))
+    made.write("agents/agent.py", TELLS + "# edited\n")
+    made.commit("Ask for less")
+    done = gateval(made, "check", "--base", "change", "--results", str(made.path / "out"))
+    assert done.returncode in {0, 1, 3}, done.stderr
+    results = Results.model_validate_json((made.path / "out/results.v1.json").read_bytes())
+    assert {one.key.eval for one in results.trials} > {"desk"}
+    spans = sorted([*map(float, (one.output or "").split()[1:])] for one in results.trials)
+    assert all(late[0] >= early[1] for early, late in pairwise(spans)), spans
+
+
 def test_concurrency_lets_tasks_run_side_by_side(tmp_path: Path) -> None:
     results = ran(shop(tmp_path / "shop", 1.5, 1.5, 1.5, spec="concurrency: 3\n"))
     assert results.info.seconds < 4.4
@@ -137,7 +173,7 @@ def begun(made: Repo, folder: Path, *, after: int) -> subprocess.Popen[str]:
     raise AssertionError(f"the run never got that far: {run.communicate(timeout=5)}")
 
 
-@pytest.mark.parametrize("moment", range(MANY))
+@pytest.mark.parametrize("moment", some_always(range(MANY), 4))
 @states("A run can be cancelled; results of completed tasks are retained")
 @states("A run is cancelled by a call of an API",
         differs="by Ctrl-C, SIGTERM or the workflow's cancel: the run is a process")  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import textwrap
 from pathlib import Path
 
+from gateval.domain.results.models.lifecycle import run_of
 from tests.compat.rows import states
 from tests.helpers.benchmarks import bench, manifest, ran
 from tests.helpers.command import gateval
@@ -92,6 +93,41 @@ def test_criteria_look_at_the_end_state(tmp_path: Path) -> None:
     assert [one.status.value for one in refund.assessments] == ["passed"] * 6, refund
     again = next(one for one in results.trials if one.key.fixture == "desk.again")
     assert (again.outcome.value, again.score) == ("fail", 0.0)
+
+
+UNREADABLE = """\
+tasks:
+  - name: lost
+    instruction: Leave it.
+    criteria:
+      - {label: file, axis: files, check: {type: fileExists, path: big}}
+      - {label: text, axis: files, check: {type: fileMatches, path: big, pattern: x}}
+      - {label: said, axis: tone, check: {type: contains, value: Never}}
+  - name: found
+    instruction: Leave it.
+    criteria:
+      - {label: file, axis: files, check: {type: fileExists, path: big}}
+"""
+LEAVE = (
+    "import os, sys\nopen(os.path.join(sys.argv[1], 'big'), 'w').truncate(1 << 22)\nprint('x')\n"
+)
+
+
+def test_what_cannot_be_read_is_no_score_and_is_said_not_to_be_measured(tmp_path: Path) -> None:
+    repo = shop(tmp_path)
+    repo.write("agents/support.py", LEAVE)
+    repo.write("bench/desk.yaml", manifest(UNREADABLE, PLAYGROUND))
+    repo.commit()
+    results = ran(repo)
+    assert {one.task: one.score for one in run_of(results, results.plan.evals[0]).tasks} == {
+        "lost": None,
+        "found": 1.0,
+    }
+    said = " ".join((repo.path / "out" / "summary.txt").read_text().split())
+    assert "desk@2, files: 1.00 in 1 of 2" in said
+    assert "desk@2, tone: 0.00" in said
+    assert "desk.lost (desk@2, medium): passed 0 of 1" in said
+    assert "scored 0.00" not in said
 
 
 @states("Assertion `sftp-file-present`: a file, and fields of it",

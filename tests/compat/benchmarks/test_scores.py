@@ -178,6 +178,13 @@ def test_the_table_of_scores(tmp_path: Path) -> None:
     assert benchmark_verdict(run.low).value == "partial"
 
 
+def test_a_task_whose_criteria_weigh_nothing_says_so(tmp_path: Path) -> None:
+    tasks = TABLE[: TABLE.index("  - name: most")].replace("label: a,", "label: a, weight: 0,")
+    (trial,) = ran(bench(tmp_path / "shop", tasks)).trials
+    assert (trial.outcome, trial.score) == ("fail", 0.0)
+    assert trial.reason == "fail, scores 0: none of its criteria has weight, whatever they say."
+
+
 @states("Criteria that share an axis are aggregated into a weighted mean per axis; those without "
         "one are in `__default__`")  # fmt: skip
 def test_the_table_of_axes(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ tasks:
 
 
 def sealed_bench(path: Path) -> Repo:
-    shop = bench(path, TASKS)
+    shop = bench(path)
     shop.delete("bench/desk.yaml")
     shop.write(".github/gateval.yml", CONFIG)
     seal(shop, "bench/desk.yaml", manifest(TASKS))

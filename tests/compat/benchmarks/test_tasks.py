@@ -135,6 +135,13 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, written: str, said
     assert "bench/desk.yaml:" in done.stdout + done.stderr
 
 
+def test_two_benchmarks_of_one_name_are_told_as_such(tmp_path: Path) -> None:
+    shop = bench(tmp_path / "shop")
+    shop.write("bench/other.yaml", manifest().replace('version: "2"', 'version: "3"'))
+    said = gateval(shop, "validate").stdout
+    assert 'The Benchmark "desk" stands at bench/desk.yaml:3:18 already' in said
+
+
 def test_an_eval_is_not_scored_as_a_benchmark(tmp_path: Path) -> None:
     shop = bench(tmp_path / "shop")
     shop.write("evals/support-eval.yaml", EVAL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from tests.compat.rows import states
 from tests.helpers.command import gateval
@@ -51,6 +52,30 @@ def test_a_scorer_that_fell_blocks_while_another_stays(tmp_path: Path) -> None:
     assert decision["verdict"] == "fail"
     comment = (tmp_path / "out" / "comment.md").read_text()
     assert "| exactMatch | 0.00% | 🔴-1.00 | 4 | regressed |" in comment
+
+
+def failures(path: Path) -> dict[str, str]:
+    """Return the cases of a JUnit file that failed, each with the type of its failure."""
+    cases = ET.parse(path).iter("testcase")  # noqa: S314 - ours
+    found = {str(case.get("name")): case.find("failure") for case in cases}
+    return {name: str(one.get("type")) for name, one in found.items() if one is not None}
+
+
+def test_what_blocks_fails_a_test_case_though_every_row_has_an_answer(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo", SPEC)
+    repo.branch("next")
+    shy = 'return text if text.endswith("3") else text.upper()'
+    repo.write("lab/task.py", TASK.replace("return text.upper()", shy))
+    repo.commit("Shouts three of four")
+    assert checked(repo)[0] == 1
+    assert failures(tmp_path / "out" / "junit.xml") == {"uppercase-agent.word3": "regressed"}
+
+
+def test_a_threshold_that_no_row_breaks_alone_is_a_test_case_of_its_own(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo", f"{SPEC}passThreshold: 0.9\n", **{"task.py": "shout = str\n"})
+    done = gateval(repo, "run", "uppercase-agent", "--results", str(tmp_path / "out"))
+    assert done.returncode == 1, done.stdout
+    assert failures(tmp_path / "out" / "junit.xml") == {"uppercase-agent": "eval"}
 
 
 def test_what_chance_does_is_red_and_does_not_block(tmp_path: Path) -> None:

@@ -76,6 +76,31 @@ def test_feedback_is_a_calibration(tmp_path: Path) -> None:
     assert "1 calibration: valid" in valid.stdout
 
 
+def test_the_last_word_of_a_person_on_an_answer_counts(tmp_path: Path) -> None:
+    lines = [
+        "hello,HELLO,down,,At first,ada,2026-11-20",
+        "hello,HELLO,up,,Later,Ada ,2026-11-21T09:00Z",
+        "hello,HELLO,down,,Written down late,ada,2026-11-19",
+        "hello,HELLO,down,,Once,bob,",
+        "hello,Hello!,down,,Of another answer,ada,2026-11-22",
+        "moon,,down,,Nobody,,",
+        "moon,,up,,Somebody else,,",
+    ]
+    table = "input,output,thumbs,score,note,who,when\n" + "\n".join(lines)
+    repo = rated(tmp_path / "repo", table)
+    results, shown = ran(repo)
+    (planned,) = results.plan.evals
+    assert [one.note for one in planned.feedback] == [
+        "Later", "Once", "Of another answer", "Nobody", "Somebody else",
+    ]  # fmt: skip
+    assert "→ people: 50.00% (⚪), measured in 2 of 3 rows" in shown
+    done = gateval(repo, "calibrate", "uppercase-agent-feedback", "--json")
+    (judge,) = json.loads(done.stdout)["judges"]
+    assert [one["label"] for one in judge["replay"]["examples"]] == [
+        "Later", "Once", "Of another answer",
+    ]  # fmt: skip
+
+
 def test_json_lines_say_the_same(tmp_path: Path) -> None:
     lines = [
         {"input": "hello", "thumbs": True},
@@ -97,6 +122,7 @@ def test_json_lines_say_the_same(tmp_path: Path) -> None:
         ("input,score\nhello,1.5\n", "The `score` is a number from 0 to 1."),
         ("input,score\nhello,nan\n", "The `score` is a number from 0 to 1."),
         ("input,score,thumbs\nhello,1,up\n", "Write `thumbs` (up or down) or `score` (0 to 1)"),
+        ("id,input,score\nsecond,hello,1\n", "are those of two rows. Leave one out."),
         ("input,score\nhallo,1\n", "lab/feedback.csv:2:1: No row has this `id` or `input`"),
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.compat.rows import states
+from tests.helpers.command import gateval
 from tests.helpers.experiments import lab, means, ran, refused
 
 ROWS = [
@@ -95,6 +96,9 @@ def test_the_task_sees_neither_what_is_expected_nor_the_scorers(tmp_path: Path) 
     assert {one.output for one in results.trials} == {"task.py"}
 
 
+FROM_CSV = "task: {python: task.py:shout}\ndata: golden.csv\nscorers: [exactMatch]\n"
+
+
 @pytest.mark.parametrize(
     ("spec", "files", "said"),
     [
@@ -121,6 +125,13 @@ def test_the_task_sees_neither_what_is_expected_nor_the_scorers(tmp_path: Path) 
             {},
             "`exactMatch` compares with the expected answer, and there is none",
         ),
+        (
+            "data: g.csv",
+            {"g.csv": "input,expected\na,A\nb,\n"},
+            "lab/g.csv:3:1: `exactMatch` compares with the expected answer, and there is none",
+        ),
+        ("data: g.csv", {"g.csv": "input;expected\na;A\n"}, "lab/g.csv:1:1: Columns are separated"),
+        ("data: g.json", {"g.json": '[\n  {"input": NaN}]'}, "lab/g.json:2:3: Of the value that"),
         ("data: []", {}, "at least 1"),
     ],
 )
@@ -131,3 +142,15 @@ def test_what_is_wrong_is_told_with_its_place(
 ) -> None:
     text = f"task: {{python: task.py:shout}}\n{spec}\nscorers: [exactMatch]\n"
     assert said in " ".join(refused(tmp_path / "repo", text, **files).split())
+
+
+def test_an_empty_field_of_csv_is_no_value(tmp_path: Path) -> None:
+    table = "id,input,expected,reference\n,hello,HELLO,\nlast,world,WORLD,Letters\n"
+    repo = lab(tmp_path / "repo", FROM_CSV, **{"golden.csv": table})
+    done = gateval(repo, "validate")
+    assert (done.returncode, "warning" in done.stdout) == (0, False), done.stdout
+    results, _ = ran(repo)
+    rows = {one.name: one.reference for one in results.plan.evals[0].fixtures}
+    assert list(rows) == ["uppercase-agent.hello", "uppercase-agent.last"]
+    hello, last = (one for one in rows.values() if one is not None)
+    assert (hello.context, last.context, last.case) == (None, "Letters", "last")

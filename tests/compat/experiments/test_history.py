@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from tests.compat.rows import states
 from tests.helpers.command import gateval
-from tests.helpers.experiments import TASK, lab, ran
+from tests.helpers.experiments import TASK, lab, newest, ran
 
 WORSE = TASK.replace("text.upper()", "text.upper() + '!' * (text < 'j')")
 
@@ -73,3 +73,29 @@ def test_a_stored_run_makes_the_same_views_again(tmp_path: Path) -> None:
     said = {one.get("name"): one.get("value") for one in suite.iter("property")}
     assert said["experiment"] == "uppercase-agent"
     assert said["scorer exactMatch"] == "50.00% (🔴-0.50)"
+
+
+def test_a_newest_run_without_a_score_is_not_hidden_by_an_older_one(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo")
+    ran(repo)
+    written = (repo.path / "lab/scorers/all.py").read_text()
+    repo.write("lab/scorers/all.py", written.replace("return min", "return 2 + min"))
+    ran(repo)
+    (row,) = json.loads(gateval(repo, "compare", "--table", "--json").stdout)
+    (cell,) = row["benchmarks"].values()
+    assert ("score" in cell, cell["low"], cell["high"]) == (False, 0.0, 1.0)
+    assert "0.00\N{EN DASH}1.00" in gateval(repo, "compare", "--table").stdout
+
+
+def test_the_table_holds_what_is_not_what_a_pull_request_proposes(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo")
+    ran(repo)
+    repo.write("lab/task.py", WORSE)
+    ran(repo)
+    newest_run = newest(repo) / "run.v1.json"
+    record = json.loads(newest_run.read_text())
+    newest_run.write_text(json.dumps(record | {"event": "pull_request"}))
+    (row,) = json.loads(gateval(repo, "compare", "--table", "--json").stdout)
+    assert [cell["score"] for cell in row["benchmarks"].values()] == [1.0]
+    named = gateval(repo, "compare", record["id"], "--table", "--json").stdout
+    assert json.loads(named)[0]["benchmarks"]["uppercase-agent"]["score"] < 1

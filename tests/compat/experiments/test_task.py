@@ -64,6 +64,8 @@ def test_a_row_without_an_answer_scores_0(tmp_path: Path) -> None:
     (average,) = sets(results)
     assert (average.mean, average.rows, average.measured) == (0.5, 2, 2)
     assert "KeyError: 'world'" in shown
+    assert "$ python3 -c '…' task.py shout" in shown  # and not our program
+    assert "asyncio" not in shown
 
 
 def test_a_task_that_never_answers_is_no_pass(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.helpers.main_branch import SHAKY, Main
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended
 from tests.helpers.shop import EVAL, FIXTURES
+from tests.helpers.tiers import some_always
 from tests.servers.blob_store import BlobStore
 from tests.servers.github.state.actions import WorkflowRun
 
@@ -137,20 +138,24 @@ def _forged_line(main: Main, _: WorkflowRun) -> None:
 
 @pytest.mark.parametrize(
     ("forge", "said"),
-    [
-        (forged(_set(event="workflow_dispatch")), "it ran for workflow_dispatch"),
-        (forged(_set(event="pull_request")), "it ran for pull_request"),
-        (forged(_set(branch="change")), "it ran on another branch than main"),
-        (forged(_set(path=".github/workflows/other.yml")), "it is a run of .github"),
-        (forged(_set(sha="1" * 40)), "it ran on another commit"),
-        (_other_record, "is another record"),
-        (_forged_line, "is another record"),
-        (_no_artifact, "the run has no artifact gateval-baseline"),
-        (_expired, "is another record"),
-        (_damaged, "is damaged"),
-        (_tag_of_the_branch_s_name, "on main"),
-        (lambda main, _: main.shop.repo.workflow_runs.clear(), "knows nothing of it"),
-    ],
+    some_always(
+        [
+            (forged(_set(event="workflow_dispatch")), "it ran for workflow_dispatch"),
+            (forged(_set(event="pull_request")), "it ran for pull_request"),
+            (forged(_set(branch="change")), "it ran on another branch than main"),
+            (forged(_set(path=".github/workflows/other.yml")), "it is a run of .github"),
+            (forged(_set(sha="1" * 40)), "it ran on another commit"),
+            (_other_record, "is another record"),
+            (_forged_line, "is another record"),
+            (_no_artifact, "the run has no artifact gateval-baseline"),
+            (_expired, "is another record"),
+            (_damaged, "is damaged"),
+            (_tag_of_the_branch_s_name, "on main"),
+            (lambda main, _: main.shop.repo.workflow_runs.clear(), "knows nothing of it"),
+        ],
+        2,
+        spread=True,
+    ),
 )
 def test_what_is_not_proven_is_measured_beside_head(
     main: Main, forge: Callable[[Main, WorkflowRun], None], said: str
@@ -212,13 +217,17 @@ def test_policy_can_do_without(main: Main, config: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "text"),
-    [
-        ("agents__prompts__support.md", SAME),
-        (".gateval__scripted__support.yaml", SHAKY.replace("Hello!", "Hello Hello!")),
-        ("evals__fixtures.yaml", FIXTURES.replace("severity: high", "severity: low")),
-        ("evals__support-eval.yaml", EVAL + "  execution: {timeoutSeconds: 77}\n"),
-        ("evals__support-eval.yaml", EVAL + "  judge: {model: scripted/support}\n"),
-    ],
+    some_always(
+        [
+            ("agents__prompts__support.md", SAME),
+            (".gateval__scripted__support.yaml", SHAKY.replace("Hello!", "Hello Hello!")),
+            ("evals__fixtures.yaml", FIXTURES.replace("severity: high", "severity: low")),
+            ("evals__support-eval.yaml", EVAL + "  execution: {timeoutSeconds: 77}\n"),
+            ("evals__support-eval.yaml", EVAL + "  judge: {model: scripted/support}\n"),
+        ],
+        2,
+        spread=True,
+    ),
 )
 def test_what_measured_something_else_is_no_baseline(main: Main, path: str, text: str) -> None:
     main.measured()

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import pytest
 
+from gateval.domain.history.runs.file import newest_first
+from tests.helpers.benchmarks import manifest
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
+from tests.helpers.shop import SCRIPT
 from tests.servers.github.state.pull import Pull
 
 
@@ -41,6 +46,41 @@ def test_a_cancelled_run_completes_its_check(
     requests = shop.server.log.count()
     assert job.run_post().code == 0
     assert shop.server.log.count() == requests, "there is nothing left to do"
+
+
+TASKS = """\
+tasks:
+  - {name: done, instruction: Hello, criteria: [{label: greets, check: {type: contains, value: Hello}}]}
+  - {name: late, instruction: Wait, criteria: [{label: greets, check: {type: contains, value: Hello}}]}
+"""
+WAIT = "rules:\n  - {when: {user: Wait}, reply: Hello, latencySeconds: 60}\n"
+PATIENT = SCRIPT.replace("rules:\n", WAIT)
+
+
+def test_a_cancelled_benchmark_keeps_its_completed_tasks(shop: GitHubShop) -> None:
+    shop.work.branch("change", "main")
+    shop.work.write(".gateval/scripted/support.yaml", PATIENT)
+    shop.work.write("bench/desk.yaml", manifest(TASKS))
+    job = shop.on_pull(shop.open_pull(SAME))
+    run = job.start(inputs={"evals": "desk"})
+    until = time.monotonic() + 60
+    while b'"desk.done"' not in b"".join(
+        one.read_bytes() for one in job.workspace.glob(".gateval/results/*/trials.jsonl")
+    ):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    run.send_signal(signal.SIGTERM)
+    ended = job.end(run)
+    assert ended.code == 130, ended.errors
+    said = "desk@2: cancelled; 1 of 2 tasks completed: 1 pass; what was completed is kept"
+    assert said in " ".join(ended.log.split())
+    assert "cancelled; 1 of 2 tasks completed" in ended.summary
+    kept = Repo.at(shop.bare).git("show", "refs/gateval/runs:runs.jsonl")
+    assert kept == (ended.results / "run.v1.json").read_bytes()
+    (record,) = newest_first(kept)
+    (found,) = record.evals
+    assert (found.kind, found.status) == ("Benchmark", "cancelled")
+    assert [one.status for one in found.fixtures] == ["completed", "cancelled"]
 
 
 def test_the_post_entry_of_a_run_that_ended_well_asks_nothing(shop: GitHubShop) -> None:

@@ -15,6 +15,7 @@ from tests.helpers.beside_runner import Runner
 from tests.helpers.isolation import open_folder
 from tests.helpers.program_shop import ProgramShop
 from tests.helpers.runner import Job
+from tests.helpers.tiers import some_always
 
 EVIL = "import os; open({place!r}, 'a').write(__name__ + chr(10))\n"
 MODULES = ("venv", "pip", "json", "gateval", "sitecustomize", "compileall", "start")
@@ -56,7 +57,7 @@ def record(runner: Runner, log: Path) -> None:
     uv.chmod(0o755)
 
 
-@pytest.mark.parametrize("installer", ["uv", "pip"])
+@pytest.mark.parametrize("installer", some_always(["uv", "pip"], 2))
 def test_nothing_in_the_workspace_has_a_say_and_installers_see_no_secret(
     shop: ProgramShop, fresh: Runner, installer: str
 ) -> None:

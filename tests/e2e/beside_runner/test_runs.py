@@ -69,6 +69,7 @@ def test_the_second_run_installs_nothing_and_is_quick(shop: ProgramShop, runner:
     assert (after, after.stat().st_ctime_ns) == (before, made)
 
 
+@pytest.mark.exhaustive  # it installs once more
 def test_what_root_installed_serves_an_ordinary_user_too(
     shop: ProgramShop, ordinary: Runner
 ) -> None:

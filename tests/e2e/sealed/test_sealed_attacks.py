@@ -297,3 +297,35 @@ def test_a_new_key_opens_what_is_sealed_for_it(tmp_path: Path) -> None:
     assert gateval(shop, "seal", "--new-key", str(key)).returncode == 2, (
         "a key is never overwritten"
     )
+
+
+def test_evidence_of_another_run_is_told(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop", EASY)
+    runs = [tmp_path / "one", tmp_path / "two"]
+    for out in runs:
+        done = gateval(shop, "check", "--base", "main", "--results", str(out), **KEY)
+        assert done.returncode == 1, done.stderr
+        assert gateval(shop, "unseal", str(out), **KEY).returncode == 0
+    (runs[0] / "results.v1.json.age").replace(runs[1] / "results.v1.json.age")
+    done = gateval(shop, "unseal", str(runs[1]), **KEY)
+    assert done.returncode == 2, done.stdout
+    assert "The evidence is not of the run in" in done.stderr
+    (runs[1] / "results.v1.json").unlink()
+    assert gateval(shop, "unseal", str(runs[1]), **KEY).returncode == 0
+
+
+def test_a_path_that_no_line_can_hold_is_not_sealed(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop", EASY)
+    shop.write("evals/two\nlines/held.yaml", EASY)
+    done = gateval(shop, "seal", "evals/two\nlines/held.yaml")
+    assert done.returncode == 2, done.stdout
+    assert "has a line break in its name" in done.stderr
+
+
+def test_sealing_leaves_the_plain_text_out_of_git(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop", EASY)
+    shop.write("evals/draft.yaml", EASY.replace("greets", "drafted").replace("held-out", "draft"))
+    assert gateval(shop, "seal", "evals/draft.yaml").returncode == 0
+    assert leaks([shop.path / ".git"]) == []
+    assert gateval(shop, "validate", **KEY).returncode == 2, "both files define the same"
+    assert leaks([shop.path / ".git"]), "a snapshot of the working tree holds all of it"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -185,11 +187,29 @@ def test_a_database_that_is_none_is_an_error_and_a_missing_table_fails(revision:
     assert (broken[0].status.value, broken[0].cause) == ("error", Cause.CANDIDATE)
     empty = left_by(": > note.txt", revision, EVERY[5] | {"query": _ALL})
     assert empty[0].status.value == "failed"
-    wrong = left_by(": > note.txt", revision, EVERY[5] | {"query": "SELEC 1"})
-    assert (wrong[0].status.value, wrong[0].cause) == ("error", Cause.CHECK)
+    for query in ("SELEC 1", "SELECT typo(1)", "SELECT 1; SELECT 2", "CREATE TABLE a (b)"):
+        wrong = left_by(": > note.txt", revision, EVERY[5] | {"query": query})
+        assert (wrong[0].status.value, wrong[0].cause) == ("error", Cause.CHECK), query
 
 
 _ALL = "SELECT * FROM orders"
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "no_such_function(1)",
+        "load_extension('/tmp/x.so')",
+        "zeroblob(2000000000)",
+        "b FROM (WITH RECURSIVE n(b) AS (SELECT 1 UNION ALL SELECT b + 1 FROM n) SELECT b FROM n)",
+    ],
+)
+def test_a_view_that_a_candidate_put_in_a_tables_place_is_its_own_doing(
+    revision: Path, select: str
+) -> None:
+    made = f"import sqlite3; sqlite3.connect('note.txt').execute(\"CREATE VIEW orders AS SELECT {select}\")"
+    (found,) = left_by(f"python3 -c {shlex.quote(made)}", revision, EVERY[5] | {"query": _ALL})
+    assert (found.status.value, found.cause) == ("error", Cause.CANDIDATE), found.reason
 
 
 def test_a_command_works_in_a_copy(revision: Path, secret: Path) -> None:
@@ -270,3 +290,49 @@ def test_an_end_state_is_closed_to_the_candidates_of_other_trials(revision: Path
         mine, open_to_all, closed = asyncio.run(main())
         assert mine == open_to_all == '{"10482": "paid"}'
         assert closed == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "value"),
+    [
+        ("MODE=live", "live"),
+        ("\ufeffMODE=test\r\nexport MODE = 'live' # x\r\n", "live"),
+        (r'MODE="a\"b\n$HOME"', 'a"b\n$HOME'),
+        ("MODE=a#b # c", "a#b"),
+        ("MODE=# nothing", "# nothing"),
+        ("MODE=a=b", "a=b"),
+        ("# MODE=x\nOTHER=1", "unset"),
+        ("MODE='open", None),
+        ("MODE", None),
+        ("=x", None),
+        ("A B=x", None),
+        ("MODE='" + "a" * 1_000_000, None),
+        ("MODE=x" + " " * 60_000 + "y", None),
+        ("MODE=x" + (" " * 190 + "y") * 300, "x" + (" " * 190 + "y") * 300),
+        ("A=1\n" * 16_000 + "MODE=1", "1"),
+        ("A=1\n" * 17_000, None),
+        ("x" * 1_048_577, None),
+    ],
+)
+def test_an_environment_file_means_what_it_says_or_is_an_error(
+    revision: Path, tmp_path: Path, file: str, value: str | None
+) -> None:
+    written = tmp_path / "written.env"
+    written.write_text(file, newline="")
+    asked: JsonObject = {"type": "environmentVariable", "variable": "MODE"}
+    if value not in {None, "unset"}:
+        asked["value"] = value
+    began = time.monotonic()
+    (found,) = left_by(f"cp {written} .env", revision, asked)
+    assert time.monotonic() - began < 5
+    status = {None: "error", "unset": "failed"}.get(value, "passed")
+    assert found.status.value == status, found.reason
+    assert found.cause is (Cause.CANDIDATE if value is None else None)
+
+
+def test_an_environment_file_is_not_read_through_a_link(revision: Path, secret: Path) -> None:
+    secret.write_text("MODE=secret")
+    asked: JsonObject = {"type": "environmentVariable", "variable": "MODE", "pattern": "."}
+    (found,) = left_by(f"ln -s {secret} .env", revision, asked)
+    assert found.status.value == "failed"
+    assert "secret" not in found.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -85,13 +86,13 @@ with OpenRouter(api_key=os.environ["OPENROUTER_API_KEY"], server_url=address) as
 """
 
 
-def ask(code: str, *models: str, python: str = "") -> str:
+def ask(code: str, *models: str, python: str = "", fresh: bool = False) -> str:
     """Run a client behind a scripted model that is all the manifest names."""
     said: list[str] = []
 
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         session = begun(server, *(models or ("scripted/m",)))
-        out, errors = await run_client(session, code, **({"python": python} if python else {}))
+        out, errors = await run_client(session, code, python=python or sys.executable, fresh=fresh)
         assert not errors, errors
         said.append(out)
         assert provider.calls == []
@@ -120,7 +121,14 @@ def test_clients_are_told_the_models_of_the_manifest() -> None:
 
 def test_azures_client_needs_nothing_but_its_own_variables() -> None:
     """And OpenAI's is not confused by them."""
-    assert ask(AZURE).splitlines() == ["Hello.", "Hello.", "256", "Hello.", "Hello.", "Hello."]
+    assert ask(AZURE, fresh=True).splitlines() == [
+        "Hello.",
+        "Hello.",
+        "256",
+        "Hello.",
+        "Hello.",
+        "Hello.",
+    ]
 
 
 def test_azures_deployments_go_to_azure() -> None:
@@ -149,7 +157,7 @@ def test_the_agents_sdk_sends_no_trace_home() -> None:
     need_frameworks()
     said = "print(Runner.run_sync(Agent(name='a', model='m'), 'hi').final_output)"
     code = f"from agents import Agent, Runner\n{said}\n"
-    assert ask(code, python=str(PROGRAMS / "python")) == "Hello.\n"
+    assert ask(code, python=str(PROGRAMS / "python"), fresh=True) == "Hello.\n"
 
 
 def test_openrouters_client_means_openrouters_models() -> None:

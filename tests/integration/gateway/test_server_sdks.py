@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 
@@ -13,6 +12,7 @@ from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.upstream.endpoints import read_upstreams
+from tests.helpers.clients import run_program
 from tests.servers.model_server import Answer, Call, ModelServer, reply
 
 CANARY = "sk-canary-0123456789abcdef"
@@ -144,12 +144,9 @@ def serve(call: Call) -> Answer:
 
 
 async def run_agent(program: str, model: str, environment: dict[str, str]) -> str:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", program, model, env=environment, stdout=asyncio.subprocess.PIPE
-    )
-    output, _ = await process.communicate()
-    assert process.returncode == 0
-    return output.decode().strip()
+    output, errors = await run_program(program, environment, model)
+    assert "Traceback" not in errors, errors
+    return output.strip()
 
 
 def shown(trace: Trace | None) -> list[str]:

@@ -102,6 +102,10 @@ PASSES: dict[str, list[Answer]] = {
     "fileMatches": [said("echo 'sent on 2026-11-24' > notes.txt")],
     "fileJson": [said("sed -i s/paid/shipped/ orders.json")],
     "directoryListing": [said("mkdir notes && touch notes/10482.txt")],
+    "environmentVariable": [
+        said("echo 'SHOP_MODE=\"live\" # at last' >> .env"),
+        said("echo x > note"),
+    ],
     "commandResult": [said("sed -i s/paid/shipped/ orders.json")],
     "httpResponse": [said("PUT /labels/10482")],
     "sqlQuery": [said("sqlite: UPDATE stock SET amount = 2 WHERE item = 'lamp'")],
@@ -174,6 +178,7 @@ FAILS: dict[str, list[Answer]] = {
     "fileMatches": [said("echo 'sent today' > notes.txt")],
     "fileJson": [said("true")],
     "directoryListing": [said("mkdir notes && touch notes/10482.txt notes/draft")],
+    "environmentVariable": [said("echo SHOP_MODE=test > .env"), said("mkdir .env")],
     "commandResult": [said("rm orders.json")],
     "httpResponse": [said("PUT /labels/10483")],
     "sqlQuery": [said("sqlite: DELETE FROM stock")],

@@ -202,7 +202,7 @@ def test_a_fixture_is_compared_by_its_scores(
     assert fixture.change.value == change
     assert len(next_trials(results.plan, results.trials)) == wanted
     known = [score for score in head if score is not None]
-    assert fixture.head_all.mean == pytest.approx(sum(known) / len(known) if known else 0)
+    assert fixture.head_all.mean == pytest.approx(sum(known) / len(known) if known else None)
 
 
 def test_passes_alone_would_not_have_seen_it() -> None:

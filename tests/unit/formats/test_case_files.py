@@ -41,7 +41,7 @@ def test_values_keep_their_type_and_csv_gives_text() -> None:
 
 
 WRONG = [
-    ("c.jsonl", b'{"id": "a"}\n{"id": }\n', "c.jsonl:2:1: This line is not JSON: expecting value"),
+    ("c.jsonl", b'{"id": "a"}\n{"id": }\n', "c.jsonl:2:8: This line is not JSON: expecting value."),
     ("c.jsonl", b'{"a": 1, "a": 2}\n', 'c.jsonl:1:1: This line is not JSON: the key "a" stands'),
     ("c.jsonl", b'{"a": NaN}\n', "c.jsonl:1:1: This line is not JSON: NaN is no JSON number."),
     ("c.jsonl", b"[1]\n", "c.jsonl:1:1: A case is a mapping"),
@@ -74,9 +74,28 @@ WRONG = [
     ("c.csv", b'id\n"a\n', "c.csv:2:1: This is not CSV: unexpected end of data."),
     ("c.json", b'[\n{"id": "a"},\n]', "c.json:3:1: This is no list in JSON: Expecting value."),
     ("c.json", b'{"id": "a"}', "c.json:1:1: This is no list in JSON: expected `[`."),
-    ("c.json", b'[{"id": "a"}] x', "c.json:1:1: This is no list in JSON: there is more after"),
-    ("c.json", b"[" + b"9" * 5000 + b"]", "c.json:1:1: After this line, a number has too many"),
-    ("c.json", b"[" * 9000, "c.json:1:1: After this line, it is nested more than 100 levels deep."),
+    ("c.json", b'[{"id": "a"}] x', "c.json:1:14: This is no list in JSON: there is more after"),
+    (
+        "c.json",
+        b"[" + b"9" * 5000 + b"]",
+        "c.json:1:2: Of the value that begins here: a number has",
+    ),
+    (
+        "c.json",
+        b"[" * 9000,
+        "c.json:1:2: Of the value that begins here: it is nested more than 100",
+    ),
+    (
+        "c.json",
+        b'[{"a": 1},\n  {"a": NaN}]',
+        "c.json:2:3: Of the value that begins here: NaN is no",
+    ),
+    (
+        "c.csv",
+        b"id;text\na;b\n",
+        "c.csv:1:1: Columns are separated by semicolons here. Use commas.",
+    ),
+    ("c.csv", b"id\ttext\na\tb\n", "c.csv:1:1: Columns are separated by tabs here. Use commas."),
     ("c.yaml", b"id: a\n", "c.yaml:1:1: This file holds one list of cases"),
     ("c.yaml", b"- {id: a}\n---\n- {id: b}\n", "c.yaml:3:1: This file holds one list of cases"),
 ]

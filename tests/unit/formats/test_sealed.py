@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from gateval.adapters.age import new_identity, opener, seal
+from gateval.app.registries import registries
 from gateval.domain.manifests.sealed import SEALED_PROBLEM, with_first_line
 from gateval.errors import UsageError
 from gateval.formats.parsed import Parsed
+from gateval.formats.registries import Registries
 from gateval.formats.sealed import read_sealed
 from gateval.ports.sealing import CannotOpen
 from tests.helpers.manifests import REGISTRIES
@@ -31,8 +33,10 @@ def sealed(text: str, path: str = PATH, to: str = PUBLIC) -> bytes:
     return seal(with_first_line(path, SALT, text.encode()), [to])
 
 
-def read(data: bytes, key: str = PRIVATE, path: str = PATH) -> Parsed:
-    return read_sealed(path, data, replace(REGISTRIES, unseal=opener({"GATEVAL_IDENTITY": key})))
+def read(
+    data: bytes, key: str = PRIVATE, path: str = PATH, known: Registries = REGISTRIES
+) -> Parsed:
+    return read_sealed(path, data, replace(known, unseal=opener({"GATEVAL_IDENTITY": key})))
 
 
 def told(parsed: Parsed) -> str:
@@ -140,3 +144,29 @@ def test_several_keys_each_open_their_own() -> None:
     stranger = new_identity()[1]
     with pytest.raises(CannotOpen, match="sealed for others"):
         unseal(seal(b"three", [stranger]))
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("[sh]", False),
+        ("[python3, -]", False),
+        ('[python3, -m, pytest, -q, "{playground}/tests"]', False),
+        ("[node, app.js, --strict]", False),
+        ('[sh, -c, "grep ZANZIBAR out.txt"]', True),
+        ("[grep, -q, ZANZIBAR, out.txt]", True),
+        ("[curl, --data=ZANZIBAR]", True),
+        ("[python3, -c, print(42)]", True),
+    ],
+)
+def test_words_of_a_command_that_others_could_see(command: str, told: bool) -> None:
+    asked = f"{{type: commandResult, command: {command}}}"
+    text = FIXTURE.replace("{type: contains, value: ZANZIBAR}", asked)
+    text = text.replace("spec:\n", "spec:\n  playground: {}\n")
+    parsed = read(sealed(text), known=registries())
+    assert [one.name for one in parsed.manifests] == ([] if told else ["greets"])
+    said = [str(one) for one in parsed.problems]
+    assert all("stand in the list of processes" in one for one in said), said
+    assert bool(said) is told
+    nested = text.replace(asked, f"{{type: not, assertions: [{asked}]}}")
+    assert bool(read(sealed(nested), known=registries()).problems) is told

@@ -16,6 +16,7 @@ from gateval.render.report.scores.axes import said_of
         (FixtureChange.UNCHANGED, 0.501, 0.5, "unchanged"),
         (FixtureChange.REGRESSED, 0.0, 1.0, "regressed"),
         (FixtureChange.NOT_COMPARED, 0.5, None, "not compared"),
+        (FixtureChange.NOT_COMPARED, 0.0, 1.0, "no test of its own"),
     ],
 )
 def test_a_difference_is_never_called_unchanged(
@@ -25,3 +26,16 @@ def test_a_difference_is_never_called_unchanged(
         axis="safety", change=change, head=head, base=base, fixtures=2, measured=2
     )
     assert said_of(compared) == said
+
+
+def test_an_axis_that_was_not_measured_is_called_neither_better_nor_worse() -> None:
+    compared = AxisComparison(
+        axis="safety",
+        change=FixtureChange.UNCHANGED,
+        head=None,
+        base=0.9,
+        fixtures=2,
+        measured=0,
+        measured_base=2,
+    )
+    assert said_of(compared) == "inconclusive"

@@ -41,9 +41,12 @@ class GitRepository:
         """The commit called `name` and its tree."""
         return revisions.resolve(self._git, name)
 
-    def worktree(self) -> Revision:
-        """A snapshot of the working tree; its objects stay in the repository, unreferenced."""
-        return snapshot.take(self._git, self.git_folder)
+    def worktree(self, *only: str) -> Revision:
+        """A snapshot of the working tree; its objects stay in the repository, unreferenced.
+
+        With `only`, one of the index in which these files are as in the working tree.
+        """
+        return snapshot.take(self._git, self.git_folder, only)
 
     def has_changes(self) -> bool:
         """Whether tracked or untracked files differ from HEAD."""

@@ -24,6 +24,7 @@ _CONFIG = (
     "core.splitIndex=false",
     "advice.addEmbeddedRepo=false",
 )
+_ALL = ("add", "--all", "--ignore-errors")
 _ERROR = re.compile(rb"^(?:error|fatal): .*$", re.MULTILINE)
 _EMPTY_EMBEDDED = b"does not have a commit checked out"
 
@@ -50,8 +51,10 @@ def has_commit(git: Git) -> bool:
     return git.run("rev-parse", "--verify", "--quiet", "HEAD", accept=(0, 1)).code == 0
 
 
-def take(git: Git, git_folder: Path) -> Revision:
+def take(git: Git, git_folder: Path, only: tuple[str, ...] = ()) -> Revision:
     """Return the working tree as a revision without a commit. Ignored files stay out.
+
+    With `only`, the index with these files as they are now: nothing else is stored.
 
     Everything is added to a private copy of the index; the real one is only read. The copy keeps
     the time stamp, by which git tells which files it need not read again. A conflicted file goes
@@ -61,7 +64,8 @@ def take(git: Git, git_folder: Path) -> Revision:
         index = Path(folder) / "index"
         _copy(git_folder / "index", index)
         env = {"GIT_INDEX_FILE": str(index)}
-        added = git.run("add", "--all", "--ignore-errors", accept=(0, 1), env=env, config=_CONFIG)
+        adding = ("update-index", "--add", "--remove", "--", *only) if only else _ALL
+        added = git.run(*adding, accept=(0, 1), env=env, config=_CONFIG)
         if any(_EMPTY_EMBEDDED not in line for line in _ERROR.findall(added.err)):
             raise explain("add", added.err)
         # Objects may be absent from a partial clone, and nothing here needs to open them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gateval.app.action.cancelled import end_cancelled
 from gateval.app.action.claims import confirmed_trigger
 from gateval.app.action.clock_run import DueNow, nothing_due
 from gateval.app.action.commands.comments import RerunRequest, take_comment, without_right
@@ -30,12 +31,11 @@ from gateval.app.action.stored.baseline import with_baseline
 from gateval.app.action.stored.kept_run import keep_run, repeated, since_when
 from gateval.app.foreign import CLOSED
 from gateval.app.registries import registries
-from gateval.domain.decision.report import make_report
 from gateval.domain.decision.trust import unverified
 from gateval.domain.forge.trigger import CommentSubject, EventName, Trigger
 from gateval.domain.manifests.policy.words import BarPolicy, DraftPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
+from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change, plan_everything
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
@@ -93,12 +93,7 @@ def _measure_decide_publish(
     plan, agreements = with_stored_agreements(event, plan)
     measured = measure_plan(event, plan, progress)
     if measured.interrupted:
-        write_views(make_report(measured.results), measured.folder)
-        return ActionResult(
-            EXIT_INTERRUPTED,
-            {"results": shown_folder(event.context, measured.folder)},
-            unfinished=progress.cancel(),
-        )
+        return end_cancelled(event, measured, progress)
     decided = decide(event, measured.results)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""

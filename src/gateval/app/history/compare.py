@@ -16,6 +16,7 @@ from gateval.domain.history.compared.table import table_of
 from gateval.domain.history.runs.flakiness import wavering
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.history.runs.rows import shown
+from gateval.domain.history.runs.status import PULL_REQUESTS
 from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_PASS, GatevalError, UsageError
 
@@ -48,7 +49,9 @@ def show_table(
     """Print Agents and benchmarks of these runs, or of the newest ones, as a table; draw a plot."""
     repository = open_repository(Path.cwd(), environ)
     runs = known_runs(repository, environ, fetch=fetch)
-    named = [_runs_of(word, repository, runs) for word in words] or [list(runs.newest())]
+    proposed = PULL_REQUESTS  # what somebody proposes is no Agent's score, unless it is named
+    named = [_runs_of(word, repository, runs) for word in words]
+    named = named or [[one for one in runs.newest() if one.event not in proposed]]
     table = table_of(named)
     if plot is not None:
         from gateval.render.history.bars import render_bars

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from gateval.adapters.git import GitRepository
 from gateval.app.history.last_run import last_run
@@ -10,6 +11,7 @@ from gateval.app.stored import read_results
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.promotion.recorded import NoRun, Recorded, RecordedCall
+from gateval.domain.text.quoting import quote
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, Side
 from gateval.errors import UsageError
@@ -17,9 +19,21 @@ from gateval.formats.traces.reading import LIMIT, read_runs
 from gateval.safe.sanitize import plain_line
 
 
-def answer_to(repository: GitRepository, fixture: Fixture, trace: Path | None) -> Answer:
+class Material(NamedTuple):
+    """An answer, and what has to be said of where it comes from; empty for nothing."""
+
+    answer: Answer
+    said: str = ""
+
+
+def answer_to(repository: GitRepository, fixture: Fixture, trace: Path | None) -> Material:
     """Return the answer in the file `trace`, else head's in the last run. Raises `UsageError`."""
-    return _last(repository.root, fixture) if trace is None else _of_file(trace)
+    if trace is None:
+        return Material(_last(repository.root, fixture))
+    run = _of_file(trace, fixture)
+    same = fixture.turns or run.turns or run.input.prompt.strip() == fixture.input.prompt.strip()
+    said = "" if same else "This record answers to another input than the fixture's."
+    return Material(answer_of(run), said)
 
 
 def _last(root: Path, fixture: Fixture) -> Answer:
@@ -36,7 +50,8 @@ def _last(root: Path, fixture: Fixture) -> Answer:
     )
 
 
-def _of_file(path: Path) -> Answer:
+def _of_file(path: Path, fixture: Fixture) -> Recorded:
+    """Return the run of a file that answers to the fixture, else its only run without a fixture."""
     shown = plain_line(str(path), 200)
     try:
         with path.open("rb") as file:
@@ -48,7 +63,18 @@ def _of_file(path: Path) -> Answer:
     if not runs:
         why = next((str(run) for run in found if isinstance(run, NoRun)), "it is empty")
         raise UsageError(f"{shown} holds no run that a judge could look at: {why}.")
-    return answer_of(runs[0])
+    mine = [run for run in runs if run.fixture == fixture.name]
+    chosen = mine or [run for run in runs if not run.fixture]
+    if not chosen:
+        others = f"the first answers to {quote(runs[0].fixture)}"
+        raise UsageError(f"{shown} holds no answer to {quote(fixture.name)}: {others}.")
+    if not mine and len(chosen) > 1:
+        raise UsageError(
+            f"{shown} holds {len(chosen):,} runs, and nothing says which answers to "
+            f"{quote(fixture.name)}.",
+            hint="Name a file that holds the one to look at.",
+        )
+    return chosen[0]
 
 
 def answer_of(run: Recorded) -> Answer:

@@ -73,11 +73,12 @@ def try_judge(
         )
     judged = [one for one in chosen.fixture.assertions if one.needs_judge]
     refuse_unanswerable([str(chosen.spec.model)], snapshot, settings)
-    answer = answer_to(repository, chosen.fixture, trace)
+    answer, said = answer_to(repository, chosen.fixture, trace)
     found = asyncio.run(_asked(chosen, judged, answer, snapshot, settings))
     screen = screen_of(sys.stdout, environ)
-    page = render_judging(chosen.fixture, answer, found, width=screen.width, color=screen.color)
-    sys.stdout.write(page)
+    sys.stdout.write(
+        render_judging(chosen.fixture, answer, found, said, width=screen.width, color=screen.color)
+    )
     lost = any(one.assessment.status is AssessmentStatus.ERROR for one in found)
     return EXIT_NOT_EVALUATED if lost else EXIT_PASS
 

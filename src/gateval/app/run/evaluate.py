@@ -92,7 +92,7 @@ def evaluate(
     started, begin = clock.utc_now(), clock.monotonic()
     walls = _walls(plan, settings, listen)
     shut = shutter(plan, key or token_bytes(32))
-    listen = sealed_off(listen, shut)
+    listen = sealed_off(listen, shut, plan)
     warnings: dict[str, None] = {}
     replays: list[CalibrationReplay] = []
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
@@ -198,7 +198,12 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
 def _redacting(run: _Run) -> Callable[[Trial], Trial]:
     """Return what takes secrets out of a trial; its key, by which it is found, stays."""
     redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
-    return lambda trial: redactor.value(trial).model_copy(update={"key": trial.key})
+
+    def redacted(trial: Trial) -> Trial:
+        clean = redactor.value(trial)
+        return clean if clean.key is trial.key else clean.model_copy(update={"key": trial.key})
+
+    return redacted
 
 
 def _keeping(run: _Run) -> Callable[[CalibrationReplay], None]:

@@ -77,8 +77,10 @@ def _whole(results: Results, plan: Plan, redactor: Redactor) -> Results:
 
     Trials are redacted as they finish, all but the names by which they are found in the plan.
     """
+    keys = [redactor.value(trial.key) for trial in results.trials]
     trials = tuple(
-        trial.model_copy(update={"key": redactor.value(trial.key)}) for trial in results.trials
+        trial if key is trial.key else trial.model_copy(update={"key": key})
+        for trial, key in zip(results.trials, keys, strict=True)
     )
     info = redactor.value(results.info)
     return results.model_copy(update={"plan": plan, "trials": trials, "info": info})

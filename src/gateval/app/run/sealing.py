@@ -10,9 +10,9 @@ from gateval.app.names import EVIDENCE_FILE
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_shut, shut_plan
 from gateval.domain.results.results import Results
-from gateval.domain.results.sealing import shut_results
+from gateval.domain.results.sealing import sealed_agents, shut_message, shut_results
 from gateval.domain.trials.trial import Trial, TrialKey
-from gateval.events import Event, Listener, RunStarted, TrialFinished
+from gateval.events import CandidateWarned, Event, Listener, RunStarted, TrialFinished
 from gateval.ports.trial_log import TrialLog
 from gateval.render.files.stage import dump_whole
 
@@ -49,12 +49,16 @@ class SealingLog:
         return tuple(self._whole.get(one.key, one) for one in stored)
 
 
-def sealed_off(listen: Listener, shut: Callable[[Trial], Trial]) -> Listener:
-    """Return a listener that hears nothing of what is sealed."""
+def sealed_off(listen: Listener, shut: Callable[[Trial], Trial], plan: Plan) -> Listener:
+    """Return a listener that hears nothing of what is sealed in the run of this plan."""
+    agents = sealed_agents(plan)
 
     def tell(event: Event) -> None:
         if isinstance(event, TrialFinished):
             event = TrialFinished(trial=shut(event.trial))
+        elif isinstance(event, CandidateWarned):
+            said = shut_message(event.message, event.agent, agents)
+            event = event.model_copy(update={"message": said})
         elif isinstance(event, RunStarted):
             event = RunStarted(plan=shut_plan(event.plan))
         listen(event)

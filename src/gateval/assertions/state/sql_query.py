@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from gateval.candidates.playground.state import EndState
 
 _NOT_THERE = ("no such table", "no such column", "no such view")
-_BROKEN = ("file is not a database", "malformed", "disk image")
+_OF_THE_QUERY = ('near "', "incomplete input", "unrecognized token", "attempt to write a readonly")
+"""How messages begin that no database can bring about; views and triggers may any other."""
+
+_FUNCTION = "no such function: "
 
 
 class SqlQuery(StateAssertion):
@@ -57,23 +60,30 @@ class SqlQuery(StateAssertion):
         if not isinstance(found, dict):
             return self.absent(expected=expected, saw=instead(found))
         if "error" in found:
-            return self._refused(str(found["error"]), expected)
+            return self._refused(str(found["error"]), str(found.get("kind")), expected)
         rows = found.get("rows")
         if not isinstance(rows, list) or found.get("more"):
             raise Unreadable(f"`{query}` gives more rows than are read; ask for fewer")
-        saw = "no rows" if not rows else f"{len(rows)} rows: {shown(rows)}"
+        many = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+        saw = f"{many}: {shown(rows)}" if rows else "no rows"
         return self.result(met=self._met(rows), expected=expected, saw=saw)
 
-    def _refused(self, error: str, expected: str) -> Assessment:
+    def _refused(self, error: str, kind: str, expected: str) -> Assessment:
         from gateval.candidates.playground.reading import Unreadable
         from gateval.candidates.playground.state import NotLookedAt
 
         said = shorten(error, 200)
         if any(error.startswith(one) for one in _NOT_THERE):
             return self.absent(expected=expected, saw=said)
-        if any(one in error for one in _BROKEN):
-            raise Unreadable(f"{named(self.path)}: {said}")
-        raise NotLookedAt(Cause.CHECK, f"SQLite refused the query: {said}")
+        if self._is_to_blame(error, kind):
+            raise NotLookedAt(Cause.CHECK, f"SQLite refused the query: {said}")
+        raise Unreadable(f"{named(self.path)}: {said}")
+
+    def _is_to_blame(self, error: str, kind: str) -> bool:
+        """Whether the query is wrong, and not what the candidate left."""
+        if error.startswith(_FUNCTION):
+            return error.removeprefix(_FUNCTION).lower() in self.query.lower()
+        return kind in {"ProgrammingError", "Warning"} or error.startswith(_OF_THE_QUERY)
 
     def _met(self, rows: list[JsonValue]) -> bool:
         if self.rows is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from gateval.domain.manifests.fixtures.playground import PLAYGROUND, VARIABLE
+from gateval.domain.manifests.fixtures.playground import OWN_FILES, PLAYGROUND, VARIABLE
 from gateval.domain.manifests.fixtures.services import ServiceSpec, filled, joined
 
 
@@ -13,12 +13,14 @@ from gateval.domain.manifests.fixtures.services import ServiceSpec, filled, join
 class Addresses:
     """The services that run: name → host and port, and the variables that say so.
 
-    `playground` is the path of the trial's, "" where it has none.
+    `playground` is the path of the trial's, "" where it has none. `files` is the folder of the
+    Agent's own files, where its programs begin in playgrounds, else "".
     """
 
     at: dict[str, tuple[str, int]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     playground: str = ""
+    files: str = ""
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -27,15 +29,16 @@ class Addresses:
 
     def beside(self, service: ServiceSpec, host: str, port: int) -> Addresses:
         """Return these and one more."""
-        return Addresses(
-            {**self.at, service.name: (host, port)},
-            {**self.variables, service.variable: joined(host, port)},
-            self.playground,
+        return replace(
+            self,
+            at={**self.at, service.name: (host, port)},
+            variables={**self.variables, service.variable: joined(host, port)},
         )
 
     def inside(self, playground: str, env: dict[str, str]) -> Addresses:
         """Return these for programs that work in this playground, with its variables."""
-        return Addresses(self.at, {**self.variables, **env, VARIABLE: playground}, playground)
+        variables = {**self.variables, **env, VARIABLE: playground}
+        return replace(self, variables=variables, playground=playground)
 
     def joined(self, other: Addresses) -> Addresses:
         """Return both; where they name the same, `other` is meant."""
@@ -43,12 +46,13 @@ class Addresses:
             {**self.at, **other.at},
             {**self.variables, **other.variables},
             other.playground or self.playground,
+            other.files or self.files,
         )
 
     def fill(self, text: str) -> str:
         """Return `text`, which a manifest says, with `{services.NAME.port}` and its like filled."""
         given = text.replace(PLAYGROUND, self.playground) if self.playground else text
-        return filled(given, self.at)
+        return filled(given.replace(OWN_FILES, self.files) if self.files else given, self.at)
 
     def words(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return the words of a command line, filled."""

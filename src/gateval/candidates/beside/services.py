@@ -84,7 +84,7 @@ class Services:
             return await self._start()
 
     async def _start(self) -> Lease | NoAnswer:
-        lease = self._lease = Lease()
+        lease = self._lease = Lease(self._launch.addresses)
         for index, service in enumerate(self._launch.agent.runtime.services):
             launch = replace(
                 self._launch,

@@ -126,6 +126,7 @@ class Keeper(Starter):
             owned=[str(Path(home).parent), home, tmp],
             lent=[self._root(folder) for folder in program.writes],
             offline=program.offline,
+            cut_off=program.cut_off,
             ports=list(program.ports),
         )
 

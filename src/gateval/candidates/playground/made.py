@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateval.candidates.beside.addresses import Addresses
+from gateval.candidates.preparing.workplace import Workplace
+from gateval.domain.plan.plan import AgentDefinition
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,15 @@ class Playground:
 def told_of(playground: Playground | None, addresses: Addresses) -> Addresses:
     """Return the addresses of a trial, with or without a playground."""
     return addresses if playground is None else playground.beside(addresses)
+
+
+def beginning(agent: AgentDefinition, place: Workplace, playground: Playground | None) -> Workplace:
+    """Return where an Agent's programs begin in a trial: in their own files, or in its playground
+    if the Agent says so.
+    """
+    if playground is None or not agent.runtime.in_playground:
+        return place
+    return Workplace(playground.root, (place.folder, *place.reads))
 
 
 def writable(playground: Playground | None) -> tuple[Path, ...]:

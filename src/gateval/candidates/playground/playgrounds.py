@@ -77,7 +77,8 @@ class Playgrounds:
         async with contextlib.AsyncExitStack() as stack:
             made: Ground | NoAnswer
             try:
-                made = await self._made(WantedStart.of(fixture, revision), agent, stack)
+                wanted = WantedStart.of(fixture, revision)
+                made = await self._made(wanted, agent, stack, sealed=planned.sealed)
             except CannotStart as error:
                 made = self._not_made(error.silence)
             except (NotCopied, OSError) as error:
@@ -85,7 +86,12 @@ class Playgrounds:
             yield made
 
     async def _made(
-        self, wanted: WantedStart, agent: AgentDefinition, stack: contextlib.AsyncExitStack
+        self,
+        wanted: WantedStart,
+        agent: AgentDefinition,
+        stack: contextlib.AsyncExitStack,
+        *,
+        sealed: bool,
     ) -> Ground:
         start, context = await self._starts.of(wanted), self._context
         root = await self._copy(start.root, stack)
@@ -99,7 +105,7 @@ class Playgrounds:
             at = at.beside(service, started.host, started.port)
         playground = Playground(root, at)
         http, scratch = context.local_http, context.scratch
-        state = EndState(playground, served, self._helpers, http, scratch)
+        state = EndState(playground, served, self._helpers, http, scratch, sealed=sealed)
         return Ground(playground, state)
 
     async def _copy(self, source: Path, stack: contextlib.AsyncExitStack) -> Path:

@@ -38,6 +38,7 @@ class Helpers:
         seconds: float,
         work: Path | None = None,
         variables: Mapping[str, str] | None = None,
+        cut_off: bool = False,
     ) -> Ran:
         """Run one to its end, in its HOME or in the folder `work`, which it may write then.
 
@@ -52,7 +53,7 @@ class Helpers:
             name=self._name,
         )
         lent = work or private.home
-        program = Program(argv, lent, env, stdin, writes=(lent,), offline=True)
+        program = Program(argv, lent, env, stdin, (lent,), offline=True, cut_off=cut_off)
         async with self._places:
             return await self._programs.run(program, limits(seconds))
 

@@ -57,12 +57,21 @@ class EndState:
         helpers: Helpers,
         http: LocalHttp,
         scratch: Path,
+        *,
+        sealed: bool = False,
     ) -> None:
+        """What a `sealed` one is asked is told to a command alone, which cannot pass it on."""
+        self._sealed = sealed
         self._playground = playground
         self._services = services
         self._helpers = helpers
         self._http = http
         self._scratch = scratch
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that programs in the playground are started with, beside their own."""
+        return self._playground.addresses.variables
 
     async def look(self, path: str) -> Found | None:
         """Return what stands at a path, None for nothing. Raises `Unreadable`."""
@@ -78,13 +87,22 @@ class EndState:
         return await asyncio.to_thread(reading.listing, root, path, deep=deep)
 
     async def run(self, argv: tuple[str, ...], stdin: bytes, seconds: float) -> Ran:
-        """Run a command in a copy of the playground. Raises `Unreadable` and `NotLookedAt`."""
+        """Run a command in a copy of the playground. Raises `Unreadable` and `NotLookedAt`.
+
+        It may be a program that the candidate has left there.
+        """
         async with self.copied() as copy, private_folders(self._scratch) as private:
             words = tuple(word.replace(PLAYGROUND, str(copy)) for word in argv)
             variables = {**self._playground.addresses.variables, VARIABLE: str(copy)}
             try:
                 return await self._helpers.run(
-                    words, private, stdin=stdin, seconds=seconds, work=copy, variables=variables
+                    words,
+                    private,
+                    stdin=stdin,
+                    seconds=seconds,
+                    work=copy,
+                    variables=variables,
+                    cut_off=self._sealed,
                 )
             except NotStarted as error:
                 raise NotLookedAt(_fault(error.cause), error.reason) from None

@@ -110,7 +110,8 @@ def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:
 
 def command_line(argv: tuple[str, ...]) -> str:
     """Return the command as a person would type it, cut to a line."""
-    return f"$ {shlex.join(argv)}"[:LINE_WIDTH]
+    shown = ["\N{HORIZONTAL ELLIPSIS}" if "\n" in word else word for word in argv]
+    return f"$ {shlex.join(shown)}"[:LINE_WIDTH]
 
 
 def server_line(argv: tuple[str, ...]) -> str:

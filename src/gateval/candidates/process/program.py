@@ -19,8 +19,9 @@ class Program:
 
     Of files it may write those below its HOME and TMPDIR, which `private.py` made, and `writes`; of
     the run's files it may read what `cwd` is in, and `reads`. `ports` may be connected to by TCP
-    even where the policy limits them; an `offline` one reaches not even the gateway there. With
-    `listens`, its input stays open for more.
+    even where the policy limits them; an `offline` one reaches not even the gateway there. One that
+    is `cut_off` has no network under any policy, and writes nowhere else. With `listens`, its input
+    stays open for more.
     """
 
     argv: tuple[str, ...]
@@ -32,6 +33,7 @@ class Program:
     ports: tuple[int, ...] = ()
     listens: bool = False
     offline: bool = False
+    cut_off: bool = False
 
 
 @dataclass(frozen=True)

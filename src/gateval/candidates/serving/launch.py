@@ -59,8 +59,13 @@ class Launch:
         ready: Ready | None = None,
     ) -> Launch:
         """That of an Agent's own command."""
-        command, env = agent.runtime.command, agent.runtime.env
-        return cls(agent, context, programs, place, name, command, env, ready or Ready())
+        runtime = agent.runtime
+        own = Addresses(files=str(place.folder) if runtime.in_playground else "")
+        ready = ready or Ready()
+        return cls(
+            agent, context, programs, place, name, runtime.command, runtime.env, ready,
+            addresses=own,
+        )  # fmt: skip
 
     @property
     def limits(self) -> Limits:

@@ -10,7 +10,7 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.beside.beside import Beside
 from gateval.candidates.beside.commands import Ground
 from gateval.candidates.beside.services import Lease
-from gateval.candidates.playground.made import Playground, told_of, writable
+from gateval.candidates.playground.made import Playground, beginning, told_of, writable
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import End, Ran
 from gateval.candidates.serving.asking import ServerAnswer
@@ -147,7 +147,8 @@ class Pool:
 
     async def _start(self, lease: Lease, ground: Playground | None = None) -> Instance | NoAnswer:
         addresses = told_of(ground, lease.addresses)
-        launch = replace(self._launch, addresses=addresses, writes=writable(ground))
+        place = beginning(self._launch.agent, self._launch.place, ground)
+        launch = replace(self._launch, place=place, addresses=addresses, writes=writable(ground))
         started = await start_instance(launch)
         if isinstance(started, Instance):
             self._all.add(started)

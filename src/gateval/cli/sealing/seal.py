@@ -23,7 +23,7 @@ def seal(files: tuple[Path, ...], key: Path | None) -> int:
     What they ask, and the evidence on it, is shown to holders of the key alone; scores are for
     everybody. A run opens them with the key in GATEVAL_IDENTITY.
     """
-    from gateval.app.sealing import new_key, seal_files
+    from gateval.app.seals.sealing import new_key, seal_files
 
     if bool(files) is (key is not None):
         raise click.UsageError("Name files to seal, or a file for a new key.")

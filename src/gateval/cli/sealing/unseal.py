@@ -31,7 +31,7 @@ def unseal(path: Path, view: str, output: Path | None) -> int:
 
     Takes the key from GATEVAL_IDENTITY. `gateval show` works on a folder that --output wrote.
     """
-    from gateval.app.sealing import is_manifest_file, unseal_manifests, unseal_results
+    from gateval.app.seals.unsealing import is_manifest_file, unseal_manifests, unseal_results
 
     if is_manifest_file(path):
         return unseal_manifests(dict(os.environ), path, output)

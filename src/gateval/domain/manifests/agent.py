@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
+from gateval.domain.manifests.fixtures.playground import OWN_FILES, PLAYGROUND
 from gateval.domain.manifests.fixtures.services import ServiceSpec
 from gateval.domain.manifests.tools import AgentTool, ToolServerSpec
 from gateval.domain.repository.place import Place
@@ -61,7 +62,8 @@ class RuntimeSpec(Spec):
     cwd: str | None = Field(
         default=None,
         description="The agent's working directory, relative to the manifest's folder (default) "
-        "or, with a leading `/`, to the repository root.",
+        "or, with a leading `/`, to the repository root. `{playground}`: it begins in the "
+        "trial's playground, if there is one, and `{agent}` is the manifest's folder in `command`.",
     )
     setup: tuple[str, ...] | LayerSpec = Field(
         default=(),
@@ -103,8 +105,26 @@ class RuntimeSpec(Spec):
         """Whether something runs before or after each trial."""
         return bool(self.before or self.after)
 
+    @property
+    def in_playground(self) -> bool:
+        """Whether its programs begin in the playground of a trial that has one."""
+        return self.cwd == PLAYGROUND
+
+    @property
+    def own_cwd(self) -> str:
+        """The folder of its own files that it works in, as the manifest names it."""
+        return "." if self.cwd is None or self.in_playground else self.cwd
+
     def own_commands(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield what runs in the agent's own files: the key below `runtime`, and the words."""
+        """Yield what runs in the agent's own files: the key below `runtime`, and the words.
+
+        Of one that begins in a playground, words are seen from its own files.
+        """
+        prefix = f"{OWN_FILES}/" if self.in_playground else ""
+        for key, words in self._commands():
+            yield key, tuple(word.removeprefix(prefix) for word in words)
+
+    def _commands(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield from (("setup", self.own_setup), ("command", self.command))
         yield from (("before", self.before), ("after", self.after))
         for index, service in enumerate(self.services):
@@ -121,15 +141,6 @@ class RuntimeSpec(Spec):
     def own_setup(self) -> tuple[str, ...]:
         """The command of a set-up that works in the agent's own files; empty if there is none."""
         return () if isinstance(self.setup, LayerSpec) else self.setup
-
-
-KNOWN_ELSEWHERE = frozenset({
-    "agentDefinition", "autoscaling", "byo", "configFiles", "conversational", "declarative",
-    "description", "env", "expose", "filesystem", "guards", "image", "inbound",
-    "managedAgentDefinitions", "mcpServers", "memories", "providers", "rateLimits", "replicas",
-    "resources", "runAsUser", "schedule", "skills", "tokens", "type", "volumes", "webhook",
-})  # fmt: skip
-"""Keys of `spec` that other systems give a meaning to: kept, and no reason to warn."""
 
 
 class AgentSpec(Spec):

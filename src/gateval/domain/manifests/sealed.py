@@ -20,6 +20,11 @@ SEALED_PROBLEM = (
     "the file with `gateval unseal`, and `gateval seal` says what it is."
 )
 
+SEALED_WARNING = (
+    "Something here in what is sealed is allowed, but hardly meant; the words stay sealed. Whoever "
+    "has the key unseals the file, and `gateval validate` tells while it lies there plainly."
+)
+
 
 class SealedContent(NamedTuple):
     """What a sealed file holds: its own path from the root, 32 hex digits of salt, the manifests.

@@ -81,7 +81,7 @@ class Closure:
 def working_directory(agent: Agent) -> str | None:
     """The candidate's working directory from the root, or None when it leaves the repository."""
     runtime = agent.spec.runtime
-    return resolve_path(agent.folder, (runtime.cwd if runtime else None) or ".")
+    return resolve_path(agent.folder, runtime.own_cwd if runtime else ".")
 
 
 def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:

@@ -41,9 +41,13 @@ class RecordedMessage(Value):
 
 
 class Recorded(Value):
-    """A run that can be promoted. `turns` are what the user said, where that was several times."""
+    """A run that can be promoted. `turns` are what the user said, where that was several times.
+
+    `fixture` is what it answers to, with ` on base` behind it if base does; empty if none is named.
+    """
 
     trace_id: str = ""
+    fixture: str = ""
     input: FixtureInput
     turns: tuple[str, ...] = ()
     calls: tuple[RecordedCall, ...] = ()

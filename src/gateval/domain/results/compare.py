@@ -93,8 +93,8 @@ def compare(results: Results) -> Comparison:
 
 def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> EvalComparison:
     planned_reps = planned.execution.reps_per_fixture
-    reps = threshold_repetitions(planned, trials)
     first = score_eval(planned, Side.HEAD, trials)
+    reps = threshold_repetitions(planned, trials, first)
     head = first if reps == planned_reps else score_eval(planned, Side.HEAD, trials, reps)
     base = score_eval(planned, Side.BASE, trials) if Side.BASE in planned.sides else None
     broad = far.broad[planned.name]
@@ -227,10 +227,11 @@ def _missing(trials: Sequence[Trial], wanted: int) -> int:
 def _repeated(trials: Sequence[Trial], most: int, *, weighted: bool) -> Repeated:
     mine = [trial for trial in trials if trial.key.repetition <= most]
     count = counted([trial.passed for trial in mine])
+    scores = sample(grades(mine)) if weighted else None
     return Repeated(
         passes=count.passes,
         trials=count.trials,
         silent=sum(not trial.answered for trial in mine if trial.passed is not None),
         lost=len(mine) - count.trials,
-        mean=sample(grades(mine)).mean if weighted else None,
+        mean=scores.mean if scores and scores.trials else None,
     )

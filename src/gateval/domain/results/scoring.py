@@ -146,10 +146,12 @@ class EvalScore(Value):
     @property
     def asks(self) -> str:
         """What it has to reach, in words: where trials have scores, a threshold of 1 asks that all
-        of them pass, which a score below 1 does not contradict.
+        of them pass, which a score below 1 does not contradict. One of 0 asks an
+        experiment for nothing.
         """
         every = self.model.graded and self.threshold is not None and self.threshold >= 1
-        return EVERY_CASE if every else show_threshold(self.threshold)
+        free = self.model is ScoringModel.EXPERIMENT and not self.threshold
+        return EVERY_CASE if every else show_threshold(None if free else self.threshold)
 
     @property
     def interval(self) -> tuple[float, float]:

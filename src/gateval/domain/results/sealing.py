@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import SEALED, is_open, shut_plan
@@ -18,6 +19,14 @@ from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Assessment, Trial
 
 _REASON = "the evidence is sealed; `gateval unseal` shows it to who holds the key"
+_NO_ANSWER = "What went wrong is sealed; `gateval unseal` shows it to who holds the key."
+_SAYS_NOTHING = re.compile(
+    r"The candidate (ended with exit code \d+|was not done within [\d.]+ s and was ended)\.( If it "
+    r"needs more time, raise `[\w.]+` of the (Eval|task or benchmark)\.)?"
+)
+"""Why there is no answer, where nothing in it is a stranger's or the sealed file's."""
+
+_WARNING = "A warning here is sealed; `gateval unseal` shows it to who holds the key."
 _DIGITS = 16
 
 
@@ -30,8 +39,32 @@ def shut_results(results: Results, key: bytes) -> Results:
     if not any(map(is_open, results.plan.evals)):
         return results
     shut = shutter(results.plan, key)
-    trials = tuple(map(shut, results.trials))
-    return results.model_copy(update={"plan": shut_plan(results.plan), "trials": trials})
+    info, agents = results.info, sealed_agents(results.plan)
+    warnings = tuple(dict.fromkeys(_shut_warning(one, agents) for one in info.warnings))
+    shown = {
+        "plan": shut_plan(results.plan),
+        "trials": tuple(map(shut, results.trials)),
+        "info": info.model_copy(update={"warnings": warnings}),
+    }
+    return results.model_copy(update=shown)
+
+
+def sealed_agents(plan: Plan) -> frozenset[str]:
+    """Return the Agents that are asked what is sealed."""
+    return frozenset(one.agent for one in plan.evals if one.sealed)
+
+
+def shut_message(message: str, agent: str, agents: Collection[str]) -> str:
+    """Return what may be told of an Agent's candidates: no words of one that was asked what is
+    sealed.
+    """
+    return _WARNING if agent in agents else message
+
+
+def _shut_warning(warning: str, agents: Collection[str]) -> str:
+    """The same for a warning of a run, which begins with the Agent and its side."""
+    said = re.match(r"(.+?) \((?:base|head)\): ", warning)
+    return f"{said[0]}{_WARNING}" if said and said[1] in agents else warning
 
 
 def unsealed(results: Results) -> Results:
@@ -65,11 +98,17 @@ def _bare(trial: Trial, key: bytes) -> Trial:
     trace = trial.trace
     return trial.model_copy(
         update={
+            "reason": _shut_reason(trial.reason),
             "detail": (),
             "output": None if trial.output is None else _mark(trial, key),
             "trace": trace and Trace(**{**dict(trace), "steps": ()}),
         }
     )
+
+
+def _shut_reason(reason: str) -> str:
+    """A reason without assessments: of our own, or with words of candidates and playgrounds."""
+    return reason if not reason or _SAYS_NOTHING.fullmatch(reason) else _NO_ANSWER
 
 
 def _mark(trial: Trial, key: bytes) -> str:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
 from gateval.domain.results.grouping import Grouped
-from gateval.domain.results.scoring import score_eval
+from gateval.domain.results.scoring import EvalScore, score_eval
 from gateval.domain.trials.trial import Side
 
 
-def threshold_repetitions(planned: PlannedEval, trials: Grouped) -> int:
+def threshold_repetitions(
+    planned: PlannedEval, trials: Grouped, first: EvalScore | None = None
+) -> int:
     """Return how many repetitions of head's fixtures decide about the threshold.
 
     Those that are planned; but a score that misses it by no more than chance may do is judged again
     on three of each fixture. That is done once, and never for a threshold of 1, nor where an agent
-    does the same each time.
+    does the same each time. `first` is head's score on the planned repetitions, where it is known.
     """
     reps = planned.execution.reps_per_fixture
     written = planned.threshold is not None and planned.threshold < 1
     if not written or planned.deterministic or reps >= CONFIRMING:
         return reps
-    score = score_eval(planned, Side.HEAD, trials)
+    score = first or score_eval(planned, Side.HEAD, trials)
     return CONFIRMING if score.measured and score.close else reps

@@ -26,6 +26,14 @@ class NotStrictJson(ValueError):
     """The text is not one unambiguous JSON value; the message says why, without a full stop."""
 
 
+class NotStrictListed(NotStrictJson):
+    """The same of one value of a list; `at` is the offset in the text at which it begins."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
 def read_json(text: str, *, depth: int = DEPTH_LIMIT) -> JsonValue:
     """Return the one JSON value that `text` holds, white space around it allowed.
 
@@ -51,20 +59,22 @@ def read_json(text: str, *, depth: int = DEPTH_LIMIT) -> JsonValue:
 def read_json_list(text: str) -> Iterator[tuple[int, JsonValue]]:
     """Yield each value of the one list that `text` holds, with the offset at which it begins.
 
-    Raises `NotStrictJson` as `read_json` does, and `json.JSONDecodeError` for what is no list.
+    Raises `NotStrictListed` as `read_json` does, and `json.JSONDecodeError` for what is no list.
     """
     at = _expect(text, 0, "[")
     more = text[at : at + 1] != "]"
     while more:
         try:
             value, end = _DECODER.raw_decode(text, at)
-        except (NotStrictJson, json.JSONDecodeError):
+            _check(value, DEPTH_LIMIT)
+        except json.JSONDecodeError:
             raise
+        except NotStrictJson as error:
+            raise NotStrictListed(str(error), at) from None
         except RecursionError:
-            raise NotStrictJson(_too_deep(DEPTH_LIMIT)) from None
+            raise NotStrictListed(_too_deep(DEPTH_LIMIT), at) from None
         except ValueError:
-            raise NotStrictJson(_TOO_LONG) from None
-        _check(value, DEPTH_LIMIT)
+            raise NotStrictListed(_TOO_LONG, at) from None
         yield at, value
         at = _skipped(text, end)
         more = text[at : at + 1] != "]"

@@ -88,8 +88,8 @@ def offered_tools(tools: tuple[AgentTool, ...]) -> tuple[ToolDefinition, ...]:
         if not tool.enabled or not tool.tool_name or tool.is_server:
             continue
         if tool.tool_name not in definitions:
-            definition = ToolDefinition(name=tool.tool_name, description=tool.description)
-            if tool.input_schema is not None:
-                definition = definition.model_copy(update={"input_schema": tool.input_schema})
-            definitions[tool.tool_name] = definition
+            schema = {} if tool.input_schema is None else {"input_schema": tool.input_schema}
+            definitions[tool.tool_name] = ToolDefinition(
+                name=tool.tool_name, description=tool.description, **schema
+            )
     return tuple(definitions.values())

@@ -170,6 +170,8 @@ class TraceBuilder:
 def add_usage(parts: Iterable[Usage]) -> Usage:
     """Return the sum; a part that is unknown makes that side of the sum unknown."""
     every = tuple(parts)
+    if len(every) == 1 and every[0].usd is None:
+        return every[0]
     money = _total([part.usd for part in every])
     return Usage(
         input_tokens=_total([part.input_tokens for part in every]),

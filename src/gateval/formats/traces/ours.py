@@ -84,7 +84,8 @@ def _of_trial(trial: Trial, run: str = "") -> Recorded:
         raise NoRun(f"of {name}, texts were cut when it was stored")
     steps = [step for step in trial.trace.steps if not step.refused]
     found = recorded_run([*_said(steps)], name)
-    return found.model_copy(update={"output": trial.output})
+    side = " on base" if key.side is Side.BASE else ""
+    return found.model_copy(update={"output": trial.output, "fixture": f"{key.fixture}{side}"})
 
 
 def _said(steps: list[Step]) -> Iterator[RecordedMessage]:

@@ -21,7 +21,8 @@ from gateval.pipeline.manifests.case_files import case_files, cases_read
 class Filled:
     """What templates give: fixtures, and by the name of an Eval those that its vars fill in.
 
-    `files` are those of cases. A template that anything is wrong with gives no fixtures.
+    `files` are those of cases. A template that anything is wrong with gives no fixtures. `unfit`
+    are the problems of what may not be sealed, in words that give nothing away.
     """
 
     fixtures: list[Fixture] = field(default_factory=list)
@@ -29,6 +30,7 @@ class Filled:
     files: frozenset[str] = frozenset()
     problems: list[Problem] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
+    unfit: tuple[Problem, ...] = ()
 
 
 def fill_in(

@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.catalogue import Broken, Catalogue
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.sealed import SEALED_PROBLEM, is_sealed
 from gateval.domain.repository.place import Problem
 from gateval.formats.parsed import Parsed
+from gateval.formats.sealed import unfit
 from gateval.pipeline.manifests.cache import ManifestCache
+from gateval.pipeline.manifests.cases import Filled
 
 Kept = TypeVar("Kept", Eval, Fixture)
 
@@ -47,6 +49,22 @@ def with_seals(catalogue: Catalogue, read: Mapping[str, Parsed], cache: Manifest
             for evaluation, named in catalogue.filled.items()
         },
     )
+
+
+def refuse_unfit(filled: Filled) -> None:
+    """Take out of what templates gave the sealed fixtures that may not be sealed; note why."""
+    every = [
+        *filled.fixtures,
+        *(one for named in filled.by_eval.values() for one in named.values()),
+    ]
+    refused = {id(one): why for one in every if is_sealed(one.path) and (why := unfit(one))}
+    if refused:
+        filled.fixtures = [one for one in filled.fixtures if id(one) not in refused]
+        for evaluation, named in filled.by_eval.items():
+            left = {name: one for name, one in named.items() if id(one) not in refused}
+            filled.by_eval[evaluation] = left
+        filled.broken += map(Broken, refused.values())
+    filled.unfit = tuple(dict.fromkeys(refused.values()))
 
 
 def without_sealed_words(

@@ -38,6 +38,7 @@ from gateval.render.report.scores.benchmarks import benchmark_lines
 from gateval.render.report.scores.experiments import experiment_sets
 from gateval.render.report.usage import models_used, usage_by_agent
 from gateval.render.report.words.counts import count, listing
+from gateval.render.report.words.kinds import Words, words_of
 from gateval.render.report.words.plan_wording import removed_sentence
 from gateval.render.report.words.wording import eval_verdict, passes, regressed_title
 from gateval.safe.sanitize import inline
@@ -52,10 +53,12 @@ _RISES = 20
 _ROWS = 20
 """Evals in the first table: what is said about the worst fixtures should not be far below."""
 
-_HEADER = (
-    "| Agent | Eval | Score | Base | Δ | Threshold | Fixtures | Verdict |\n"
-    "|---|---|--:|--:|--:|--:|--:|---|\n"
-)
+
+def _header(words: Words) -> str:
+    return (
+        f"| Agent | {words.manifest} | Score | Base | Δ | Threshold | {words.cases} | Verdict |\n"
+        "|---|---|--:|--:|--:|--:|--:|---|\n"
+    )
 
 
 def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
@@ -89,9 +92,10 @@ def _tables(report: Report, frame: Frame) -> tuple[Part[Any], Part[Any]]:
         shown_evals(report),
         key=lambda compared: PRECEDENCE.index(eval_verdict(decision, compared.eval)[0]),
     )
+    words = words_of(plan.eval(one.eval).kind for one in evals)
     first = Part(
-        "Eval",
-        _HEADER,
+        words.manifest,
+        _header(words),
         evals[:_ROWS],
         lambda compared: sections.row(
             compared,
@@ -103,7 +107,8 @@ def _tables(report: Report, frame: Frame) -> tuple[Part[Any], Part[Any]]:
         weight=4,
     )
     rest = evals[_ROWS:]
-    opening = f"<details><summary>{count(len(rest), 'more Eval')}</summary>\n\n{_HEADER}"
+    more = count(len(rest), f"more {words.manifest}")
+    opening = f"<details><summary>{more}</summary>\n\n{_header(words)}"
     return first, first._replace(opening=opening, items=rest, closing="\n\n</details>")
 
 
@@ -205,7 +210,8 @@ def _why(report: Report) -> Part[Any]:
         for one in report.results.plan.evals
         if one.name in shown
     ]
-    return _fold("reason", "Why each Eval runs", why, sections.bullet, 1)
+    words = words_of(one.kind for one in report.results.plan.evals if one.name in shown)
+    return _fold("reason", f"Why each {words.manifest} runs", why, sections.bullet, 1)
 
 
 def _axis_scores(report: Report) -> Part[Any]:

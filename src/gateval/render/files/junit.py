@@ -1,13 +1,16 @@
 """JUnit XML of head's fixtures, for CI systems that show test results.
 
-One test suite per Eval, one test case per fixture; the worst repetition decides. What was not
+One test suite per Eval, one test case per fixture; the worst repetition decides, and a regression
+that blocks fails its case though every repetition passed, as those with scores do. What was not
 measured is an `error`, also when it came to nothing in time; only a fixture of which no repetition
-ran is `skipped`. A test case has the place of the assertion that failed, else of its fixture, and
-the seconds that head's repetitions took. There are no stamps: equal trials give equal bytes.
+ran is `skipped`. An Eval that blocks as a whole, by none of its fixtures, has a case of its name. A
+test case has the place of the assertion that failed, else of its fixture, and the seconds that
+head's repetitions took. There are no stamps: equal trials give equal bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -20,6 +23,7 @@ from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.models.averages import EXPERIMENT
 from gateval.domain.results.models.lifecycle import run_of
 from gateval.domain.trials.trial import Outcome, Trial
+from gateval.domain.verdicts import GateVerdict, ReasonCode
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
 from gateval.render.report.scores.experiments import experiment_sets
 from gateval.render.report.words.excerpt import trial_excerpt
@@ -46,7 +50,9 @@ def render_junit(report: Report) -> str:
         suite = TestSuite(_xml(name))
         for key, value in _properties(report, compared[name]).items():
             suite.add_property(_xml(key), _xml(value))
-        suite.add_testcases([_case(fact, suite.name) for fact in facts])
+        fell = _fell(report, name)
+        cases = [_case(fact, suite.name, fell) for fact in facts]
+        suite.add_testcases([*cases, *_whole(report, name, cases)])
         suite.add_testcases(
             [_left(gone.fixture, suite.name) for gone in compared[name].head.left_out]
         )
@@ -105,16 +111,43 @@ class _Case(TestCase):
     line = IntAttr()
 
 
-def _case(fact: FixtureFacts, suite: str) -> TestCase:
+def _case(fact: FixtureFacts, suite: str, fell: frozenset[str]) -> TestCase:
     case = _Case(_xml(fact.fixture.name), classname=suite)
     place = fact.first_place
     case.file, case.line = _xml(place.file), place.line
     case.time = round(sum(trial.seconds for trial in fact.head), 3)
     found = _result(fact)
+    if fact.fixture.name in fell and not isinstance(found, Failure):
+        found = Failure(_xml(passes(fact.compared)), "regressed")
     if found is not None:
         found.text = xml_text(_body(fact), _BODY_LIMIT)
         case.result = found
     return case
+
+
+def _fell(report: Report, name: str) -> frozenset[str]:
+    """Return the fixtures of an Eval whose regression blocks."""
+    return frozenset(
+        one.fixture
+        for one in report.decision.reasons
+        if (one.eval, one.code, one.verdict) == (name, ReasonCode.REGRESSION, GateVerdict.FAIL)
+    )
+
+
+def _whole(report: Report, name: str, cases: Sequence[TestCase]) -> Iterator[TestCase]:
+    """Yield a case for an Eval that blocks, where none of its fixtures' cases says so."""
+    verdict, words = eval_verdict(report.decision, name)
+    said = {type(result) for case in cases for result in case.result}
+    if verdict is GateVerdict.PASS or Failure in said:
+        return
+    if verdict is not GateVerdict.FAIL and said & {Error, Skipped}:
+        return
+    kind: type[Failure | Error] = Failure if verdict is GateVerdict.FAIL else Error
+    case = _Case(_xml(name), classname=_xml(name))
+    reasons = [one.text for one in report.decision.reasons if one.eval == name]
+    case.result = kind(_xml(words), "eval")
+    case.result[0].text = xml_text("\n".join(reasons), _BODY_LIMIT)
+    yield case
 
 
 def _left(name: str, suite: str) -> TestCase:

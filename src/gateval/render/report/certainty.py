@@ -15,6 +15,7 @@ from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import ReasonCode
 from gateval.render.report.words.counts import count
+from gateval.render.report.words.kinds import Words, words_of
 from gateval.render.report.words.plan_wording import budget_lines
 
 
@@ -52,26 +53,27 @@ def _power(report: Report) -> Iterator[str]:
     plan = report.results.plan
     spare = left_after_planned(plan, report.results.trials)
     drop, free = (unseen_drop(plan, report.comparison, left) for left in (spare, inf))
-    yield from _unseen(drop)
+    words = words_of(one.kind for one in plan.evals)
+    yield from _unseen(drop, words)
     yield from (f"{line[:1].upper()}{line[1:]}." for line in budget_lines(plan))
     if plan.policy.budget.counts_costs and plan.evals:
         what = f"room for {count(int(spare), 'more trial')}" if spare >= 1 else "nothing of it"
         yield f"The planned trials {f'left {what}' if spare < inf else 'took nothing of it'}."
         if drop is not None and free is not None and drop > free:
             yield (
-                f"Without it, a drop of {100 * free:.0f} points in one fixture would be found in 4 "
-                "of 5 cases; that is its price."
+                f"Without it, a drop of {100 * free:.0f} points in one {words.case} would be found "
+                "in 4 of 5 cases; that is its price."
             )
 
 
-def _unseen(drop: float | None) -> Iterator[str]:
+def _unseen(drop: float | None, words: Words) -> Iterator[str]:
     if drop is None:
         return
     if drop >= 1:
-        yield "A drop in one fixture could have been missed, however large it is."
+        yield f"A drop in one {words.case} could have been missed, however large it is."
     else:
         points = f"{100 * drop:.0f} points"
-        yield f"A drop under {points} in one fixture's pass rate could have been missed."
+        yield f"A drop under {points} in one {words.case}'s {words.falls} could have been missed."
 
 
 def _intervals(report: Report) -> Iterator[str]:

@@ -30,12 +30,23 @@ class Judged(NamedTuple):
 
 
 def render_judging(
-    fixture: Fixture, answer: Answer, found: Sequence[Judged], *, width: int, color: bool
+    fixture: Fixture,
+    answer: Answer,
+    found: Sequence[Judged],
+    said: str = "",
+    *,
+    width: int,
+    color: bool,
 ) -> str:
-    """Return the page: for each assertion prompt, answer, verdict, evidence, and what follows."""
+    """Return the page: for each assertion prompt, answer, verdict, evidence, and what follows.
+
+    `said` is a sentence on where the answer comes from.
+    """
     page = Page(width, color=color)
     page.line(f"{fixture.name}: the judge looks at this answer", style="bold")
     page.cell([("", ""), (answer.output, "dim")])
+    if said:
+        page.line(said, style="yellow")
     for one in found:
         _judged(page, one)
     return page.text()

@@ -13,6 +13,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.files.locked import why_locked
 from gateval.domain.text.figures import show_bytes
 from gateval.render.report.words.counts import count
+from gateval.render.report.words.kinds import words_of
 from gateval.render.report.words.plan_wording import (
     judge_questions,
     models_needed,
@@ -113,7 +114,9 @@ def _evals(page: Page, plan: Plan, likely: Sequence[str]) -> None:
             f"{judge_questions(planned):,}",
         )
         rows.append((cells, ""))
-    page.table(("Eval", "Agent", "Fixtures", "Times", "Sides", "Trials", "Judge calls"), rows)
+    words = words_of(one.kind for one in shown)
+    header = (words.manifest, "Agent", words.cases, "Times", "Sides", "Trials", "Judge calls")
+    page.table(header, rows)
     page.heading("Why")
     for planned in shown:
         reasons = ", ".join(str(reason) for reason in planned.why[:REASONS_SHOWN])
@@ -132,7 +135,8 @@ def _shared(planned: PlannedEval) -> str:
     """Whose trials answer for fixtures that do not run a second time."""
     if planned.bar is None or not planned.bar.reused:
         return ""
-    return f"; {count(len(planned.bar.reused), 'fixture')} measured by {planned.bar.eval}"
+    reused = count(len(planned.bar.reused), words_of([planned.kind]).case)
+    return f"; {reused} measured by {planned.bar.eval}"
 
 
 def _trials(planned: PlannedEval) -> int:

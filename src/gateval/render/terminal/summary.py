@@ -26,6 +26,7 @@ from gateval.render.report.scores.benchmarks import benchmark_lines
 from gateval.render.report.usage import AgentUsage, Spent, scripted_models, usage_by_agent
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.headline import headline
+from gateval.render.report.words.kinds import words_of
 from gateval.render.report.words.plan_wording import removed_sentence, revisions
 from gateval.render.report.words.wording import (
     base_score,
@@ -103,7 +104,17 @@ def _table(page: Page, report: Report) -> None:
         )
         rows.append((cells, STYLES[verdict]))
     if rows:
-        header = ("Agent", "Eval", "Score", "Base", "Δ", "Threshold", "Fixtures", "Verdict")
+        called = words_of(plan.eval(one.eval).kind for one in shown_evals(report))
+        header = (
+            "Agent",
+            called.manifest,
+            "Score",
+            "Base",
+            "Δ",
+            "Threshold",
+            called.cases,
+            "Verdict",
+        )
         page.table(header, rows)
 
 
@@ -117,14 +128,15 @@ def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
 def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     plan = report.results.plan
     improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
-    passing = len(with_status(facts, FixtureStatus.PASSING))
+    passing = with_status(facts, FixtureStatus.PASSING)
     notes = [f"warning: {warning}" for warning in (*plan.warnings, *report.results.info.warnings)]
     notes += certainty(report)
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
     if improved:
         notes.append(f"improved: {listing(improved, 8)}")
     if passing:
-        notes.append(f"passing: {count(passing, 'fixture')}")
+        noun = words_of(one.planned.kind for one in passing).case
+        notes.append(f"passing: {count(len(passing), noun)}")
     for change in plan.changes:
         reasons = listing([str(reason) for reason in change.reasons], 4)
         notes.append(f"{change.agent} is {change.kind}: {reasons}")

@@ -29,31 +29,35 @@ class Grounds:
         self._allowed = [
             (landlock.READ, _opened(house.visible)),
             (landlock.USE, _opened(house.usable)),
-            (landlock.WRITE, _opened(house.shared)),
         ]
-        self._filter = (
-            syscalls.compiled(sockets=house.ports is not None) if house.filtered else None
-        )
+        self._shared = _opened(house.shared)
+        self._filter = self._none = None
+        if house.filtered:
+            self._filter = syscalls.compiled(sockets=house.ports is not None)
+            self._none = syscalls.compiled(sockets=True, cut_off=True)
 
     def fence(self, order: Order) -> None:
         """Put this process behind its fence, if the kernel has any."""
         if not self.house.landlock:
             return
         ports = None if self.house.ports is None else [*self.house.ports, *order.ports]
-        if order.offline and ports is not None:
+        if order.cut_off or (order.offline and ports is not None):
             ports = []
         fence = landlock.Fence(self.house.landlock, ports)
         for access, places in self._allowed:
             fence.allow(access, places)
+        if not order.cut_off:
+            fence.allow(landlock.WRITE, self._shared)
         fence.allow(landlock.USE, _opened([OWN_PROCESS]))
         fence.allow(landlock.READ, _opened(order.reads))
         fence.allow(landlock.WRITE, _opened(order.writes))
         fence.close_in()
 
-    def filter_calls(self) -> None:
+    def filter_calls(self, order: Order) -> None:
         """Make no system call of the deny-list from now on, if they can be filtered here."""
-        if self._filter is not None:
-            kernel.load_filter(self._filter)
+        program = self._none if order.cut_off else self._filter
+        if program is not None:
+            kernel.load_filter(program)
 
 
 def _opened(paths: list[str]) -> landlock.Places:
@@ -87,7 +91,7 @@ def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: l
     os.chdir(order.cwd)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    grounds.filter_calls()
+    grounds.filter_calls(order)
     os.execvpe(order.argv[0], order.argv, order.env)
 
 

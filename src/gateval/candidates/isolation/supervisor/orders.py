@@ -46,7 +46,8 @@ class Order:
 
     `owned` folders become its user's; `lent` ones, with all that is in them, until it is gone.
     `reads` may be read; `owned[0]` and `lent` also written. `ports` are open to it beside those
-    of the house. `offline` says that it may connect to nothing where the house limits that at all.
+    of the house. `offline` says that it may connect to nothing where the house limits that at all,
+    `cut_off` that it may not anywhere, nor leave anything where others look.
     """
 
     argv: list[str]
@@ -57,6 +58,7 @@ class Order:
     lent: list[str]
     ports: list[int] = field(default_factory=list)
     offline: bool = False
+    cut_off: bool = False
 
     @property
     def writes(self) -> list[str]:

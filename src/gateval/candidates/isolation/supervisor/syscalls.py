@@ -62,10 +62,11 @@ class SyscallRule(NamedTuple):
     tests: tuple[tuple[int, int, int, int], ...] = ()
 
 
-def compiled(*, sockets: bool) -> bytes | None:
+def compiled(*, sockets: bool, cut_off: bool = False) -> bytes | None:
     """Return the BPF program, or None where libseccomp is not there.
 
-    `sockets` also refuses all sockets but Unix, TCP and UDP, and to connect but by connect(2).
+    `sockets` also refuses all sockets but Unix, TCP and UDP, and to connect but by connect(2);
+    `cut_off` refuses all but pairs.
     """
     library = _library()
     if library is None:
@@ -73,7 +74,8 @@ def compiled(*, sockets: bool) -> bytes | None:
     context = library.seccomp_init(_ALLOW)
     try:
         library.seccomp_attr_set(context, _BAD_ARCHITECTURE, _ERRNO | errno.ENOSYS)
-        for rule in (*_calls(), *(_sockets() if sockets else ())):
+        none = (SyscallRule("socket", errno.EACCES),)
+        for rule in (*_calls(), *(none if cut_off else _sockets() if sockets else ())):
             _add(library, context, rule)
         file = os.memfd_create("filter", os.MFD_CLOEXEC)
         with os.fdopen(file, "rb") as program:

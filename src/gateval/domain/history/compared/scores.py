@@ -68,8 +68,8 @@ def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
 
 
 def has_scores(run: RunEval) -> bool:
-    """Whether trials of a run have scores."""
-    return any(one.score is not None for one in run.fixtures)
+    """Whether trials of a run have scores, or would, had they been measured."""
+    return run.kind != "Eval" or any(one.score is not None for one in run.fixtures)
 
 
 def _verdict(run: RunEval) -> str:

@@ -62,7 +62,7 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
         seconds=round(info.seconds, 1),
         verdict=report.decision.evals,
         evals=tuple(evals[:EVALS_LISTED]),
-        agreements=stored_agreements(report.results)[:EVALS_LISTED],
+        agreements=() if info.interrupted else stored_agreements(report.results)[:EVALS_LISTED],
     )
 
 

@@ -33,7 +33,7 @@ def counts_whole_repository(agent: Agent) -> bool:
     runtime = agent.spec.runtime
     if runtime is None or not runtime.starts_process or agent.spec.watch is not None:
         return False
-    return resolve_path(agent.folder, runtime.cwd or ".") == ""
+    return resolve_path(agent.folder, runtime.own_cwd) == ""
 
 
 def _model_problems(agent: Agent, *, targeted: bool) -> Iterator[Problem]:

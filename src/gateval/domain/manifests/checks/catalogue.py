@@ -20,7 +20,7 @@ from gateval.domain.manifests.checks.models import (
 from gateval.domain.manifests.checks.playground import looks_at_state, playground_problems
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.sealed import is_sealed
+from gateval.domain.manifests.sealed import SEALED_WARNING, is_sealed
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem, sort_problems
 from gateval.domain.repository.tree import Tree
@@ -41,10 +41,10 @@ def check_catalogue(
     """
     targets = {evaluation.target_agent for evaluation in catalogue.evals}
     problems = [
-        *_doubles("Agent", catalogue.agents),
-        *_doubles("Eval", catalogue.evals),
-        *_doubles("EvalFixture", catalogue.fixtures),
-        *_doubles("JudgeCalibration", catalogue.calibrations),
+        *_doubles(catalogue.agents),
+        *_doubles(catalogue.evals),
+        *_doubles(catalogue.fixtures),
+        *_doubles(catalogue.calibrations),
     ]
     for agent in catalogue.agents:
         targeted = agent.name in targets
@@ -65,7 +65,26 @@ def check_catalogue(
 
 
 def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
-    """Return what is allowed but hardly meant."""
+    """Return what is allowed but hardly meant; of what is sealed, only where that is."""
+    return (
+        *dict.fromkeys(map(_without_sealed_words, _hardly_meant(catalogue))),
+        *(
+            Problem(
+                place=Place(file=show_path(path)),
+                message="This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in "
+                "it was checked.",
+            )
+            for path in sorted(catalogue.locked)
+        ),
+    )
+
+
+def _without_sealed_words(found: Problem) -> Problem:
+    sealed = is_sealed(found.place.file)
+    return Problem(place=found.place, message=SEALED_WARNING) if sealed else found
+
+
+def _hardly_meant(catalogue: Catalogue) -> tuple[Problem, ...]:
     selected = {
         fixture.name
         for evaluation in catalogue.evals
@@ -92,14 +111,6 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
         ),
         *_untouched(catalogue),
         *(() if catalogue.locked else _unselected(catalogue, selected)),
-        *(
-            Problem(
-                place=Place(file=show_path(path)),
-                message="This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in "
-                "it was checked.",
-            )
-            for path in sorted(catalogue.locked)
-        ),
         *decided_beforehand(catalogue),
         *_unsupported(catalogue),
     )
@@ -162,7 +173,9 @@ def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
     wanted = {
         ", ".join(f"{key}: {value}" for key, value in one.fixture_selector.match_labels.items())
         for one in catalogue.evals
-        if one.fixture_selector and fixture.target_agent in {None, one.target_agent}
+        if one.fixture_selector
+        and fixture.target_agent in {None, one.target_agent}
+        and not is_sealed(one.path)
     }
     if not wanted or len(wanted) > LABELS_SHOWN:
         return ""
@@ -170,13 +183,14 @@ def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
     return f" Its labels are {quote(has)}; Evals select {' or '.join(map(quote, sorted(wanted)))}."
 
 
-def _doubles(kind: str, manifests: Sequence[Manifest]) -> Iterator[Problem]:
+def _doubles(manifests: Sequence[Manifest]) -> Iterator[Problem]:
     first = by_name(manifests)
     for manifest in manifests:
-        if manifest is not first[manifest.name]:
+        other = first[manifest.name]
+        if manifest is not other:
             yield Problem(
                 place=manifest.place,
                 path="metadata.name",
-                message=f'The {kind} "{manifest.name}" stands at {first[manifest.name].place} '
-                "already. Rename or remove one of them.",
+                message=f'The {other.kind} "{manifest.name}" stands at {other.place} already. '
+                "Rename or remove one of them.",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import Eval, ScoringModel
 from gateval.domain.repository.place import Problem
 
 
@@ -20,7 +20,8 @@ def decided_beforehand(catalogue: Catalogue) -> Iterator[Problem]:
                     message = "`latency` without `maxSeconds` limits nothing; it always passes."
                     yield Problem(place=spec.place, message=message)
     for evaluation in catalogue.evals:
-        if evaluation.scoring.graded and evaluation.scoring.pass_score == 0:
+        written = evaluation.scoring.model is not ScoringModel.EXPERIMENT  # which asks for none
+        if written and evaluation.scoring.graded and evaluation.scoring.pass_score == 0:
             place = evaluation.places.get("spec.scoring.passScore", evaluation.place)
             message = (
                 f'Every trial of the Eval "{evaluation.name}" passes, because a score of 0 is '

@@ -49,7 +49,7 @@ def _pattern_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
     """What leads out of the repository, and what is included and not there."""
     runtime = agent.spec.runtime
     layer = runtime.layer if runtime else None
-    cwd = resolve_path(agent.folder, (runtime.cwd if runtime else None) or ".") or ""
+    cwd = resolve_path(agent.folder, runtime.own_cwd if runtime else ".") or ""
     for key, folder, written in (
         ("spec.watch", agent.folder, agent.spec.watch or ()),
         ("spec.include", agent.folder, agent.spec.include),
@@ -87,9 +87,10 @@ def _created_problems(
 
 
 def _folder_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
-    written = agent.spec.runtime.cwd if agent.spec.runtime else None
-    if written is None:
+    runtime = agent.spec.runtime
+    if runtime is None or runtime.cwd is None:
         return
+    written = runtime.own_cwd
     path = resolve_path(agent.folder, written)
     message = _leads_out(written) if path is None else _missing_folder(path, tree)
     if message:

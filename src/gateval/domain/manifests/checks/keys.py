@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from gateval.domain.base import Spec
-from gateval.domain.manifests.agent import KNOWN_ELSEWHERE, MODEL_RUNTIME, Agent, AgentSpec
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, AgentSpec
 from gateval.domain.manifests.checks.files import problem_in
 from gateval.domain.manifests.tools import MCP_TOOL, AgentTool, ToolServerSpec
 from gateval.domain.repository.place import Problem
@@ -54,6 +54,15 @@ class Unknown(NamedTuple):
         """The key as the warning names it."""
         text = quote(self.path.removeprefix("spec."))
         return f"{text} (here it is `{self.meant}`)" if self.meant else text
+
+
+KNOWN_ELSEWHERE = frozenset({
+    "agentDefinition", "autoscaling", "byo", "configFiles", "conversational", "declarative",
+    "description", "env", "expose", "filesystem", "guards", "image", "inbound",
+    "managedAgentDefinitions", "mcpServers", "memories", "providers", "rateLimits", "replicas",
+    "resources", "runAsUser", "schedule", "skills", "tokens", "type", "volumes", "webhook",
+})  # fmt: skip
+"""Keys of `spec` that other systems give a meaning to: kept, and no reason to warn."""
 
 
 def unknown_keys(agent: Agent) -> list[Unknown]:

@@ -20,6 +20,7 @@ STATE_CHECKS = frozenset(
         "fileMatches",
         "fileJson",
         "directoryListing",
+        "environmentVariable",
         "commandResult",
         "httpResponse",
         "sqlQuery",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.fixtures.playground import OWN_FILES
 from gateval.domain.planning.closure import Closure, closure_of, closure_paths, working_directory
 from gateval.domain.planning.files.named_paths import named, program_index
 from gateval.domain.planning.snapshot import Snapshot
@@ -33,9 +34,9 @@ def closure_problems(snapshot: Snapshot) -> Iterator[Problem]:
 
 
 def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
-    """Yield, for each Agent, the programs that it starts and that are no files of this revision.
+    """Yield, for each Agent, the programs that it starts and that are not where it looks for them.
 
-    It is allowed: a set-up may make it, or the machine may have it.
+    It is allowed: a set-up may make it, or the machine may have it, or a playground.
     """
     for agent in snapshot.catalogue.agents:
         runtime, cwd = agent.spec.runtime, working_directory(agent)
@@ -44,14 +45,22 @@ def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
         for key, words in runtime.own_commands():
             index = program_index(words)
             path = resolve_path(cwd, words[index]) if index is not None else None
-            if path is None or _is_there(path, snapshot):
+            if path is None or index is None:
                 continue
-            yield Problem(
-                place=agent.places.get("spec.runtime", agent.place),
-                path=f"spec.runtime.{key}[{index}]",
-                message=f"{show_path(path)} is no file of this revision. Correct the path, "
-                "relative to runtime.cwd, or track the file.",
-            )
+            if not _is_there(path, snapshot):
+                message = (
+                    f"{show_path(path)} is no file of this revision. Correct the path, relative "
+                    "to runtime.cwd, or track the file."
+                )
+            elif key == "command" and runtime.in_playground and words[index] in runtime.command:
+                message = (
+                    f"{quote(words[index])} is not in the playground, where the agent begins. "
+                    f"Write {quote(f'{OWN_FILES}/{words[index]}')}."
+                )
+            else:
+                continue
+            place = agent.places.get("spec.runtime", agent.place)
+            yield Problem(place=place, path=f"spec.runtime.{key}[{index}]", message=message)
 
 
 def _is_there(path: str, snapshot: Snapshot) -> bool:

@@ -30,6 +30,8 @@ from gateval.domain.results.models.verdict import (
 from gateval.domain.results.scoring import TOLERANCE
 from gateval.domain.trials.trial import Assessment, Outcome
 
+_WEIGHTLESS = "fail, scores 0: none of its criteria has weight, whatever they say."
+
 
 class BenchmarkVerdict(StrEnum):
     """What a score is called, of a task or a run."""
@@ -58,6 +60,8 @@ def by_criteria(
     score = None if lost else best
     if best >= scoring.pass_score - TOLERANCE:
         return lost or TrialVerdict(Outcome.PASS, None, "", score)
+    if not any(spec.weight for spec, _ in counts):
+        return TrialVerdict(Outcome.FAIL, None, _WEIGHTLESS, score)
     spec, one = max(counts, key=lambda pair: pair[0].weight * (1 - criterion_score(pair[1])))
     word = f"{benchmark_verdict(best)}, scores" if lost is None else "scores at most"
     reason = f"{word} {best:.3g}: {called(spec)}: {one.reason}"

@@ -73,7 +73,12 @@ def run_of(results: Results, planned: PlannedEval) -> BenchmarkRun:
     )
     status = RunStatus.COMPLETED if whole else _ended(results)
     tasks = tuple(
-        _task(one, _first(trials, owners[one.name], one, Side.HEAD, many), many, status)
+        _task(
+            one.name.removeprefix(f"{planned.own_name}."),
+            _first(trials, owners[one.name], one, Side.HEAD, many),
+            many,
+            status,
+        )
         for one in planned.fixtures
     )
     scores = [one.score for one in tasks]
@@ -98,8 +103,7 @@ def _first(trials: Grouped, owner: str, fixture: Fixture, side: Side, many: int)
     return [one for one in found if one.key.repetition <= many]
 
 
-def _task(fixture: Fixture, trials: Sequence[Trial], many: int, run: RunStatus) -> TaskRun:
-    name = fixture.name.partition(".")[2] or fixture.name
+def _task(name: str, trials: Sequence[Trial], many: int, run: RunStatus) -> TaskRun:
     if len(trials) < many:
         phase = TaskPhase.STARTED if trials else TaskPhase.CREATED
         return TaskRun(task=name, status=run, phase=phase)

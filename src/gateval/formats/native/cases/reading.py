@@ -7,14 +7,23 @@ import io
 import json
 from collections.abc import Callable, Iterator
 
+from pydantic import JsonValue
+
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.text.quoting import quote
-from gateval.domain.text.strict_json import NotStrictJson, read_json, read_json_list
+from gateval.domain.text.strict_json import (
+    NotStrictJson,
+    NotStrictListed,
+    read_json,
+    read_json_list,
+)
 from gateval.formats.native.cases.case import CASES_LIMIT, CasesRead, Row, cases_of
 from gateval.formats.problems.validation import PROBLEM_LIMIT
 from gateval.formats.yaml.document import Branching
 from gateval.formats.yaml.reader import read_documents
+
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
 _FIELD_LIMIT = 16 * 1024 * 1024
 """Characters of one field of CSV; the file itself is smaller."""
@@ -23,20 +32,28 @@ _FIELD_LIMIT = 16 * 1024 * 1024
 class _Unreadable(Exception):
     """A line that cannot be read; the rest of the file is not looked at."""
 
-    def __init__(self, line: int, message: str) -> None:
+    def __init__(self, line: int, message: str, column: int = 1) -> None:
         super().__init__(message)
         self.line = line
+        self.column = column
 
 
-def read_cases(path: str, data: bytes) -> CasesRead:
+def read_cases(path: str, data: bytes, *, empty_is_absent: bool = False) -> CasesRead:
     """Return the cases of the tracked file `path`, and all problems with their lines.
 
-    `path` ends in one of `ENDINGS`. A byte order mark and line breaks of Windows are fine.
+    `path` ends in one of `ENDINGS`. A byte order mark and line breaks of Windows are fine. With
+    `empty_is_absent`, an empty field of CSV, which has no other way to say so, is no value.
     """
     if path.endswith((".yaml", ".yml")):
         return _read_yaml(path, data)
     rows, wrong = read_rows(path, data)
+    if empty_is_absent and path.endswith(".csv"):
+        rows = [row._replace(value=_filled(row.value)) for row in rows]
     return _checked(show_path(path), rows, wrong)
+
+
+def _filled(value: JsonValue) -> JsonValue:
+    return {k: v for k, v in value.items() if v != ""} if isinstance(value, dict) else value
 
 
 def read_rows(path: str, data: bytes) -> tuple[list[Row], list[Problem]]:
@@ -46,7 +63,7 @@ def read_rows(path: str, data: bytes) -> tuple[list[Row], list[Problem]]:
     try:
         _collect(_READERS[path[path.rindex(".") :]](_text(data)), rows)
     except _Unreadable as error:
-        place = Place(file=show_path(path), line=error.line)
+        place = Place(file=show_path(path), line=error.line, column=error.column)
         wrong.append(Problem(place=place, message=str(error)))
     return rows, wrong
 
@@ -58,7 +75,7 @@ def _collect(found: Iterator[Row], rows: list[Row]) -> None:
         rows.append(row)
 
 
-_TOO_MANY = f"A file may have {CASES_LIMIT:,} cases. Split it, with a fixture for each file."
+_TOO_MANY = f"A file may have {CASES_LIMIT:,} cases. Split it, with a manifest for each file."
 
 
 def _checked(file: str, rows: list[Row], wrong: list[Problem]) -> CasesRead:
@@ -84,8 +101,9 @@ def _json_lines(text: str) -> Iterator[Row]:
         try:
             yield Row(number, read_json(line))
         except NotStrictJson as error:
-            reason = str(error).replace("line 1, ", "")
-            raise _Unreadable(number, f"This line is not JSON: {reason}.") from None
+            reason = str(error).partition(" at line 1, column ")
+            column = int(reason[2] or 1)
+            raise _Unreadable(number, f"This line is not JSON: {reason[0]}.", column) from None
 
 
 def _json(text: str) -> Iterator[Row]:
@@ -95,9 +113,11 @@ def _json(text: str) -> Iterator[Row]:
             line, at = line + text.count("\n", at, offset), offset
             yield Row(line, value)
     except json.JSONDecodeError as error:
-        raise _Unreadable(error.lineno, f"This is no list in JSON: {error.msg}.") from None
-    except NotStrictJson as error:
-        raise _Unreadable(line, f"After this line, {error}.") from None
+        told = f"This is no list in JSON: {error.msg}."
+        raise _Unreadable(error.lineno, told, error.colno) from None
+    except NotStrictListed as error:
+        line, column = text.count("\n", 0, error.at) + 1, error.at - text.rfind("\n", 0, error.at)
+        raise _Unreadable(line, f"Of the value that begins here: {error}.", column) from None
 
 
 def _csv(text: str) -> Iterator[Row]:
@@ -123,6 +143,9 @@ def _csv(text: str) -> Iterator[Row]:
 
 def _header(line: int, fields: list[str]) -> list[str]:
     names = [field.strip() for field in fields]
+    for sign, called in _SEPARATORS.items():
+        if len(names) == 1 and sign in names[0]:
+            raise _Unreadable(line, f"Columns are separated by {called} here. Use commas.")
     for name in names:
         if not name:
             raise _Unreadable(line, "A column has no name. The first line names the columns.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -14,6 +15,7 @@ from gateval.domain.manifests.fixtures.recorded import Origin
 from gateval.domain.repository.place import Place, Problem, nearest
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.cases.case import Row
+from gateval.formats.native.experiments.last_words import Word, last_words
 from gateval.formats.native.experiments.rows import GoldenRow
 
 KEYS = ("id", "input", "output", "thumbs", "score", "note", "who", "when")
@@ -48,30 +50,45 @@ def read_feedback(file: str, lines: Sequence[Row], rows: Mapping[str, GoldenRow]
     """Return the lines of a file; `rows` are those of the golden set by fixture.
 
     A line belongs to the row of its `id`, else of its `input`. One that belongs to none still
-    teaches, if it says input and output: people ask what no golden set holds.
+    teaches, if it says input and output: people ask what no golden set holds. Of what one person
+    says of one answer, the last word counts.
     """
     named = {one.reference.case: name for name, one in rows.items() if one.reference.case}
     asked = {one.text: name for name, one in rows.items()}
-    feedback: list[Feedback] = []
-    examples: list[CalibrationExample] = []
+    kept: list[tuple[_Line, str]] = []
     problems: list[Problem] = []
     for line in lines:
         said = _line(line.value)
+        if not isinstance(said, str):
+            own, other = named.get(said.text("id")), asked.get(said.text("input"))
+            name = own or other or ""
+            if wrong := _no_row(said, name, {own, other}):
+                said = wrong
+            else:
+                kept.append((said, name))
         if isinstance(said, str):
             problems.append(Problem(place=Place(file=file, line=line.line), message=said))
-            continue
-        name = named.get(said.text("id")) or asked.get(said.text("input"))
-        row = rows[name] if name else None
-        taught = _example(said, row)
-        if name:
-            feedback.append(_feedback(said, name))
-        elif taught is None:
-            where = "no row has this `id` or `input`, and there is no `output` to learn from"
-            problems.append(
-                Problem(place=Place(file=file, line=line.line), message=f"{where.capitalize()}.")
-            )
-        examples += [taught] if taught else []
-    return FeedbackRead(tuple(feedback), tuple(examples), tuple(problems))
+    last = [kept[at] for at in last_words([_word(*one) for one in kept])]
+    taught = [_example(said, rows.get(name)) for said, name in last]
+    return FeedbackRead(
+        tuple(_feedback(said, name) for said, name in last if name),
+        tuple(one for one in taught if one),
+        tuple(problems),
+    )
+
+
+def _word(said: _Line, name: str) -> Word:
+    of = (name or said.text("input"), said.text("output").strip())
+    return Word(said.text("who"), of, said.text("when"))
+
+
+def _no_row(said: _Line, name: str, found: AbstractSet[str | None]) -> str:
+    """Return why a line belongs to no row, if it should; empty where it is fine."""
+    if len(found - {None}) > 1:
+        return "The `id` and the `input` of this line are those of two rows. Leave one out."
+    if not name and _example(said, None) is None:
+        return "No row has this `id` or `input`, and there is no `output` to learn from."
+    return ""
 
 
 def _line(value: JsonValue) -> _Line | str:

@@ -114,7 +114,7 @@ def _rows(source: Source, written: ExperimentDocument, around: Around, own: set[
         if not isinstance(named, Named):
             return RowsRead((), (named,))
         own.add(named.path)
-        cases, problems = read_cases(named.path, named.content)
+        cases, problems = read_cases(named.path, named.content, empty_is_absent=True)
         shown = named.shown
     else:
         rows = [

@@ -68,8 +68,8 @@ def score_lines(report: Report) -> tuple[AxisLine, ...]:
         AxisLine(
             plan.eval(compared.eval).shown_name,
             show_axis(one.axis),
-            _shown(one.head),
-            _shown(one.base),
+            _shown(one.head, one.measured, one.fixtures),
+            _shown(one.base, one.measured_base, one.fixtures),
             said_of(one) if compared.base is not None else "",
         )
         for compared in report.comparison.evals
@@ -81,7 +81,11 @@ def score_lines(report: Report) -> tuple[AxisLine, ...]:
 
 def said_of(compared: AxisComparison) -> str:
     """Return what the rule for regressions says of an axis; a difference is never `unchanged`."""
-    scores = (compared.head or 0.0, compared.base or 0.0)
+    if compared.head is None:
+        return FixtureChange.INCONCLUSIVE.value
+    if compared.change is FixtureChange.NOT_COMPARED and compared.base is not None:
+        return "no test of its own"
+    scores = (compared.head, compared.base or 0.0)
     if compared.change is FixtureChange.UNCHANGED and abs(scores[0] - scores[1]) >= _SHOWN:
         return "not shown on its own"
     return compared.change.value
@@ -98,8 +102,10 @@ def moved(report: Report) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _shown(score: float | None) -> str:
-    return "not measured" if score is None else f"{score:.2f}"
+def _shown(score: float | None, measured: int, fixtures: int) -> str:
+    if score is None:
+        return "not measured"
+    return f"{score:.2f}" if measured == fixtures else f"{score:.2f} in {measured} of {fixtures}"
 
 
 def by_axis(facts: Iterable[FixtureFacts]) -> tuple[AxisShare, ...]:

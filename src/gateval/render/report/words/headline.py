@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gateval.domain.decision.report import Report
+from gateval.domain.results.models.averages import EXPERIMENT
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import shown_evals
 from gateval.render.report.words.counts import count, listing
+from gateval.render.report.words.kinds import Words, words_of
 
 
 def headline(report: Report) -> str:
@@ -16,7 +18,8 @@ def headline(report: Report) -> str:
     kept, total = report.results.plan.coverage
     if kept == total:
         return _told(report)
-    return f"a part of the gate: {kept:,} of {total:,} fixtures; {_told(report)}"
+    cases = words_of(one.kind for one in report.results.plan.evals).case
+    return f"a part of the gate: {kept:,} of {total:,} {cases}s; {_told(report)}"
 
 
 def _told(report: Report) -> str:
@@ -67,7 +70,7 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
         said.append(f"{_evals(report, below)} {verb}")
     if added := by_code.get(ReasonCode.NEW_FIXTURE):
-        names = _names([reason.fixture for reason in added], "new fixture")
+        names = _names([one.fixture for one in added], f"new {_words(report, added).case}")
         said.append(f"{names} {'does' if len(added) == 1 else 'do'} not pass")
     risen = [(what, by_code[code]) for code, what in _RISEN.items() if code in by_code]
     return said + [f"{_evals(report, reasons)} {what}" for what, reasons in risen]
@@ -86,8 +89,9 @@ def _regressed(report: Report, regressed: Sequence[DecisionReason]) -> Iterator[
     if names := [one.fixture for one in single if one.eval not in graded]:
         verb = "fails" if len(names) == 1 else "fail"
         yield f"{_names(names, 'fixture')} passed before and {verb} now"
-    if names := [one.fixture for one in single if one.eval in graded]:
-        yield f"{_names(names, 'fixture')} score{'s' if len(names) == 1 else ''} lower than before"
+    if fell := [one for one in single if one.eval in graded]:
+        named = _names([one.fixture for one in fell], _words(report, fell).case)
+        yield f"{named} score{'s' if len(fell) == 1 else ''} lower than before"
     together = [one.text.partition(": ")[0] for one in regressed if not one.fixture]
     yield from together[:_TOGETHER]
     if len(together) > _TOGETHER:
@@ -104,7 +108,13 @@ def _lowered(lowered: Sequence[DecisionReason]) -> Iterator[str]:
 
 def _evals(report: Report, reasons: Sequence[DecisionReason]) -> str:
     plan = report.results.plan
-    return _names([plan.eval(reason.eval).shown_name for reason in reasons], "Eval")
+    names = [plan.eval(reason.eval).shown_name for reason in reasons]
+    return _names(names, _words(report, reasons).manifest)
+
+
+def _words(report: Report, reasons: Sequence[DecisionReason]) -> Words:
+    """What is meant by these reasons is called."""
+    return words_of(report.results.plan.eval(one.eval).kind for one in reasons if one.eval)
 
 
 def _names(names: Sequence[str], noun: str) -> str:
@@ -143,10 +153,7 @@ def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
 def _passed(report: Report) -> str:
     if report.results.plan.nothing:
         return report.results.plan.nothing.rstrip(".")
-    evals = len(shown_evals(report))
-    said = [
-        "1 Eval meets its threshold" if evals == 1 else f"{evals:,} Evals meet their thresholds"
-    ]
+    said = list(_met(report))
     warned = Counter(reason.code for reason in report.decision.reasons)
     if regressed := warned[ReasonCode.REGRESSION]:
         said.append(f"{count(regressed, 'fixture')} regressed, which the policy lets pass")
@@ -163,3 +170,15 @@ def _passed(report: Report) -> str:
     if not warned and any(compared.base is not None for compared in report.comparison.evals):
         said.append("nothing regressed")
     return "; ".join(said)
+
+
+def _met(report: Report) -> Iterator[str]:
+    """How many meet their thresholds; an experiment without one is measured, and no more."""
+    shown = [(report.results.plan.eval(one.eval), one) for one in shown_evals(report)]
+    free = [one for of, one in shown if of.kind == EXPERIMENT and not one.head.threshold]
+    if asked := [of.kind for of, one in shown if one not in free]:
+        many = count(len(asked), words_of(asked).manifest)
+        yield f"{many} {'meets its threshold' if len(asked) == 1 else 'meet their thresholds'}"
+    if free:
+        verb = "asks" if len(free) == 1 else "ask"
+        yield f"{count(len(free), EXPERIMENT)} measured, which {verb} for no score"

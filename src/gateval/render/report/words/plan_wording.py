@@ -9,6 +9,7 @@ from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
 from gateval.domain.results.doubts.judges import binding_now
+from gateval.render.report.words.kinds import Words, words_of
 
 
 def revisions(plan: Plan) -> str:
@@ -44,7 +45,8 @@ def outlook_lines(plan: Plan) -> tuple[str, ...]:
             f"changed{most}"
         )
     if seen.drop is not None:
-        lines.append(f"a drop in one fixture {_found(seen.drop)}")
+        words = words_of(one.kind for one in plan.evals)
+        lines.append(f"a drop in one {words.case} {_found(seen.drop, words)}")
     return (*lines, *_replays(plan), *budget_lines(plan))
 
 
@@ -80,9 +82,9 @@ def budget_lines(plan: Plan) -> tuple[str, ...]:
         lines.append(_spare(spare))
         seen = outlook(plan)
         if seen.drop is not None and seen.free_drop is not None and seen.drop > seen.free_drop:
-            lines.append(
-                f"without it, a drop in one fixture {_found(seen.free_drop)}; that is its price"
-            )
+            words = words_of(one.kind for one in plan.evals)
+            found = _found(seen.free_drop, words)
+            lines.append(f"without it, a drop in one {words.case} {found}; that is its price")
     return tuple(lines)
 
 
@@ -108,10 +110,10 @@ def _spare(spare: int) -> str:
     return f"it leaves {spare:,} trials for what looks worse"
 
 
-def _found(drop: float) -> str:
+def _found(drop: float, words: Words) -> str:
     if drop >= 1:
         return "will be found too seldom, however large it is; plan more repetitions"
-    return f"is found in 4 of 5 cases if its pass rate falls by {100 * drop:.0f} points or more"
+    return f"is found in 4 of 5 cases if its {words.falls} falls by {100 * drop:.0f} points or more"
 
 
 def models_needed(plan: Plan) -> tuple[str, ...]:

@@ -1,0 +1,82 @@
+"""A sealed command tells what it is told to nobody, even if it is a program of the candidate's."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+from tests.e2e.sealed.test_sealed_words import HELD, shop_of
+from tests.helpers.command import gateval
+from tests.helpers.isolation import held_here
+from tests.helpers.sealed import KEY, leaks
+
+TELLS = """
+import json, os, socket, sys
+TCP, UDP = PORTS
+said = sys.stdin.read()
+done = []
+
+def way(name, tell):
+    try:
+        tell()
+        done.append(name)
+    except OSError:
+        pass
+
+def tcp():
+    socket.create_connection(("127.0.0.1", TCP), 3).sendall(said.encode())
+
+def udp():
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(said.encode(), ("127.0.0.1", UDP))
+
+def file(folder):
+    def write():
+        with open(folder + "/gateval-told", "w") as told:
+            told.write(said)
+        os.unlink(folder + "/gateval-told")
+    return write
+
+way("tcp", tcp)
+way("udp", udp)
+way("unix", lambda: socket.socket(socket.AF_UNIX).bind("\\0gateval-told"))
+for folder in ("/tmp", "/var/tmp", "/dev/shm"):
+    way(folder, file(folder))
+way("own folder", file("."))
+way("own temporary folder", file(os.environ["TMPDIR"]))
+print(json.dumps(done))
+"""
+
+ASKED = """\
+  assertions:
+    - {type: commandResult, command: [python3, tells.py], stdin: "Say ZANZIBAR", stdoutContains: own}
+"""
+
+
+def test_a_sealed_command_reaches_nobody(tmp_path: Path) -> None:
+    held_here()
+    stream, packets = socket.create_server(("127.0.0.1", 0)), socket.socket(type=socket.SOCK_DGRAM)
+    packets.bind(("127.0.0.1", 0))
+    with stream, packets:
+        ports = (stream.getsockname()[1], packets.getsockname()[1])
+        tells = TELLS.replace("PORTS", str(ports))
+        program = (
+            "import os\n"
+            f"open(os.environ['GATEVAL_PLAYGROUND'] + '/tells.py', 'w').write({tells!r})\n"
+            "print('Done.')\n"
+        )
+        before, _, rest = HELD.partition("  assertions:")
+        held = before + ASKED + "---" + rest.partition("---")[2].replace("repsPerFixture: 2", "")
+        held = held.replace("  judge: {model: openai/judge}\n", "").replace("  execution: {}\n", "")
+        shop = shop_of(tmp_path / "shop", held, program)
+        out = tmp_path / "out"
+        done = gateval(shop, "run", "held-out", "--results", str(out), **KEY)
+        assert done.returncode == 0, done.stdout + done.stderr
+        opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout
+        (trial,) = json.loads(opened)["trials"]
+        saw = trial["assessments"][0]["reason"]
+        assert "own folder" in saw
+        assert "own temporary folder" in saw
+        for way in ("tcp", "udp", "unix", "/tmp", "/dev/shm"):
+            assert f'"{way}"' not in saw.replace("\\", ""), saw
+    assert leaks([tmp_path], [done.stdout, done.stderr]) == []

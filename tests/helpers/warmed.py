@@ -1,0 +1,48 @@
+"""What a run of the gate does once in its life, done once for all forked runs.
+
+A run spends half of its CPU time on modules that it imports late, on validators that pydantic builds
+at first use, and on templates. The fork server of `tests/helpers/forked.py` imports this module, so
+that runs find all of it ready. Starts of the real program are measured and tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import github
+import pydantic
+
+import gateval
+from gateval.render.report.environment import environment
+
+NOT_FOR_IMPORT = ("gateval.__main__", "gateval.candidates.isolation.supervisor")
+"""A program's first module, and what runs without the gate."""
+
+
+def warm() -> None:
+    """Import the gate whole, build all validators, compile all templates; keep them for good."""
+    for module in pkgutil.walk_packages(gateval.__path__, "gateval."):
+        if not module.name.startswith(NOT_FOR_IMPORT):
+            importlib.import_module(module.name)
+    importlib.import_module("tests.helpers.forked")  # with which forked processes begin
+    github.Auth.Token("x")  # has it import the rest
+    for model in _below(pydantic.BaseModel):
+        with contextlib.suppress(pydantic.PydanticUndefinedAnnotation):
+            model.model_rebuild()
+    for name in environment().list_templates():
+        environment().get_template(name)
+    gc.collect()
+    gc.freeze()  # a fork's collector would copy every page that it looks at
+
+
+def _below(model: type[pydantic.BaseModel]) -> Iterator[type[pydantic.BaseModel]]:
+    for one in model.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+warm()
