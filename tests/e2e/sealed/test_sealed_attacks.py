@@ -347,3 +347,14 @@ def test_a_sealed_file_is_a_manifest_where_the_plain_one_is(tmp_path: Path, patt
     code, said, _ = check(shop, **KEY)
     assert code == 1, said
     assert "held-out" in said
+
+
+def test_a_private_key_among_the_recipients_is_not_repeated(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop", EASY)
+    shop.write(".github/gateval.yml", CONFIG.replace("[", f"[{OTHER_PRIVATE}, "))
+    for words in (["validate"], ["seal", "desk/agent.yaml"], ["check", "--base", "main"]):
+        done = gateval(shop, *words)
+        said = done.stdout + done.stderr
+        assert done.returncode == 2, said
+        assert "This is a private key" in said
+        assert OTHER_PRIVATE[:30] not in said
