@@ -146,8 +146,10 @@ def test_a_tool_server_begins_there(repo: Repo) -> None:
 def test_a_program_that_is_not_in_the_playground_is_told(repo: Repo) -> None:
     repo.write("desk/agent.yaml", THERE.replace("{agent}/agent.py", "agent.py"))
     done = gateval(repo, "validate")
-    assert '"agent.py" is not in the playground, where the agent begins.' in done.stdout
-    assert 'Write "{agent}/agent.py".' in done.stdout
+    assert '"agent.py" is looked for in the playground, where the agent begins.' in done.stdout
+    assert 'For its own file, write "{agent}/agent.py".' in done.stdout
+    repo.write("desk/agent.yaml", THERE.replace("{agent}/agent.py", "orders.py"))
+    assert "orders.py" not in gateval(repo, "validate").stdout
     repo.write("desk/agent.yaml", THERE.replace("{agent}/agent.py", "{agent}/gone.py"))
     assert "desk/gone.py is no file of this revision" in gateval(repo, "validate").stdout
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -213,8 +214,9 @@ def test_killed_at_any_moment_every_completed_task_is_in_the_results(
         assert "what was completed is kept" in said
 
 
+@states("Statuses of a run: active, completed, cancelled, failed")
 def test_a_cancelled_run_is_told_as_cancelled(tmp_path: Path) -> None:
-    made = shop(tmp_path / "shop", 0.0, 20.0)
+    made = shop(tmp_path / "shop", 0.0, 20.0, 20.0)
     folder = made.path / ".gateval" / "results" / "20260101-000000-aaaa"
     run = start_gateval(made, "run", "desk", "--results", str(folder))
     until = time.monotonic() + 60
@@ -226,20 +228,38 @@ def test_a_cancelled_run_is_told_as_cancelled(tmp_path: Path) -> None:
     stdout, stderr = run.communicate(timeout=60)
     assert run.returncode == 130, stderr
     assert active["status"] == "active"
-    assert "desk@2: cancelled; 1 of 2 tasks completed: 1 pass; what was completed is kept" in stdout
+    assert "desk@2: cancelled; 1 of 3 tasks completed: 1 pass; what was completed is kept" in stdout
     shown = json.loads(gateval(made, "get", "bm", "desk", "-o", "json").stdout)
     assert (shown["status"], shown.get("verdict")) == ("cancelled", None)
-    assert [one["status"] for one in shown["fixtureResults"]] == ["completed", "cancelled"]
+    assert "; started, not completed: t1 " in " ".join(stdout.split())
+    phases = [one.phase for one in run_in(folder).tasks]
+    assert phases == [TaskPhase.COMPLETED, TaskPhase.STARTED, TaskPhase.CREATED]
+    assert [one["status"] for one in shown["fixtureResults"]] == [
+        "completed",
+        "cancelled",
+        "cancelled",
+    ]
 
 
 @states("When a task is completed, each criterion is verified against the final state; that gives a "
         "criterion run with `passed`, `score`, details and evidence, a task score and a verdict")  # fmt: skip
+@states("A criterion run holds evidence: of each field its path, what was expected and what was there; of "
+        "each phrase whether it was found, and in which turn",
+        differs="a criterion is one check, whose reason says what was expected and seen, and whose "
+        "steps say where")  # fmt: skip
+@states("A task run holds a frozen snapshot of its task",
+        differs="the results of a run hold its whole plan, and `report` needs nothing else")  # fmt: skip
 def test_each_criterion_is_verified_when_the_task_is_done(tmp_path: Path) -> None:
-    results = ran(bench(tmp_path / "shop"))
+    made = bench(tmp_path / "shop")
+    results = ran(made)
     trial = next(one for one in results.trials if one.key.fixture == "desk.refund")
     found = [(one.status.value, one.score, one.steps) for one in trial.assessments]
     assert found == [("passed", 1.0, (2,)), ("passed", 1.0, (4,)), ("failed", 0.0, ())]
     assert all(one.reason for one in trial.assessments)
+    shutil.rmtree(made.path / "bench")
+    assert json.loads(
+        gateval(made, "report", str(made.path / "out"), "--format", "results").stdout
+    ) == json.loads((made.path / "out/results.v1.json").read_text())
     run = run_of(results, results.plan.evals[0])
     assert {one.task: (one.score, one.verdict) for one in run.tasks} == {
         "greet": (1.0, "pass"),

@@ -87,6 +87,11 @@ def shop(path: Path) -> Repo:
         "so that no task sees what another one did")  # fmt: skip
 @states("The agent drives a rollout for each task against a provisioned playground")
 @states("When a task run completes, each criterion is verified against the final sandbox state")
+@states("An environment is made of simulators: FHIR, HL7, voice, fax, portals, files, X12, messages",
+        differs="a playground has files, an SQLite database and services that are programs of the "
+        "repository; no simulators come with the gate")  # fmt: skip
+@states("Datasets hold entities, which tasks and criteria refer to",
+        differs="a task says its `entities` by name, and the agent gets them with its input")  # fmt: skip
 def test_criteria_look_at_the_end_state(tmp_path: Path) -> None:
     results = ran(shop(tmp_path))
     refund = next(one for one in results.trials if one.key.fixture == "desk.refund")

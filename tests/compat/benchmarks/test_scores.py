@@ -187,6 +187,7 @@ def test_a_task_whose_criteria_weigh_nothing_says_so(tmp_path: Path) -> None:
 
 @states("Criteria that share an axis are aggregated into a weighted mean per axis; those without "
         "one are in `__default__`")  # fmt: skip
+@states("Axes are, for example, correctness, safety and efficiency")
 def test_the_table_of_axes(tmp_path: Path) -> None:
     results = ran(bench(tmp_path / "shop", TABLE))
     (planned,) = results.plan.evals

@@ -11,6 +11,8 @@ import pytest
 from tests.compat.rows import states
 from tests.helpers.benchmarks import bench, manifest, ran, scores
 from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import SCRIPT
 
 
 def plan(path: Path, tasks: str, more: str = "") -> dict[str, Any]:
@@ -59,6 +61,8 @@ def test_what_a_benchmark_is_made_of(tmp_path: Path) -> None:
 
 @states("Benchmarks are made with calls of an API, and belong to an organisation",
         differs="a benchmark is a file in git: who may change it is who may merge")  # fmt: skip
+@states("A benchmark is visible to its organisation, or published",
+        differs="who may read the repository may read it; a sealed one only who holds the key")  # fmt: skip
 def test_a_benchmark_is_a_file(tmp_path: Path) -> None:
     shop = bench(tmp_path / "shop")
     assert "valid" in gateval(shop, "validate").stdout
@@ -133,6 +137,40 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, written: str, said
     assert done.returncode == 2
     assert said in done.stdout + done.stderr
     assert "bench/desk.yaml:" in done.stdout + done.stderr
+
+
+TALK = """\
+tasks:
+  - name: talk
+    instruction: Hello
+    turns: [I want a refund]
+    criteria:
+      - {label: greets, turn: 1, check: {type: transcriptContains, phrases: [How can I help]}}
+      - {label: only then, turn: 2, check: {type: transcriptForbids, phrases: [How can I help]}}
+      - {label: asks, turn: 2, check: {type: toolCalled, tool: clarify_reason}}
+      - {label: not at once, turn: 1, check: {type: toolNotCalled, tool: clarify_reason}}
+      - {label: ends, axis: end, check: {type: contains, value: Done}}
+      - {label: all, check: {type: transcriptContains, phrases: [How can I help, Done]}}
+"""
+
+
+@states("Phrases of a conversation are looked for by turn")
+def test_a_task_may_go_on_for_several_turns(tmp_path: Path) -> None:
+    shop = bench(tmp_path / "shop", TALK)
+    script = SCRIPT.replace("ask for the reason, turn: 1", "ask for the reason, turn: 2")
+    shop.write(".gateval/scripted/support.yaml", script)
+    trial = ran(shop).trials[0]
+    assert [one.status.value for one in trial.assessments] == ["passed"] * 6, trial
+    assert trial.score == 1.0
+    shop = bench(tmp_path / "wrong", TALK.replace("turn: 2", "turn: 3"))
+    said = gateval(shop, "validate").stdout
+    assert "A criterion looks at turn 3, and there are 2 turns" in said
+    assert "there are no `turns`" in _without_turns(shop)
+
+
+def _without_turns(shop: Repo) -> str:
+    shop.write("bench/desk.yaml", manifest(TALK.replace("    turns: [I want a refund]\n", "")))
+    return gateval(shop, "validate").stdout
 
 
 def test_two_benchmarks_of_one_name_are_told_as_such(tmp_path: Path) -> None:

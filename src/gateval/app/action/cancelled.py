@@ -13,6 +13,7 @@ from gateval.app.action.publish import frame_of
 from gateval.app.action.result import ActionResult
 from gateval.app.action.stored.kept_run import keep_run
 from gateval.domain.decision.report import make_report
+from gateval.domain.decision.trust import unverified
 from gateval.errors import EXIT_INTERRUPTED
 
 _SAID = "gateval: interrupted; what was finished is in the results."
@@ -29,13 +30,15 @@ def end_cancelled(
     from gateval.render.github.announcement import announce
 
     report, folder = make_report(measured.results), measured.folder
+    plan, trust = report.results.plan, event.trigger.trust
+    claim = unverified(trust, plan, event.resolved.number)
     views = write_views(report, folder)
     unfinished = progress.cancel()
     kept = keep_run(event, report, folder)
     return ActionResult(
         EXIT_INTERRUPTED,
         {"results": shown_folder(event.context, folder)},
-        summary=announce(report, frame_of(event, report.results.plan.policy)).job_summary,
+        summary=announce(report, frame_of(event, plan.policy, unverified=claim)).job_summary,
         text=f"{_SAID}\n{kept.note}{views['summary']}",
         unfinished=unfinished,
     )

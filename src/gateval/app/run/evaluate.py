@@ -23,6 +23,7 @@ from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import asks_real_models, refuse_missing_keys
 from gateval.app.run.sealing import SealingLog, sealed_off
+from gateval.app.run.under_way import UnderWay
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
 from gateval.candidates.doors.models import ModelDoor
@@ -95,9 +96,10 @@ def evaluate(
     listen = sealed_off(listen, shut, plan)
     warnings: dict[str, None] = {}
     replays: list[CalibrationReplay] = []
+    under_way = UnderWay()
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, shut)
-        noting = _noting(warnings, listen)
+        noting = under_way.heard_by(_noting(warnings, listen))
         run = _Run(
             plan, repository, settings, folder, log, noting, walls, at_once, minutes, replays
         )
@@ -110,6 +112,7 @@ def evaluate(
         gateval=__version__,
         isolation=_isolation(plan, walls),
         interrupted=interrupted,
+        started=under_way.keys,
         ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )

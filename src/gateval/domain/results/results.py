@@ -14,14 +14,14 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.models.averages import EarlierSet
 from gateval.domain.results.trial_verdict import trial_verdict
-from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial
+from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial, TrialKey
 
 
 class RunInfo(Value):
     """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
 
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
-    `interrupted` says that somebody cancelled it.
+    `interrupted` says that somebody cancelled it; `started` names trials begun and not finished.
     `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
@@ -32,6 +32,7 @@ class RunInfo(Value):
     isolation: str = ""
     ended: str = ""
     interrupted: bool = False
+    started: tuple[TrialKey, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

@@ -88,11 +88,12 @@ class FixtureFacts(NamedTuple):
         return f"{name} ({assessment.type})"
 
     def place_of(self, assessment: Assessment) -> Place:
-        """Where the assertion stands."""
-        assertions = self.fixture.assertions
+        """Where the assertion stands; of a case in a file of its own, the case's line there."""
+        fixture, assertions = self.fixture, self.fixture.assertions
         if assessment.index >= len(assertions):
-            return self.fixture.place
-        return assertions[assessment.index].part(assessment.at).place
+            return fixture.place
+        place = assertions[assessment.index].part(assessment.at).place
+        return fixture.place if fixture.family and place.file != fixture.place.file else place
 
     def place(self, assessment: Assessment) -> str:
         """Where the assertion stands, as `file:line`."""

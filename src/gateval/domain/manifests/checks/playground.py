@@ -50,9 +50,7 @@ def playground_problems(fixture: Fixture, tree: Tree) -> Iterator[Problem]:
             yield from _blind(assertion, spec)
     for assertion in fixture.assertions:
         if assertion.turn is not None and looks_at_state(assertion):
-            message = (
-                "The end state is looked at after the last turn. Move this to spec.assertions."
-            )
+            message = "The end state is looked at after the last turn: of the whole, not of a turn."
             yield Problem(place=assertion.place, message=message)
 
 

@@ -47,18 +47,16 @@ def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
             path = resolve_path(cwd, words[index]) if index is not None else None
             if path is None or index is None:
                 continue
-            if not _is_there(path, snapshot):
-                message = (
-                    f"{show_path(path)} is no file of this revision. Correct the path, relative "
-                    "to runtime.cwd, or track the file."
-                )
-            elif key == "command" and runtime.in_playground and words[index] in runtime.command:
-                message = (
-                    f"{quote(words[index])} is not in the playground, where the agent begins. "
-                    f"Write {quote(f'{OWN_FILES}/{words[index]}')}."
-                )
-            else:
-                continue
+            begins = runtime.in_playground and words[index] in runtime.command
+            if _is_there(path, snapshot) is not begins:
+                continue  # what is looked for in a playground may be there, too
+            message = (
+                f"{quote(words[index])} is looked for in the playground, where the agent begins. "
+                f"For its own file, write {quote(f'{OWN_FILES}/{words[index]}')}."
+                if begins
+                else f"{show_path(path)} is no file of this revision. Correct the path, relative "
+                "to runtime.cwd, or track the file."
+            )
             place = agent.places.get("spec.runtime", agent.place)
             yield Problem(place=place, path=f"spec.runtime.{key}[{index}]", message=message)
 

@@ -71,6 +71,7 @@ def run_of(results: Results, planned: PlannedEval) -> BenchmarkRun:
         for one in planned.fixtures
         for side in planned.sides
     )
+    begun = {(key.eval, key.fixture) for key in results.info.started if key.side is Side.HEAD}
     status = RunStatus.COMPLETED if whole else _ended(results)
     tasks = tuple(
         _task(
@@ -78,6 +79,7 @@ def run_of(results: Results, planned: PlannedEval) -> BenchmarkRun:
             _first(trials, owners[one.name], one, Side.HEAD, many),
             many,
             status,
+            begun=(owners[one.name], one.name) in begun,
         )
         for one in planned.fixtures
     )
@@ -103,9 +105,9 @@ def _first(trials: Grouped, owner: str, fixture: Fixture, side: Side, many: int)
     return [one for one in found if one.key.repetition <= many]
 
 
-def _task(name: str, trials: Sequence[Trial], many: int, run: RunStatus) -> TaskRun:
+def _task(name: str, trials: Sequence[Trial], many: int, run: RunStatus, *, begun: bool) -> TaskRun:
     if len(trials) < many:
-        phase = TaskPhase.STARTED if trials else TaskPhase.CREATED
+        phase = TaskPhase.STARTED if trials or begun else TaskPhase.CREATED
         return TaskRun(task=name, status=run, phase=phase)
     grades = [grade(one) for one in trials]
     known = [one for one in grades if one is not None]

@@ -8,7 +8,10 @@ from gateval.domain.decision.report import Report
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.models.benchmark import BenchmarkVerdict
 from gateval.domain.results.models.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
-from gateval.render.report.words.counts import count
+from gateval.render.report.words.counts import count, listing
+
+_NAMED = 3
+"""Tasks that are named of those that were started and not completed."""
 
 
 def benchmark_lines(report: Report) -> list[str]:
@@ -33,7 +36,9 @@ def _line(planned: PlannedEval, run: BenchmarkRun) -> str:
     parts += [f"{late} timed out"] if late else []
     said += f": {', '.join(parts)}" if parts else ""
     kept = run.status is not RunStatus.COMPLETED and run.completed
-    return f"{said}; what was completed is kept" if kept else said
+    said += "; what was completed is kept" if kept else ""
+    begun = [one.task for one in run.tasks if one.phase is TaskPhase.STARTED]
+    return f"{said}; started, not completed: {listing(begun, _NAMED)}" if begun else said
 
 
 def _words(status: RunStatus) -> str:

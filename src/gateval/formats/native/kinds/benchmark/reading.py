@@ -116,7 +116,7 @@ def _task(source: Source, written: BenchmarkDocument, number: int, checks: _Chec
     place = source.document.place(("spec", "tasks", number, "name"))
     criteria = tuple(
         checks[number, at].model_copy(
-            update={"name": one.label, "weight": one.weight, "axis": one.axis}
+            update={"name": one.label, "weight": one.weight, "axis": one.axis, "turn": one.turn}
         )
         for at, one in enumerate(task.criteria)
     )
@@ -135,6 +135,7 @@ def _task(source: Source, written: BenchmarkDocument, number: int, checks: _Chec
         target_agent=written.spec.target_agent,
         description=task.description,
         input=FixtureInput(type=task.scenario.trigger, payload=payload),
+        turns=(task.instruction, *task.turns) if task.turns else (),
         reference=task.reference,
         assertions=asked,
         playground=playground,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import Field, JsonValue, field_validator
+from typing import Annotated, Self
+
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import InputType
+from gateval.domain.manifests.fixtures.messages import MESSAGES_LIMIT
 from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.domain.manifests.fixtures.recorded import ToolReplay
 from gateval.domain.manifests.fixtures.reference import Reference
@@ -24,6 +27,12 @@ class CriterionBody(Spec):
         min_length=1,
         max_length=100,
         description="The quality it measures: criteria with the same axis have a score together.",
+    )
+    turn: int | None = Field(
+        default=None,
+        ge=1,
+        description="The turn whose answer it looks at, 1 that to the instruction. Default: the "
+        "whole conversation and its last answer.",
     )
     check: JsonObject = Field(
         description="One assertion, as fixtures have them: its `type` and its options. One of an "
@@ -66,6 +75,11 @@ class TaskBody(Spec):
         default="", description="What it is about, in a sentence; reports show it."
     )
     instruction: str = Field(min_length=1, description="What the agent is asked to do.")
+    turns: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(),
+        max_length=MESSAGES_LIMIT - 1,
+        description="What the user says then, one after the other, each after the agent's answer.",
+    )
     scenario: ScenarioBody = ScenarioBody()
     entities: dict[str, JsonValue] = Field(
         default={}, description="What the task is about, by name; the agent gets it with its input."
@@ -95,3 +109,12 @@ class TaskBody(Spec):
         default=(),
         description='Tools whose calls are only recorded and answered with `{"shadow": true}`.',
     )
+
+    @model_validator(mode="after")
+    def _has_the_turns_looked_at(self) -> Self:
+        most = 1 + len(self.turns) if self.turns else 0
+        for one in self.criteria:
+            if one.turn is not None and one.turn > most:
+                there = f"{most} turns" if most else "no `turns`"
+                raise ValueError(f"A criterion looks at turn {one.turn}, and there are {there}")
+        return self
