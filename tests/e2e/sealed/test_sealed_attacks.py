@@ -333,3 +333,28 @@ def test_sealing_leaves_the_plain_text_out_of_git(tmp_path: Path) -> None:
     assert leaks([shop.path / ".git"]) == []
     assert gateval(shop, "validate", **KEY).returncode == 2, "both files define the same"
     assert leaks([shop.path / ".git"]), "a snapshot of the working tree holds all of it"
+
+
+@pytest.mark.parametrize("pattern", ["evals/*.yaml", "evals/held.yaml", "evals/**"])
+def test_a_sealed_file_is_a_manifest_where_the_plain_one_is(tmp_path: Path, pattern: str) -> None:
+    shop = sealed_shop(tmp_path / "shop", EASY)
+    shop.checkout("main")
+    shop.write(".github/gateval.yml", f"manifests: [desk/agent.yaml, '{pattern}']\n{CONFIG}")
+    shop.commit()
+    shop.branch("narrowed")
+    shop.write("desk/desk.py", PROGRAM.replace("REPLY", "Whatever."))
+    shop.commit()
+    code, said, _ = check(shop, **KEY)
+    assert code == 1, said
+    assert "held-out" in said
+
+
+def test_a_private_key_among_the_recipients_is_not_repeated(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop", EASY)
+    shop.write(".github/gateval.yml", CONFIG.replace("[", f"[{OTHER_PRIVATE}, "))
+    for words in (["validate"], ["seal", "desk/agent.yaml"], ["check", "--base", "main"]):
+        done = gateval(shop, *words)
+        said = done.stdout + done.stderr
+        assert done.returncode == 2, said
+        assert "This is a private key" in said
+        assert OTHER_PRIVATE[:30] not in said

@@ -99,6 +99,11 @@ def _words_in(listed: object) -> list[str]:
 
 
 def _pattern(value: JsonValue, context: Mapping[str, Any]) -> str:
+    if str(value).upper().startswith("AGE-SECRET-KEY-"):
+        return (
+            "This is a private key, which opens what is sealed, and whoever reads this file has it "
+            "now. Make a new one with `gateval seal --new-key`; a public one begins with age1."
+        )
     pattern = str(context.get("pattern", ""))
     return f"{quote(str(value))} {_PATTERNS.get(pattern, f'does not match the pattern {pattern}.')}"
 

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple, TypeVar, cast
 from gateval.candidates.environment.allowlist import passed_on
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.repository.paths import leads_out
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.tree import LINK_MODE, Tree, TreeEntry
@@ -47,7 +48,7 @@ class ManifestCache:
         self.hosts = config.policy.sources
         self._narrowed = bool(config.manifests)
         self._wanted: Callable[[str], bool] = (
-            match_any(config.manifests) if config.manifests else lambda _path: True
+            _as_plain(match_any(config.manifests)) if config.manifests else lambda _path: True
         )
         self._blobs: dict[str, bytes | None] = {}
         self._parsed: dict[tuple[str, str], Parsed] = {}
@@ -145,3 +146,8 @@ class ManifestCache:
                 sorted(missing), limit=self.FILE_LIMIT
             )
             self._blobs.update(found)
+
+
+def _as_plain(wanted: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Have a pattern that fits a plain file fit the sealed one in its place."""
+    return lambda path: wanted(path) or (is_sealed(path) and wanted(path.removesuffix(".age")))
