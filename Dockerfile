@@ -19,10 +19,14 @@ RUN /opt/build/bin/python -m hatchling build --target wheel --directory /opt/whe
     python3 -m pip --python /opt/gateval/bin/python install --no-deps --no-index /opt/wheel/*.whl
 # Rich would colour source code with Pygments, which we never ask it to: 10 MB. PyJWT can sign with
 # cryptography, for GitHub Apps, which we are not: 16 MB.
+# Of rapidfuzz, two distances are used: its scorers, its search in lists and the variants for newer
+# processors are left out, and what it falls back to stays: 8 MB.
 # Compiled with the sources' hash unchecked: nothing is compared at start, and no time is in the files.
 RUN rm -r /opt/gateval/lib/python3*/site-packages/pygments/lexers && \
     rm -r /opt/gateval/lib/python3*/site-packages/pygments/styles && \
     rm -r /opt/gateval/lib/python3*/site-packages/cryptography* && \
+    cd /opt/gateval/lib/python3*/site-packages/rapidfuzz && \
+    rm -f fuzz_cpp* process_cpp* distance/*_avx2.* && \
     /opt/gateval/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/gateval/lib
 
 FROM ${BASE}
@@ -32,6 +36,9 @@ LABEL org.opencontainers.image.source=https://github.com/gateval/gateval \
 # The workspace of a runner belongs to another user than this container's root, and git would not
 # read it. Whoever starts this image for a folder means that folder. Of git, what serves
 # repositories, what fetches single packs and a second copy of the program are left out: 22 MB.
+# Perl's modules come with git, and nothing that is used of it needs them: 48 MB. Their files are left
+# out, not their packages, so that apt installs into images made from this one. These get them back by
+# apt-get install --reinstall perl-modules-5.36 libperl5.36
 # libseccomp2 filters the system calls of candidates; the base has it for apt, and may not for ever.
 RUN apt-get update && \
     apt-get install --yes --no-install-recommends git libseccomp2 && \
@@ -39,6 +46,7 @@ RUN apt-get update && \
     ln -sf ../../bin/git /usr/lib/git-core/git && \
     for part in daemon http-backend http-fetch http-push imap-send shell; do rm "/usr/lib/git-core/git-$part"; done && \
     rm -rf /usr/lib/git-core/scalar /usr/bin/git-shell /usr/bin/scalar /usr/share/gitweb && \
+    rm -r /usr/share/perl /usr/lib/*-linux-gnu/perl /usr/lib/*-linux-gnu/libperl.so.* && \
     rm -rf /var/lib/apt/lists/* /var/log/* /var/cache/* && \
     rm -rf /usr/local/lib/python3*/site-packages/pip* /usr/local/bin/pip* /usr/local/lib/python3*/ensurepip
 COPY --from=build /opt/uv/bin/uv /usr/local/bin/uv

@@ -21,9 +21,9 @@ from typing import Any
 from examples.demo import EXPECTED
 from tools.image.base import DOCKERFILE, ROOT, base_reference, stand_in
 from tools.image.engine import Engine, find_engine, tail
+from tools.image.inside import IMAGE, shape, shell
 
 FOLDER = ROOT / "build" / "image"
-IMAGE = "localhost/gateval:check"
 NODE_IMAGE = "localhost/gateval-node:check"
 PYTHON_IMAGE = "localhost/gateval-python:check"
 AGENTS_LOCK = ROOT / "requirements" / "agents.txt"
@@ -37,27 +37,9 @@ PARTS = {
     "Python packages": "/opt/gateval",
     "uv": "/usr/local/bin/uv",
     "git": "/usr/bin/git /usr/lib/git-core /usr/share/git-core",
-    "Perl, which git brings": "/usr/share/perl /usr/share/perl5 /usr/lib/x86_64-linux-gnu/perl",
 }
-SEALS = (
-    "from gateval.adapters.age import new_identity, opener, seal; "
-    "private, public = new_identity(); "
-    'print(opener({"GATEVAL_IDENTITY": private})(seal(b"sealed and opened", [public])).decode())'
-)
-"""Encrypts a text for a new key, and opens it with that."""
-
-LEFTOVERS = "pip pip3 gcc cc make g++"
 EXPECTED_EXIT = 1
 """The demo's pull request has a regression."""
-
-EVERY_MODULE = """
-import importlib, pkgutil, gateval, github
-found = [one.name for one in pkgutil.walk_packages(gateval.__path__, "gateval.")]
-for name in found:
-    name.endswith("__main__") or importlib.import_module(name)
-print(len(found), "modules can be imported")
-"""
-"""Nothing that was left out of the image is missed by any of them."""
 
 
 def main() -> int:
@@ -97,44 +79,6 @@ def sizes(engine: Engine, base: str) -> Iterator[str]:
         print(f"  {int(measured) * 1.024e-3:5.0f} MB  {name}")
     if added > LIMIT_MB:
         yield f"the image is {added:.0f} MB above its base; at most {LIMIT_MB} are allowed."
-
-
-def shape(engine: Engine) -> Iterator[str]:
-    """Look at what a runner needs, and for what must not be left in."""
-    config = engine.config(IMAGE)
-    for key, wanted in (("Entrypoint", ["/usr/local/bin/gateval"]), ("Cmd", ["action"])):
-        if config.get(key) != wanted:
-            yield f"{key} is {config.get(key)}, not {wanted}."
-    for key in ("User", "WorkingDir"):
-        if config.get(key) not in (None, "", "/"):
-            yield f"{key} is set to {config[key]}; a runner needs it unset."
-    if not engine.needs_stand_in:  # Debian's Python brings pip, which is the stand-in's own
-        left = shell(engine, f"command -v {LEFTOVERS} || true").split()
-        if left:
-            yield f"left in the image: {', '.join(left)}."
-    uncompiled = shell(engine, "find /opt/gateval/lib -name '*.pyc' | wc -l").strip()
-    if int(uncompiled) < 500:
-        yield "the packages are not compiled."
-    yield from libraries(engine)
-    imported = f"/opt/gateval/bin/python -c '{EVERY_MODULE}'"
-    for command in ("gateval --version", "git --version", "uv --version", imported):
-        print("  " + shell(engine, command).strip())
-
-
-def libraries(engine: Engine) -> Iterator[str]:
-    """Use what is imported only where it is needed."""
-    filters = "from gateval.candidates.isolation.supervisor.syscalls import compiled; "
-    filters += "print(compiled(sockets=True) is not None)"
-    if shell(engine, f"/opt/gateval/bin/python -c '{filters}'").strip() != "True":
-        yield "libseccomp2 is not in the image, so candidates' system calls are not filtered."
-    said = shell(engine, f"/opt/gateval/bin/python -c '{SEALS}'").strip()
-    if said != "sealed and opened":
-        yield f"sealed manifests cannot be opened in the image: {said}"
-
-
-def shell(engine: Engine, command: str) -> str:
-    """Run a shell command in the image and return what it prints."""
-    return engine.must("run", "--rm", "--entrypoint=/bin/sh", IMAGE, "-c", command)
 
 
 def runner(engine: Engine) -> Iterator[str]:

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from tools import action_copy
-from tools.image.base import base_reference, machines
+from tools.image.base import DOCKERFILE, ROOT, base_reference, machines
+from tools.image.inside import PERL_MODULES
 from tools.image.pin import main, pinned
 
 DIGEST = "sha256:" + "a" * 64
@@ -18,6 +19,12 @@ def test_the_base_is_named_by_tag_and_digest() -> None:
     name, _, digest = base_reference().partition("@")
     assert name == "docker.io/library/python:3.12-slim-bookworm"
     assert len(digest) == len(DIGEST)
+
+
+def test_what_brings_perls_modules_back_is_said_in_the_guide_and_checked_in_the_image() -> None:
+    line = f"--reinstall {PERL_MODULES}"
+    assert line in DOCKERFILE.read_text(encoding="utf-8")
+    assert line in (ROOT / "docs/guides/other-ci.md").read_text(encoding="utf-8")
 
 
 def test_an_index_says_which_machines_it_is_for() -> None:
