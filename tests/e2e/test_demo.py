@@ -21,6 +21,7 @@ from gateval.domain.trials.trial import Outcome, Side, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.files.stage import load_results
 from tests.helpers.command import candidate_processes
+from tests.helpers.forked import run_forked
 
 ROOT = Path(__file__).parents[2]
 CANARY = "canary-5f1c0e7a9b3d"
@@ -58,13 +59,11 @@ class Shown(NamedTuple):
         )
 
 
-def _ran(command: list[str], *, cwd: Path, tmp: Path) -> Shown:
-    env = environment(tmp) | {"TMPDIR": str(tmp), **KEYS}
-    if command[-1].endswith("demo"):
-        env["PYTHONPATH"] = str(ROOT)
-    done = subprocess.run(
-        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=60, check=False
-    )
+def _environment(tmp: Path) -> dict[str, str]:
+    return environment(tmp) | {"TMPDIR": str(tmp), **KEYS}
+
+
+def _shown(done: subprocess.CompletedProcess[str], tmp: Path) -> Shown:
     printed = done.stdout + done.stderr
     found = list(tmp.glob("*/shop/.gateval/results/*/results.v1.json"))
     assert len(found) == 1, printed
@@ -74,7 +73,12 @@ def _ran(command: list[str], *, cwd: Path, tmp: Path) -> Shown:
 
 def _demo(tmp: Path) -> Shown:
     """Run the demo from a folder that has nothing to do with it."""
-    return _ran([sys.executable, "-m", "examples.demo"], cwd=tmp, tmp=tmp)
+    env = _environment(tmp) | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.demo"],
+        cwd=tmp, env=env, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return _shown(done, tmp)
 
 
 def _check(tmp: Path) -> Shown:
@@ -82,8 +86,9 @@ def _check(tmp: Path) -> Shown:
     workspace = tmp / "workspace"
     workspace.mkdir()
     repository = build(workspace)
-    command = [*gate(), "check", "--base", "main"]
-    return _ran(command, cwd=repository, tmp=tmp)
+    arguments, rights = ("check", "--base", "main"), gate()[0] == sys.executable
+    done = run_forked(arguments, repository, _environment(tmp), seconds=60, rights=rights)
+    return _shown(done, tmp)
 
 
 def _judged(trial: Trial) -> tuple[Violation, ...]:

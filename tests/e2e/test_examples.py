@@ -6,12 +6,14 @@ import importlib.util
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from examples.demo import BRANCH, EXAMPLES, build, changed_files, commit, environment, gate, git
+from tests.helpers.forked import run_forked
 
 LINK = re.compile(r"\]\(([^)#]+)\)")
 FILE_NAME = re.compile(r"(?<!\[)`([\w./-]+\.(?:py|md|yaml|yml|json))`")
@@ -120,15 +122,8 @@ def _is_sample(name: str) -> bool:
 
 
 def _gateval(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*gate(), *arguments],
-        cwd=repository,
-        env=environment(repository.parent),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    env, rights = environment(repository.parent), gate()[0] == sys.executable
+    return run_forked(arguments, repository, env, seconds=60, rights=rights)
 
 
 def test_every_file_has_a_test() -> None:

@@ -13,7 +13,7 @@ from tests.helpers.command import gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL
-from tests.servers.model_server import reply
+from tests.servers.model_server import failure, reply
 
 PROGRAM = f"""\
 apiVersion: gateval/v1
@@ -74,6 +74,29 @@ def test_a_model_that_the_manifest_does_not_name_is_not_asked(tmp_path: Path) ->
     assert code == 1, said
     assert "The Agent names openai/cheap, and not openai/dear" in said
     assert {call["model"] for call in calls} == {"cheap"}
+
+
+def test_a_model_that_the_provider_does_not_have_is_told_of_a_program_too(tmp_path: Path) -> None:
+    """Also where the program says nothing of it."""
+    shop = shop_with(tmp_path, "")
+    shop.write("agent.py", ASKS.replace("MORE", "").replace("error.read().decode()", "3"))
+    shop.commit()
+    with provider(lambda call: failure(call, 404, "no cheap here")) as (_, environ):
+        done = gateval(shop, "run", "support-eval", **environ)
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1, said
+    assert "openai answered 404 (no such model or address; look at spec.models of the Agent" in said
+    assert "no cheap here. The agent ended with exit code 3." in said
+
+
+def test_a_program_that_lives_with_a_rejected_call_has_its_answer(tmp_path: Path) -> None:
+    shop = shop_with(tmp_path, "")
+    shop.write(
+        "agent.py", ASKS.replace("MORE", "").replace("sys.exit(error", "print('Hello', error")
+    )
+    shop.commit()
+    with provider(lambda call: failure(call, 404, "no cheap here")) as (_, environ):
+        assert gateval(shop, "run", "support-eval", **environ).returncode == 0
 
 
 def test_a_refusal_stands_under_not_measured_with_the_gateways_sentence(tmp_path: Path) -> None:

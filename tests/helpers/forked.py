@@ -22,8 +22,8 @@ from unittest import mock
 from examples.demo import WITHOUT_RIGHTS
 from tests.helpers.measured import MEASURED
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tests.helpers.warmed"])
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.helpers.warmed"])
 _ROOT = Path(__file__).parents[2]
 
 _CAPABILITIES = 64
@@ -58,8 +58,8 @@ def run_forked(
         files = [Path(kept) / name for name in ("in", "out", "err")]
         files[0].write_text(stdin, errors="surrogateescape")
         given = (tuple(arguments), folder, dict(env), files, rights)
-        _start_server()
-        run = _FORKS.Process(target=_gateval, args=given)
+        start_server()
+        run = FORKS.Process(target=_gateval, args=given)
         run.start()
         run.join(seconds)
         if run.exitcode is None:
@@ -69,7 +69,7 @@ def run_forked(
     return Printed(arguments, run.exitcode, out, err)
 
 
-def _start_server() -> None:
+def start_server() -> None:
     """Start the fork server where it is not up, wherever the tests are: it has to find `tests`."""
     with mock.patch.dict(os.environ, PYTHONPATH=str(_ROOT)):
         ensure_running()

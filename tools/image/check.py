@@ -39,6 +39,13 @@ PARTS = {
     "git": "/usr/bin/git /usr/lib/git-core /usr/share/git-core",
     "Perl, which git brings": "/usr/share/perl /usr/share/perl5 /usr/lib/x86_64-linux-gnu/perl",
 }
+SEALS = (
+    "from gateval.adapters.age import new_identity, opener, seal; "
+    "private, public = new_identity(); "
+    'print(opener({"GATEVAL_IDENTITY": private})(seal(b"sealed and opened", [public])).decode())'
+)
+"""Encrypts a text for a new key, and opens it with that."""
+
 LEFTOVERS = "pip pip3 gcc cc make g++"
 EXPECTED_EXIT = 1
 """The demo's pull request has a regression."""
@@ -108,13 +115,21 @@ def shape(engine: Engine) -> Iterator[str]:
     uncompiled = shell(engine, "find /opt/gateval/lib -name '*.pyc' | wc -l").strip()
     if int(uncompiled) < 500:
         yield "the packages are not compiled."
+    yield from libraries(engine)
+    imported = f"/opt/gateval/bin/python -c '{EVERY_MODULE}'"
+    for command in ("gateval --version", "git --version", "uv --version", imported):
+        print("  " + shell(engine, command).strip())
+
+
+def libraries(engine: Engine) -> Iterator[str]:
+    """Use what is imported only where it is needed."""
     filters = "from gateval.candidates.isolation.supervisor.syscalls import compiled; "
     filters += "print(compiled(sockets=True) is not None)"
     if shell(engine, f"/opt/gateval/bin/python -c '{filters}'").strip() != "True":
         yield "libseccomp2 is not in the image, so candidates' system calls are not filtered."
-    imported = f"/opt/gateval/bin/python -c '{EVERY_MODULE}'"
-    for command in ("gateval --version", "git --version", "uv --version", imported):
-        print("  " + shell(engine, command).strip())
+    said = shell(engine, f"/opt/gateval/bin/python -c '{SEALS}'").strip()
+    if said != "sealed and opened":
+        yield f"sealed manifests cannot be opened in the image: {said}"
 
 
 def shell(engine: Engine, command: str) -> str:

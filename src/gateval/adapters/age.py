@@ -71,8 +71,8 @@ def _why(said: str) -> str:
             "that belongs to one of `policy.recipients`, or have the file sealed again for yours."
         )
     return (
-        "This file is damaged: it was cut off or changed after it was sealed. Take it from git "
-        "again, or seal it again."
+        "This file is damaged: it was cut off or changed after it was sealed, or never was. Take "
+        "it from git again, or seal it again."
     )
 
 

@@ -70,7 +70,7 @@ def waited_sentence(seconds: float) -> str:
 class ModelTrouble(NamedTuple):
     """Why a trial may say nothing of the candidate, as a sentence: its models were out of reach.
 
-    With the candidate as cause: the gateway refused what it asked.
+    With the candidate as cause: the gateway or the provider refused what it asked.
     """
 
     cause: Cause

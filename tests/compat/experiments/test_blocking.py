@@ -123,3 +123,22 @@ def test_a_scorer_taken_out_is_an_edit_of_the_bar(tmp_path: Path) -> None:
     code, shown, _ = checked(repo)
     assert "assertion exactMatch of fixture uppercase-agent.word0 dropped" in shown
     assert code == 1, shown  # the target branch asks it, and it fell
+
+
+def test_a_row_that_base_lost_moves_no_average(tmp_path: Path) -> None:
+    scorer = "@check\ndef right(trial: Trial) -> bool:\n    return {'HELLO': True, 'no': False}[trial.output]\n"
+    spec = """\
+    task: {python: task.py:shout}
+    data: [{input: hello}, {input: world}]
+    execution: {deterministic: true}
+    scorers: [{type: python, name: right, function: scorers/all.py::right}]
+    """
+    task = "def shout(text):\n    return {'hello': 'HELLO', 'world': 'who?'}[text]\n"
+    library = f"from gateval.checks import Trial, check\n\n\n{scorer}"
+    repo = lab(tmp_path / "repo", spec, **{"task.py": task, "scorers/all.py": library})
+    repo.branch("next")
+    repo.write("lab/task.py", task.replace("who?", "no"))
+    repo.commit("Answers the other, wrongly")
+    _, shown, _ = checked(repo)
+    assert "→ right: 50.00% (⚪0.00)" in shown, shown
+    assert ", in the rows that both measured)" in shown

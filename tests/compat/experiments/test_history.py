@@ -99,3 +99,19 @@ def test_the_table_holds_what_is_not_what_a_pull_request_proposes(tmp_path: Path
     assert [cell["score"] for cell in row["benchmarks"].values()] == [1.0]
     named = gateval(repo, "compare", record["id"], "--table", "--json").stdout
     assert json.loads(named)[0]["benchmarks"]["uppercase-agent"]["score"] < 1
+
+
+def test_a_set_that_lacks_rows_says_so_in_the_next(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo")
+    written = (repo.path / "lab/scorers/all.py").read_text()
+    repo.write(
+        "lab/scorers/all.py",
+        written.replace("return min", "return 2 * ('w' in trial.prompt) or min"),
+    )
+    ran(repo)
+    _, shown = ran(repo)
+    assert ", which did not measure every row)" in " ".join(shown.split())
+    repo.write("lab/scorers/all.py", written)
+    ran(repo)
+    _, shown = ran(repo)
+    assert ", which did" not in " ".join(shown.split())

@@ -21,6 +21,8 @@ def test_an_experiment_has_rows_and_asks_for_no_score(tmp_path: Path) -> None:
     )
     assert [head[1], head[-2], line[-3]] == ["Experiment", "Rows", "none"]
     assert "passing: 2 rows" in shown
+    page = gateval(repo, "show", str(tmp_path / "out")).stdout
+    assert "uppercase-agent.hello: scored 1.00 (1 run)\n" in page
     comment = (tmp_path / "out" / "comment.md").read_text()
     assert "| Agent | Experiment | Score | Base | Δ | Threshold | Rows | Verdict |" in comment
     assert "fixture" not in shown + comment
@@ -37,6 +39,7 @@ def test_what_fell_is_a_row(tmp_path: Path) -> None:
     shown = gateval(repo, "check", "--base", "main").stdout
     assert "in one row's score could have been missed" in shown
     assert "fixture'" not in shown
+    assert "passed" not in shown  # rows have scores, no passes
 
 
 def test_a_benchmark_has_tasks(tmp_path: Path) -> None:
@@ -47,3 +50,11 @@ def test_a_benchmark_has_tasks(tmp_path: Path) -> None:
     assert "| Agent | Benchmark | Score |" in (tmp_path / "out" / "comment.md").read_text()
     both = gateval(shop, "validate").stdout
     assert "1 Benchmark, 2 tasks" in both, both
+
+
+def test_rows_that_were_not_measured_are_rows(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "repo", **{"task.py": "def shout(text):\n    return None\n"})
+    shown = gateval(repo, "run", "uppercase-agent", "--results", str(tmp_path / "out")).stdout
+    assert "Rows: uppercase-agent/uppercase-agent.hello, " in shown
+    comment = (tmp_path / "out" / "comment.md").read_text()
+    assert " Rows: uppercase-agent/uppercase-agent.hello, " in comment

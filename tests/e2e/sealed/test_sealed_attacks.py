@@ -172,12 +172,16 @@ def test_commands_that_look_back_show_nothing_of_it(tmp_path: Path) -> None:
         assert "greets is sealed, and this would print its rubric" in refused.stderr
 
 
-def test_sealed_again_as_it_was_it_did_not_change(tmp_path: Path) -> None:
+@pytest.mark.parametrize("away", [False, True])
+def test_sealed_again_as_it_was_it_did_not_change(tmp_path: Path, away: bool) -> None:
     shop = sealed_shop(tmp_path / "shop", EASY)
     shop.checkout("main")
     shop.branch("again")
     before = (shop.path / "evals/held.yaml.age").read_bytes()
     shop.write("evals/held.yaml", EASY)
+    if away:
+        (shop.path / "evals/held.yaml.age").unlink()
+        assert gateval(shop, "validate", **KEY).returncode == 0, "the plain file stands for it"
     assert gateval(shop, "seal", "evals/held.yaml", **KEY).returncode == 0
     shop.delete("evals/held.yaml")
     shop.commit()

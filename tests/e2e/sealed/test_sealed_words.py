@@ -102,6 +102,7 @@ def test_no_part_of_a_sealed_manifest_is_shown(tmp_path: Path, wrong: str) -> No
     shop = shop_of(tmp_path / "shop", *WRONG[wrong])
     said, out = checked(shop)
     assert leaks([tmp_path], [said]) == []
+    assert said.count("the evidence is sealed") <= 5, "what reads alike is said once"
     opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout
     assert "quokka" in opened, "the search finds what is there, and holders of the key read it"
 
@@ -111,7 +112,7 @@ def test_an_exit_code_is_told_and_what_was_printed_is_not(tmp_path: Path) -> Non
     _, out = checked(shop)
     trials = json.loads((out / "results.v1.json").read_text("utf-8"))["trials"]
     reasons = {one["reason"] for one in trials if one["key"]["side"] == "head"}
-    assert reasons == {"The candidate ended with exit code 1."}
+    assert reasons == {"The agent ended with exit code 1."}
 
 
 KEEPS = PROGRAM + "open(os.environ['HOME'] + '/topic', 'w').write(asked['prompt'])\n"

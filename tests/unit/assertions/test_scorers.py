@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import permutations
 from typing import Any
 
@@ -44,6 +45,7 @@ def calls(*made: str) -> Answer:
         ("containsExpected", "FOUR", "It is four.", {}, 0),
         ("containsExpected", "FOUR", "It is four.", {"ignoreCase": True}, 1),
         ("containsExpected", "", "It is four.", {}, None),
+        ("containsExpected", ["It", ""], "It is four.", {}, None),
         ("levenshtein", "kitten", "sitting", {}, 1 - 3 / 7),
         ("levenshtein", "KITTEN", "kitten", {}, 0),
         ("levenshtein", "KITTEN", "kitten", {"ignoreCase": True}, 1),
@@ -53,6 +55,11 @@ def calls(*made: str) -> Answer:
         ("numericExpected", 0.2, "0.3", {"tolerance": 0.1}, 1),
         ("numericExpected", 3, "about 3 or 4", {}, 0),
         ("numericExpected", 4, "about 3 or 4", {"find": "last"}, 1),
+        ("numericExpected", 9007199254740993, "9007199254740993", {}, 1),
+        ("numericExpected", 9007199254740993, "9007199254740992", {}, 0),
+        ("numericExpected", "1e999", "1e999", {}, 1),
+        ("numericExpected", 10**400, "5", {}, 0),
+        ("numericExpected", 0.1, "0.1", {}, 1),
         ("numericExpected", "many", "3", {}, None),
         ("jsonMatch", {"a": 1, "b": {"c": 2}}, '{"a": 1, "b": {"c": 3}, "d": 4}', {}, 1 / 3),
         ("jsonMatch", '{"a": 1}', '{"a": 1.0}', {}, 1),
@@ -125,6 +132,49 @@ def test_the_wait_for_a_provider_is_not_the_agents() -> None:
     told = trace("says: 4").model_copy(update={"waited": 6.0, "source": "gate"})
     answer = Answer(output="4", seconds=10, trace=told)
     assert score("latencyScore", None, answer, maxSeconds=2) == 0.5
+
+
+def edits(one: str, other: str) -> int:
+    """Levenshtein's distance by its own definition (Wagner & Fischer 1974), apart from ours."""
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, row[0] = row[0], at
+        for to, wanted in enumerate(other, 1):
+            before, row[to] = (
+                row[to],
+                min(row[to] + 1, row[to - 1] + 1, before + (letter != wanted)),
+            )
+    return row[-1]
+
+
+LETTERS = st.text("abÄ🙂 ", max_size=9)
+
+
+@given(LETTERS, LETTERS)
+def test_likeness_by_letters_is_what_its_definition_gives(one: str, other: str) -> None:
+    ours, theirs = one.strip(), other.strip()
+    wanted = 1 - edits(ours, theirs) / (max(len(ours), len(theirs)) or 1)
+    assert score("levenshtein", other, said(one)) == pytest.approx(wanted, abs=1e-12)
+
+
+@given(LETTERS, st.lists(st.text("abÄ🙂 ", min_size=1, max_size=3), min_size=1, max_size=5))
+def test_the_share_of_texts_is_counted(output: str, parts: list[str]) -> None:
+    wanted = sum(output.find(part) >= 0 for part in parts) / len(parts)
+    assert score("containsExpected", parts, said(output)) == pytest.approx(wanted, abs=1e-12)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=6), st.lists(st.sampled_from("abcd"), max_size=6))
+def test_the_share_of_calls_is_that_of_two_bags(wanted: list[str], made: list[str]) -> None:
+    """By names alone: the calls that both bags hold, over what is expected, or the greater bag."""
+    both = (Counter(wanted) & Counter(made)).total()
+    answer = calls(*(f"{name} {{}}" for name in made))
+    plain = both / len(wanted) if wanted else float(not made)
+    counted = both / max(len(wanted), len(made)) if wanted or made else 1.0
+    expected: Any = list(wanted)
+    assert score("toolUsage", expected, answer) == pytest.approx(plain, abs=1e-12)
+    assert score("toolUsage", expected, answer, others="counted") == pytest.approx(
+        counted, abs=1e-12
+    )
 
 
 JSON = st.recursive(

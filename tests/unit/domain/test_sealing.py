@@ -19,7 +19,7 @@ from gateval.domain.manifests.fixtures.reference import Reference
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, shut_plan
 from gateval.domain.repository.place import Place
-from gateval.domain.results.outcome import reassessed
+from gateval.domain.results.outcome import MORE_TIME, MORE_TIME_FOR_TASK, reassessed
 from gateval.domain.results.results import Results
 from gateval.domain.results.sealing import shut_results, unsealed
 from gateval.domain.trials.trial import Trial
@@ -197,3 +197,30 @@ def _on_axis(fixture: Fixture) -> Fixture:
         for number, one in enumerate(fixture.assertions)
     )
     return fixture.model_copy(update={"assertions": assertions})
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("The agent ended with exit code 1.", True),
+        (f"The agent was not done within 2.5 s and was ended. {MORE_TIME}", True),
+        (f"The agent was not done within 300 s. {MORE_TIME_FOR_TASK}", True),
+        ("The agent did not finish in 50 turns.", True),
+        ("The agent ended with exit code ZANZIBAR.", False),
+        ("The agent ended with exit code 1. ZANZIBAR", False),
+        ("The agent's answer cannot be used: it has the unknown key `ZANZIBAR`.", False),
+        ("The playground could not be made. `ZANZIBAR` was not found.", False),
+    ],
+)
+def test_reasons_without_assessments_are_told_where_they_are_our_own(
+    reason: str, told: bool
+) -> None:
+    results = sealed(make_results("a-eval greets head:candidate"))
+    trial, *_ = results.trials
+    results = results.model_copy(
+        update={"trials": (trial.model_copy(update={"reason": reason, "assessments": ()}),)}
+    )
+    (shown,) = shut_results(results, KEY).trials
+    assert (shown.reason == reason) is told
+    assert WORD not in dump(shut_results(results, KEY))
+    assert "gateval unseal" in shown.reason or told

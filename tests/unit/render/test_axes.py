@@ -11,7 +11,7 @@ from gateval.render.report.scores.axes import said_of
 @pytest.mark.parametrize(
     ("change", "head", "base", "said"),
     [
-        (FixtureChange.UNCHANGED, 0.0, 1.0, "not shown on its own"),
+        (FixtureChange.UNCHANGED, 0.0, 1.0, "could be chance"),
         (FixtureChange.UNCHANGED, 0.5, 0.5, "unchanged"),
         (FixtureChange.UNCHANGED, 0.501, 0.5, "unchanged"),
         (FixtureChange.REGRESSED, 0.0, 1.0, "regressed"),

@@ -46,7 +46,7 @@ def test_a_difference_has_a_colour_and_is_never_shown_as_none(
 
 
 def test_an_unknown_average_is_a_dash_and_has_no_difference() -> None:
-    line = ScorerLine(average("tone", None, measured=0), 0.5)
+    line = ScorerLine(average("tone", None, measured=0), None)
     assert str(line) == "→ tone: – (⚪), measured in 0 of 4 rows"
     assert percent(2 / 3) == "66.67%"
 

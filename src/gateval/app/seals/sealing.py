@@ -89,7 +89,7 @@ def _sealed(
     if not held:
         raise UsageError(f"{show_path(path)} holds no manifest that could be sealed.")
     target = f"{path}.age"
-    salt = _salt_of(environ, repository.root / target, target) or secrets.token_hex(16)
+    salt = _salt_of(environ, repository, target) or secrets.token_hex(16)
     content = seal(with_first_line(target, salt, text), recipients)
     return absolute.parent, f"{absolute.name}.age", content, f"{show_path(target)}: {_held(found)}"
 
@@ -108,12 +108,21 @@ def _held(found: Parsed) -> str:
     return f"{count(evals, 'Eval')}, {count(fixtures, 'fixture')}"
 
 
-def _salt_of(environ: Mapping[str, str], file: Path, path: str) -> str:
+def _salt_of(environ: Mapping[str, str], repository: GitRepository, path: str) -> str:
     """The salt of the file that is sealed again: what did not change must not look changed."""
-    unseal = opener(environ)
-    if unseal is None or not file.is_file():
+    unseal, before = opener(environ), _sealed_before(repository, path)
+    if unseal is None or before is None:
         return ""
     with suppress(CannotOpen):
-        content = without_first_line(unseal(read_limited(str(file), ManifestCache.FILE_LIMIT)))
+        content = without_first_line(unseal(before))
         return content.salt if content.path == path else ""
     return ""
+
+
+def _sealed_before(repository: GitRepository, path: str) -> bytes | None:
+    """The sealed file as it stands here, else as the last commit has it."""
+    file, limit = repository.root / path, ManifestCache.FILE_LIMIT
+    if file.is_file():
+        return read_limited(str(file), limit)
+    tree = repository.tree(repository.resolve("HEAD")) if repository.has_commit() else {}
+    return repository.blobs([tree[path].oid], limit=limit)[tree[path].oid] if path in tree else None

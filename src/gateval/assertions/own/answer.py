@@ -8,7 +8,11 @@ from typing import Self
 from pydantic import Field, ValidationError, model_validator
 
 from gateval.domain.base import Value, canonical_json, plain_message
-from gateval.domain.text.strict_json import read_json
+from gateval.domain.text.quoting import quote
+from gateval.domain.text.strict_json import NotStrictJson, read_json
+
+_SHOWN = 120
+"""Characters shown of what is no JSON."""
 
 
 class CheckAnswer(Value):
@@ -32,10 +36,15 @@ def read_answer(printed: bytes, steps: Sequence[int]) -> CheckAnswer:
     Raises `ValueError` with the end of a sentence for anything but one JSON object of this form,
     and for a step that the trial does not have.
     """
+    if not printed.strip():
+        raise ValueError("it printed nothing on standard output")
     try:
-        value = read_json(printed.decode("utf-8"))
+        text = printed.decode("utf-8")
+        value = read_json(text)
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None
+    except NotStrictJson as error:
+        raise ValueError(f"{error}; it printed {quote(text.strip()[:_SHOWN])}") from None
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object with `score` or `passed`")  # noqa: TRY004 - one kind
     try:

@@ -28,8 +28,11 @@ class ContainsExpected(Scorer):
 
     def wants(self, reference: Reference) -> str:
         """See `Scorer`. Nothing, or an empty list, can be looked for nowhere."""
-        if reference.wanted in ("", []):
-            return f"`{self.type}` looks for the expected answer, and that is empty."
+        parts = reference.wanted if isinstance(reference.wanted, list) else [reference.wanted]
+        if not parts or "" in parts:
+            return (
+                f"`{self.type}` looks for the expected answer, and that, or a part of it, is empty."
+            )
         return super().wants(reference)
 
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.matching.numbers import only_number
+from gateval.assertions.matching.numbers import exact, only_number
 from gateval.assertions.scorers.base import Scorer
 from gateval.assertions.text.numeric import Numeric
 from gateval.domain.manifests.fixtures.reference import Reference
@@ -39,13 +40,14 @@ class NumericExpected(Scorer):
 
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""
-        value = _number(expected) or 0.0
-        inner = Numeric(value=value, tolerance=self.tolerance, find=self.find)
-        return self.taken(inner.assess(evidence))
+        wanted = _number(expected) or Decimal()
+        inner = Numeric(value=0, tolerance=self.tolerance, find=self.find)
+        return self.taken(inner.against(wanted, f"{wanted:.17g}", evidence))
 
 
-def _number(value: JsonValue) -> float | None:
+def _number(value: JsonValue) -> Decimal | None:
     if isinstance(value, str):
-        found = only_number(value)
-        return None if found is None else float(found)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return only_number(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return Decimal(value) if isinstance(value, int) else exact(value)

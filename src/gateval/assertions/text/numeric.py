@@ -45,8 +45,12 @@ class Numeric(Assertion):
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""
+        return self.against(exact(self.value), f"{self.value:g}", evidence)
+
+    def against(self, wanted: Decimal, shown: str, evidence: Evidence) -> Assessment:
+        """Assess with this number, which is shown so, as the one expected."""
         off = f" within {self.tolerance:g}" if self.tolerance else ""
-        expected = f"{where(self.field)} to be {self.value:g}{off}"
+        expected = f"{where(self.field)} to be {shown}{off}"
         try:
             number, saw = self._number(evidence)
         except NoText as absent:
@@ -54,7 +58,7 @@ class Numeric(Assertion):
         if number is None:
             saw = f"no number in {saw}"
             return self.absent(expected=expected, saw=saw, steps=evidence.final)
-        met = abs(number - exact(self.value)) <= exact(self.tolerance)
+        met = abs(number - wanted) <= exact(self.tolerance)
         return self.result(met=met, expected=expected, saw=saw, steps=evidence.final)
 
     def _number(self, evidence: Evidence) -> tuple[Decimal | None, str]:

@@ -11,7 +11,7 @@ from gateval.candidates.process.capture import LINE_WIDTH, last_lines
 from gateval.candidates.process.program import KIB, MIB, End, Limits, Ran
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
-from gateval.ports.model_calls import ModelTrouble
+from gateval.ports.model_calls import REFUSED, ModelTrouble
 
 _USED_UP = {
     End.MEMORY_OVER: "used more memory than it may (GATEVAL_CANDIDATE_MEMORY_MIB)",
@@ -75,17 +75,20 @@ def out_of_reach(
     """Return what a candidate gave, unless its models were out of reach in the end.
 
     Then the trial says nothing of the candidate, whether it gave up or made an excuse. Where the
-    gateway refused its latest call, that is its own fault: an answer counts, and where there is
-    none, the sentence of the gateway tells more than what the program printed about it.
+    gateway or the provider refused its latest call, that is its own fault: an answer counts, and
+    where there is none, that is told; a sentence of the gateway tells more than what the program
+    printed about it.
     """
-    if trouble is None or (isinstance(given, Answer) and trouble.cause is Cause.CANDIDATE):
+    own_fault = trouble is not None and trouble.cause is Cause.CANDIDATE
+    lost = isinstance(given, NoAnswer) and given.cause is not Cause.CANDIDATE
+    if trouble is None or (own_fault and (lost or isinstance(given, Answer))):
         return given
     if isinstance(given, Answer):
         return NoAnswer(
             cause=trouble.cause, reason=trouble.reason, trace=trace, seconds=given.seconds
         )
     reason = f"{trouble.reason} {given.reason}"
-    detail = given.detail[:1] if trouble.cause is Cause.CANDIDATE else given.detail
+    detail = given.detail[:1] if reason.startswith(REFUSED) else given.detail
     changed = {"cause": trouble.cause, "reason": reason, "detail": detail}
     return given.model_copy(update=changed)
 

@@ -188,7 +188,9 @@ def show_passes(repeated: Repeated) -> str:
 
 def _runs(repeated: Repeated) -> str:
     many = "1 run" if repeated.trials == 1 else f"{repeated.trials} runs"
-    return f"{many}, {repeated.passes} passed"
+    if not repeated.free:
+        return f"{many}, {repeated.passes} passed"
+    return f"{many}, no answer in {repeated.silent}" if repeated.silent else many
 
 
 def has_to_pass_alone(planned: PlannedEval, fixture: FixtureComparison) -> bool:

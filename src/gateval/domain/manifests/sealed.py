@@ -17,7 +17,8 @@ _FIRST_LINE = re.compile(rb"# gateval sealed v1 ([0-9a-f]{32}) ([^\r\n]+)\n")
 
 SEALED_PROBLEM = (
     "Something is wrong here in what is sealed; the words stay sealed. Whoever has the key opens "
-    "the file with `gateval unseal`, and `gateval seal` says what it is."
+    "the file with `gateval unseal`; `gateval seal` says what it is, or `gateval validate` with "
+    "the plain file in its place."
 )
 
 SEALED_WARNING = (

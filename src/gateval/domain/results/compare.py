@@ -164,9 +164,9 @@ def _compare_fixture(
             base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
             found_at=stands.found_at,
         )
-    weighted = planned.scoring.graded
-    ours = _repeated(found.head, found.course.wanted.head, weighted=weighted)
-    theirs = _repeated(found.base, found.course.wanted.base, weighted=weighted)
+    asked = planned.scoring.trials_pass
+    ours = _repeated(found.head, found.course.wanted.head, asked)
+    theirs = _repeated(found.base, found.course.wanted.base, asked)
     lost = found.standing and theirs.unclear and not found.perfect
     return FixtureComparison(
         fixture=found.fixture.name,
@@ -224,14 +224,16 @@ def _missing(trials: Sequence[Trial], wanted: int) -> int:
     return max(0, wanted - sum(trial.key.repetition <= wanted for trial in trials))
 
 
-def _repeated(trials: Sequence[Trial], most: int, *, weighted: bool) -> Repeated:
+def _repeated(trials: Sequence[Trial], most: int, asked: float | None) -> Repeated:
+    """Count the first `most` trials; `asked` is the score that one needs, None without scores."""
     mine = [trial for trial in trials if trial.key.repetition <= most]
     count = counted([trial.passed for trial in mine])
-    scores = sample(grades(mine)) if weighted else None
+    scores = None if asked is None else sample(grades(mine))
     return Repeated(
         passes=count.passes,
         trials=count.trials,
         silent=sum(not trial.answered for trial in mine if trial.passed is not None),
         lost=len(mine) - count.trials,
         mean=scores.mean if scores and scores.trials else None,
+        free=asked == 0,
     )

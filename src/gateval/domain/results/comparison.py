@@ -36,6 +36,7 @@ class Repeated(Value):
 
     `passes` of `trials` measured ones; in `silent` of these the candidate gave no answer; `lost`
     ones say nothing. `mean` is that of their scores in the weighted model, None in the other.
+    `free` says that no score is asked of a trial: each with an answer passes.
     """
 
     passes: int = 0
@@ -43,6 +44,7 @@ class Repeated(Value):
     silent: int = 0
     lost: int = 0
     mean: float | None = None
+    free: bool = False
 
     @property
     def unclear(self) -> bool:

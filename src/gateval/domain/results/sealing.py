@@ -21,8 +21,9 @@ from gateval.domain.trials.trial import Assessment, Trial
 _REASON = "the evidence is sealed; `gateval unseal` shows it to who holds the key"
 _NO_ANSWER = "What went wrong is sealed; `gateval unseal` shows it to who holds the key."
 _SAYS_NOTHING = re.compile(
-    r"The candidate (ended with exit code \d+|was not done within [\d.]+ s and was ended)\.( If it "
-    r"needs more time, raise `[\w.]+` of the (Eval|task or benchmark)\.)?"
+    r"The agent (ended with exit code \d+|was not done within [\d.]+ s( and was ended)?|"
+    r"did not finish in \d+ turns)\.( If it needs more time, raise `[\w.]+` of the "
+    r"(Eval|task or benchmark)\.)?"
 )
 """Why there is no answer, where nothing in it is a stranger's or the sealed file's."""
 

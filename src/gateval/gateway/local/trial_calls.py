@@ -150,8 +150,7 @@ class TrialCalls:
             self.turned_away(error)
             self._recorder.error(request, error)
             return
-        blamed = error.cause is not Cause.CANDIDATE
-        self._trouble = ModelTrouble(error.cause, error.message) if blamed else None
+        self._trouble = ModelTrouble(error.cause, error.message)
         self._recorder.error(request, error.message, error.cost)
 
     def turned_away(self, message: str) -> None:
@@ -179,10 +178,11 @@ class TrialCalls:
     def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         """Return why the models were out of reach when the candidate ended, or None.
 
-        That is how the latest call failed, or our sentence if we refused it (then the cause is the
-        candidate), that the run may make no more, or that a call waited for more than half of the
-        trial's `limit` (seconds) until the candidate was gone. Ask before `end`. `late` says that
-        the candidate's time was over: then it must have had all of it.
+        That is how the latest call failed, or our sentence if we refused it (the cause of both is
+        the candidate where it asked for what is not there), that the run may make no more, or that
+        a call waited for more than half of the trial's `limit` (seconds) until the candidate was
+        gone. Ask before `end`. `late` says that the candidate's time was over: then it must have
+        had all of it.
         """
         if self._run_is_over:  # others used it up as well
             return ModelTrouble(Cause.GATE, self._run_is_over)

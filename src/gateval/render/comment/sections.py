@@ -74,6 +74,7 @@ def gap(found: Gap, plan: Plan) -> str:
         reason=found.reason,
         next=next_step(found.cause, found.side),
         verdict=judged(found.verdict, found.reason),
+        cases=found.cases,
         where=listing(found.where, 6),
         again=found.again(plan),
         detail=_detail(found.detail),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.sealing import SEALED
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import group_trials
@@ -49,8 +50,14 @@ class FixtureFacts(NamedTuple):
 
     @property
     def broken(self) -> tuple[Assessment, ...]:
-        """The assessments of `worst` that did not pass."""
-        return broken(self.worst)
+        """The assessments of `worst` that did not pass; sealed ones that read alike count once."""
+        found = broken(self.worst)
+        if not self.planned.sealed:
+            return found
+        first: dict[tuple[str, str], Assessment] = {}
+        for one in found:
+            first.setdefault((self.label(one), one.status), one)
+        return tuple(first.values())
 
     @property
     def wavering(self) -> tuple[int, int]:
@@ -70,20 +77,23 @@ class FixtureFacts(NamedTuple):
 
     def label(self, assessment: Assessment) -> str:
         """What an assertion is called: its type, of a benchmark's criterion or a scorer its name
-        first.
+        first, of a sealed one its axis last.
         """
-        asked = self.fixture.assertions
-        name = asked[assessment.index].name if assessment.index < len(asked) else ""
+        asked = self.fixture.assertions[assessment.index : assessment.index + 1]
+        name, axis = (asked[0].name, asked[0].axis) if asked else ("", None)
+        if assessment.type == SEALED:
+            return f"{SEALED}, {axis}" if axis else SEALED
         if self.planned.kind == "Eval" or not name or name == assessment.type:
             return assessment.type
         return f"{name} ({assessment.type})"
 
     def place_of(self, assessment: Assessment) -> Place:
-        """Where the assertion stands."""
-        assertions = self.fixture.assertions
+        """Where the assertion stands; of a case in a file of its own, the case's line there."""
+        fixture, assertions = self.fixture, self.fixture.assertions
         if assessment.index >= len(assertions):
-            return self.fixture.place
-        return assertions[assessment.index].part(assessment.at).place
+            return fixture.place
+        place = assertions[assessment.index].part(assessment.at).place
+        return fixture.place if fixture.family and place.file != fixture.place.file else place
 
     def place(self, assessment: Assessment) -> str:
         """Where the assertion stands, as `file:line`."""

@@ -10,6 +10,7 @@ from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trial import Cause, Side, Trial
 from gateval.render.report.facts import FixtureFacts, broken, told
 from gateval.render.report.reproduce import one_fixture_command
+from gateval.render.report.words.kinds import words_of
 
 
 class Gap(NamedTuple):
@@ -17,7 +18,8 @@ class Gap(NamedTuple):
 
     `cause` is None for planned trials that never ran. `detail` holds the command and the last
     lines of its output. `verdict` is what the judge said in the first of them, if it blamed what
-    it could not prove. `where` names the fixtures as `eval/fixture`; `first` is the first of them.
+    it could not prove. `where` names the fixtures as `eval/fixture`, `cases` says what these are
+    called; `first` is the first of them.
     """
 
     agent: str
@@ -27,6 +29,7 @@ class Gap(NamedTuple):
     detail: tuple[str, ...]
     verdict: Verdict | None
     where: tuple[str, ...]
+    cases: str
     trials: int
     first: FixtureFacts
 
@@ -85,6 +88,7 @@ def _gap(silences: list[_Silence]) -> Gap:
         detail,
         said[0] if said else None,
         tuple(where),
+        words_of(one.fact.planned.kind for one in silences).cases,
         len(silences),
         silences[0].fact,
     )

@@ -88,7 +88,7 @@ def unmeasured(page: Page, gaps: Sequence[Gap], plan: Plan) -> None:
         page.line(f"{what}. {gap.reason}", indent=2)
         _evidence(page, gap.verdict)
         page.line(next_step(gap.cause, gap.side), indent=4)
-        page.line(f"Fixtures: {listing(gap.where)}", indent=4)
+        page.line(f"{gap.cases}: {listing(gap.where)}", indent=4)
         page.verbatim(gap.detail, indent=6)
         if command := gap.again(plan):
             page.command(command, indent=4)

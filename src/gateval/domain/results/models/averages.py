@@ -7,7 +7,7 @@ fault, it is 0. Rows that were not measured in full are left out and counted, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
 from pydantic import Field
@@ -37,6 +37,29 @@ def averages(planned: PlannedEval, side: Side, trials: Grouped) -> tuple[ScorerA
 
     Only the planned repetitions count: further ones were added because something looked worse.
     """
+    scores = _scores_by_row(planned, side, trials)
+    return tuple(_average(name, each) for name, each in scores.items())
+
+
+def differences(planned: PlannedEval, trials: Grouped) -> Mapping[str, float]:
+    """Return how far each scorer's average on head is from that on base, in [-1, 1].
+
+    It is that of the rows that both sides measured: a row that one lost moves no average.
+    """
+    head, base = (_scores_by_row(planned, side, trials) for side in (Side.HEAD, Side.BASE))
+    found = {}
+    for name, ours in head.items():
+        pairs = zip(ours, base[name], strict=True)
+        moved = [one - other for one, other in pairs if one is not None and other is not None]
+        if moved:
+            found[name] = fsum(moved) / len(moved)
+    return found
+
+
+def _scores_by_row(
+    planned: PlannedEval, side: Side, trials: Grouped
+) -> dict[str, list[float | None]]:
+    """Return by scorer the score of each row, None where it was not measured in full."""
     scores: dict[str, list[float | None]] = {}
     owners = planned.owners()
     for fixture in planned.fixtures:
@@ -45,7 +68,7 @@ def averages(planned: PlannedEval, side: Side, trials: Grouped) -> tuple[ScorerA
         for index, spec in enumerate(fixture.assertions):
             score = _row(first, index, planned.execution.reps_per_fixture)
             scores.setdefault(spec.name or spec.type, []).append(score)
-    return tuple(_average(name, each) for name, each in scores.items())
+    return scores
 
 
 def people(planned: PlannedEval, side: Side, trials: Grouped) -> ScorerAverage | None:

@@ -87,7 +87,7 @@ def said_of(compared: AxisComparison) -> str:
         return "no test of its own"
     scores = (compared.head, compared.base or 0.0)
     if compared.change is FixtureChange.UNCHANGED and abs(scores[0] - scores[1]) >= _SHOWN:
-        return "not shown on its own"
+        return "could be chance"
     return compared.change.value
 
 

@@ -18,6 +18,7 @@ from gateval.domain.results.models.averages import (
     EarlierSet,
     ScorerAverage,
     averages,
+    differences,
     people,
 )
 from gateval.domain.trials.trial import Side
@@ -29,21 +30,14 @@ _ROUNDING = 1e-9
 
 
 class ScorerLine(NamedTuple):
-    """One scorer: its average now and before, in [0, 1], None where unknown.
+    """One scorer: its average now, and the difference to before, in [-1, 1], None where unknown.
 
     `said` is what the rule for regressions says of it, in a word; empty where it says nothing.
     """
 
     now: ScorerAverage
-    before: float | None
+    delta: float | None
     said: str = ""
-
-    @property
-    def delta(self) -> float | None:
-        """The difference to before, in [-1, 1]."""
-        if self.now.mean is None or self.before is None:
-            return None
-        return self.now.mean - self.before
 
     @property
     def average(self) -> str:
@@ -90,26 +84,49 @@ def experiment_sets(report: Report) -> tuple[ExperimentSet, ...]:
 def _set(
     report: Report, planned: PlannedEval, trials: Grouped, earlier: EarlierSet | None
 ) -> ExperimentSet:
-    base = _means(averages(planned, Side.BASE, trials))
-    if any(mean is not None for mean in base.values()) and report.results.plan.base:
-        before, against = base, f"against base {report.results.plan.base.short}"
-    elif earlier is not None:
-        others = "" if earlier.same else ", which had other rows or scorers"
-        where = f"against the set of {earlier.at[:16].replace('T', ' ')} at {earlier.revision}"
-        before, against = _means(earlier.averages), where + others
-    else:
-        before, against = {}, "the first set that is known here"
-    rule = _rule(report, planned)
-    lines = tuple(
-        ScorerLine(one, before.get(one.scorer), rule.get(one.scorer, ""))
-        for one in averages(planned, Side.HEAD, trials)
-    )
+    now = averages(planned, Side.HEAD, trials)
     said = people(planned, Side.HEAD, trials)
-    before_that = people(planned, Side.BASE, trials)
+    moved: Mapping[str, float] = {}
+    if (found := differences(planned, trials)) and report.results.plan.base:
+        moved, against = found, f"against base {report.results.plan.base.short}"
+        if any(one.measured < one.rows for one in averages(planned, Side.BASE, trials)):
+            against += ", in the rows that both measured"
+    elif earlier is not None:
+        moved, against = _since(now, earlier), f"against {_called(earlier)}"
+    else:
+        against = "the first set that is known here"
+    rule = _rule(report, planned)
+    lines = [ScorerLine(one, moved.get(one.scorer), rule.get(one.scorer, "")) for one in now]
     if said is not None:
-        base_mean = before_that.mean if before_that else None
-        lines += (ScorerLine(said, base_mean),)
-    return ExperimentSet(planned.shown_name, against, lines)
+        before = people(planned, Side.BASE, trials)
+        lines.append(ScorerLine(said, _between(said, before)))
+    return ExperimentSet(planned.shown_name, against, tuple(lines))
+
+
+def _between(now: ScorerAverage, before: ScorerAverage | None) -> float | None:
+    if before is None or before.mean is None or now.mean is None:
+        return None
+    return now.mean - before.mean
+
+
+def _called(earlier: EarlierSet) -> str:
+    """Return what an earlier set is called, with what makes it hard to compare with."""
+    said = f"the set of {earlier.at[:16].replace('T', ' ')} at {earlier.revision}"
+    if not earlier.same:
+        return f"{said}, which had other rows or scorers"
+    lacking = any(one.measured < one.rows for one in earlier.averages)
+    return f"{said}, which did not measure every row" if lacking else said
+
+
+def _since(now: Sequence[ScorerAverage], earlier: EarlierSet) -> Mapping[str, float]:
+    """Return the differences to an earlier set, of the scorers that both have."""
+    then = {one.scorer: one.mean for one in earlier.averages}
+    pairs = {one.scorer: (one.mean, then.get(one.scorer)) for one in now}
+    return {
+        name: mean - before
+        for name, (mean, before) in pairs.items()
+        if mean is not None and before is not None
+    }
 
 
 def _rule(report: Report, planned: PlannedEval) -> Mapping[str, str]:
@@ -124,10 +141,6 @@ def _rule(report: Report, planned: PlannedEval) -> Mapping[str, str]:
         return {compared.axes[0].axis: FixtureChange.REGRESSED.value}
     silent = {FixtureChange.NOT_COMPARED, FixtureChange.INCONCLUSIVE}
     return {one.axis: said_of(one) for one in compared.axes if one.change not in silent}
-
-
-def _means(found: Sequence[ScorerAverage]) -> Mapping[str, float | None]:
-    return {one.scorer: one.mean for one in found}
 
 
 def mark(delta: float) -> str:
