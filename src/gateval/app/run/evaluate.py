@@ -18,7 +18,7 @@ from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.names import TRIALS_FILE
-from gateval.app.run.interrupts import interrupted
+from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.isolate import isolation, scratch_folder, walls_for
 from gateval.app.run.kept_layers import kept_layers, layers_folder
 from gateval.app.run.keys import asks_real_models, refuse_missing_keys
@@ -130,10 +130,13 @@ def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
 
 def _trials_of(run: _Run) -> tuple[tuple[Trial, ...] | None, bool]:
     """Return all trials, None if the run ended before them, and whether a signal ended it."""
-    try:
-        return asyncio.run(_until_signalled(run)), False
-    except asyncio.CancelledError:
-        return None, True
+    with handlers_kept():
+        try:
+            return asyncio.run(_until_signalled(run)), False
+        except asyncio.CancelledError:
+            pass
+    end_in_order()
+    return None, True
 
 
 def _isolation(plan: Plan, walls: Walls | None) -> str:
@@ -182,7 +185,7 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
     if task is not None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in ENDING:
             if signal.getsignal(number) is signal.SIG_IGN:
                 continue
             loop.add_signal_handler(number, task.cancel)
