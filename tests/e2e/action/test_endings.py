@@ -57,21 +57,26 @@ WAIT = "rules:\n  - {when: {user: Wait}, reply: Hello, latencySeconds: 60}\n"
 PATIENT = SCRIPT.replace("rules:\n", WAIT)
 
 
-def test_a_cancelled_benchmark_keeps_its_completed_tasks(shop: GitHubShop) -> None:
+@pytest.mark.parametrize("pause", [0.05, 0.6])
+def test_a_cancelled_benchmark_keeps_its_completed_tasks(shop: GitHubShop, pause: float) -> None:
     shop.work.branch("change", "main")
     shop.work.write(".gateval/scripted/support.yaml", PATIENT)
     shop.work.write("bench/desk.yaml", manifest(TASKS))
-    job = shop.on_pull(shop.open_pull(SAME))
-    run = job.start(inputs={"evals": "desk"})
+    pull = shop.open_pull(SAME)
+    job = shop.on_pull(pull)
+    run = job.start()
     until = time.monotonic() + 60
     while b'"desk.done"' not in b"".join(
         one.read_bytes() for one in job.workspace.glob(".gateval/results/*/trials.jsonl")
     ):
         assert time.monotonic() < until
         time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    time.sleep(pause)
     run.send_signal(signal.SIGTERM)
     ended = job.end(run)
     assert ended.code == 130, ended.errors
+    assert shop.conclusions(pull.head_sha) == ["cancelled"]
     said = "desk@2: cancelled; 1 of 2 tasks completed: 1 pass; what was completed is kept"
     assert said in " ".join(ended.log.split())
     assert "cancelled; 1 of 2 tasks completed" in ended.summary

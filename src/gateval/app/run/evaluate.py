@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from secrets import token_bytes
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository
-from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.adapters.trial_log import TrialLogFile, read_trials
 from gateval.app.names import TRIALS_FILE
-from gateval.app.run.interrupts import interrupted
-from gateval.app.run.isolate import isolation, scratch_folder, walls_for
-from gateval.app.run.kept_layers import kept_layers, layers_folder
-from gateval.app.run.keys import asks_real_models, refuse_missing_keys
+from gateval.app.run.context import EvaluationRun, run_context
+from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, interrupted
+from gateval.app.run.isolate import walls_for
+from gateval.app.run.keys import refuse_missing_keys
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.under_way import UnderWay
-from gateval.candidates.base import RuntimeContext
-from gateval.candidates.checks import Checks
-from gateval.candidates.doors.models import ModelDoor
-from gateval.candidates.environment.allowlist import candidate_environment
-from gateval.candidates.isolation.egress import egress_text, ports_allowed
+from gateval.candidates.isolation.egress import egress_text
 from gateval.candidates.isolation.walls import Walls
-from gateval.candidates.playground.playgrounds import Playgrounds
-from gateval.candidates.preparing.check_layers import CheckLayers
-from gateval.candidates.process.group import Groups
-from gateval.candidates.process.started import Starter
-from gateval.candidates.team import Candidates
 from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.results.sealing import shutter
-from gateval.domain.trials.trial import Side, Trial
-from gateval.engine.agreements import Agreements
-from gateval.engine.run import RunContext, run_trials
+from gateval.domain.trials.trial import Trial
+from gateval.engine.run import run_trials
 from gateval.events import CandidateWarned, Event, Listener, RunWarned
-from gateval.gateway.door import Gateway
-from gateval.gateway.loopback_client import LoopbackClient
-from gateval.gateway.measuring import embed
-from gateval.gateway.upstream.retry import RetryPolicy
-from gateval.judging.judge import Judge
 from gateval.judging.neutral import shorten
-from gateval.pipeline.exports import ClosureExports
-from gateval.ports.trial_log import TrialLog
-from gateval.safe.redaction import Redactor
 from gateval.settings import Settings
 
 WARNINGS_LIMIT = 20
@@ -100,7 +77,7 @@ def evaluate(
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, shut)
         noting = under_way.heard_by(_noting(warnings, listen))
-        run = _Run(
+        run = EvaluationRun(
             plan, repository, settings, folder, log, noting, walls, at_once, minutes, replays
         )
         trials, interrupted = _trials_of(run)
@@ -128,12 +105,15 @@ def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
     return walls
 
 
-def _trials_of(run: _Run) -> tuple[tuple[Trial, ...] | None, bool]:
+def _trials_of(run: EvaluationRun) -> tuple[tuple[Trial, ...] | None, bool]:
     """Return all trials, None if the run ended before them, and whether a signal ended it."""
-    try:
-        return asyncio.run(_until_signalled(run)), False
-    except asyncio.CancelledError:
-        return None, True
+    with handlers_kept():
+        try:
+            return asyncio.run(_until_signalled(run)), False
+        except asyncio.CancelledError:
+            pass
+    end_in_order()
+    return None, True
 
 
 def _isolation(plan: Plan, walls: Walls | None) -> str:
@@ -153,26 +133,7 @@ def _noting(warnings: dict[str, None], listen: Listener) -> Listener:
     return noted
 
 
-@dataclass(frozen=True)
-class _Run:
-    """The values that the parts of one run share. `walls` is None when no process is started.
-
-    `replays` takes in the calibrations that the run replays, without secrets.
-    """
-
-    plan: Plan
-    repository: GitRepository
-    settings: Settings
-    folder: ResultsFolder
-    log: TrialLog
-    listen: Listener
-    walls: Walls | None
-    at_once: int | None
-    minutes: float
-    replays: list[CalibrationReplay]
-
-
-async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
+async def _until_signalled(run: EvaluationRun) -> tuple[Trial, ...] | None:
     """Run the plan; the first signal that asks to end cancels it, so everything is torn down.
 
     None when the time of the run was over before; the trials that were finished are in the log.
@@ -182,13 +143,13 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
     if task is not None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in ENDING:
             if signal.getsignal(number) is signal.SIG_IGN:
                 continue
             loop.add_signal_handler(number, task.cancel)
         if interrupted():
             task.cancel()
-    async with _run_context(run) as context:
+    async with run_context(run) as context:
         try:
             async with asyncio.timeout(run.minutes * 60) as limit:
                 return await run_trials(run.plan, context) if run.plan.evals else ()
@@ -196,104 +157,3 @@ async def _until_signalled(run: _Run) -> tuple[Trial, ...] | None:
             if not limit.expired():
                 raise
             return None
-
-
-def _redacting(run: _Run) -> Callable[[Trial], Trial]:
-    """Return what takes secrets out of a trial; its key, by which it is found, stays."""
-    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
-
-    def redacted(trial: Trial) -> Trial:
-        clean = redactor.value(trial)
-        return clean if clean.key is trial.key else clean.model_copy(update={"key": trial.key})
-
-    return redacted
-
-
-def _keeping(run: _Run) -> Callable[[CalibrationReplay], None]:
-    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
-    return lambda replay: run.replays.append(redactor.value(replay))
-
-
-def _warning(listen: Listener) -> Callable[[str], None]:
-    return lambda sentence: listen(RunWarned(message=sentence))
-
-
-async def _gateway(run: _Run) -> Gateway:
-    """Make the gateway, which knows prices where a real model may be asked."""
-    plan, settings = run.plan, run.settings
-    prices = ListPrices()
-    if asks_real_models(plan):
-        await asyncio.to_thread(prices.load)
-    return Gateway(
-        settings.upstreams,
-        {one.side: {script.name: script for script in one.models} for one in plan.scripts},
-        prices=prices,
-        policy=RetryPolicy(outage_seconds=settings.outage_seconds),
-        ca_file=settings.ca_file,
-    )
-
-
-async def _behind_walls(
-    run: _Run, gateway: Gateway, scratch: Path, stack: contextlib.AsyncExitStack
-) -> tuple[Starter, ModelDoor | None]:
-    """Open what starts candidates and their door to models; no walls where none is a process."""
-    if not run.walls:
-        return Groups(), None
-    from gateval.gateway.local.limits import CallLimits
-    from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
-
-    policy, settings = run.plan.policy, run.settings
-    opened = GatewayServer(gateway, CallLimits.under(policy.gateway))
-    server = await stack.enter_async_context(opened)
-    own = [run.repository.root, run.repository.git_folder, run.folder.path]
-    layers = layers_folder(run.repository, settings)
-    own += [layers] if layers else []
-    ports = ports_allowed(policy.egress, server.port)
-    behind = isolation(run.walls, settings, scratch, own, ports=ports)
-    return stack.enter_context(behind), server
-
-
-@contextlib.asynccontextmanager
-async def _run_context(run: _Run) -> AsyncIterator[RunContext]:
-    plan, settings = run.plan, run.settings
-    async with contextlib.AsyncExitStack() as stack:
-        scratch = stack.enter_context(scratch_folder(run.walls))
-        kept = stack.enter_context(
-            kept_layers(plan, run.repository, settings, run.walls, scratch, _warning(run.listen))
-        )
-        local_http = await stack.enter_async_context(LoopbackClient())
-        gateway = await stack.enter_async_context(await _gateway(run))
-        starter, door = await _behind_walls(run, gateway, scratch, stack)
-        exports = ClosureExports(run.repository, plan, scratch)
-        environ = candidate_environment(settings.environ, plan.policy.candidate_env)
-        context = RuntimeContext(
-            run=run.folder.run,
-            calls=gateway,
-            door=door,
-            exports=exports,
-            environ=environ,
-            clock=SystemClock(),
-            local_http=local_http,
-            scratch=scratch,
-            starter=starter,
-            on_event=run.listen,
-            kept=kept,
-        )
-        candidates = await stack.enter_async_context(Candidates(context))
-        layers = CheckLayers(context, exports, candidate_environment(environ))
-        checks = Checks(
-            run.folder.run, plan, exports, environ, context.clock, scratch, starter, layers
-        )
-        judge = Judge(gateway)
-        yield RunContext(
-            candidates=candidates,
-            judge=judge,
-            agreements=Agreements(plan, judge, keep=_keeping(run)),
-            embed=partial(embed, gateway, side=Side.HEAD),
-            checks=await stack.enter_async_context(checks),
-            playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
-            log=run.log,
-            tell=run.listen,
-            redact=_redacting(run),
-            at_once=run.at_once,
-        )

@@ -136,13 +136,13 @@ def bullet(text: str) -> str:
 def axis(found: AxisShare) -> str:
     """Render one line of the table of axes."""
     head, base = found.sides
-    return fill("axis.md.j2", axis=found.axis, head=head, base=base)
+    return fill("scores/axis.md.j2", axis=found.axis, head=head, base=base)
 
 
 def scorer(found: ScorerLine) -> str:
     """Render one line of the table of an experiment's scorers."""
     return fill(
-        "scorer.md.j2",
+        "scores/scorer.md.j2",
         scorer=found.now.scorer,
         average=found.average,
         change=found.change,
@@ -153,7 +153,7 @@ def scorer(found: ScorerLine) -> str:
 
 def axis_score(found: AxisLine) -> str:
     """Render one line of the table of scores by axis."""
-    return fill("axis_score.md.j2", **found._asdict())
+    return fill("scores/axis_score.md.j2", **found._asdict())
 
 
 def usage(found: AgentUsage) -> str:

@@ -1,0 +1,165 @@
+"""Opens what the trials of a run need: gateway, walls, candidates, checks, playgrounds, judge."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.git import GitRepository
+from gateval.adapters.list_prices import ListPrices
+from gateval.adapters.results_folder import ResultsFolder
+from gateval.app.run.isolate import isolation, scratch_folder
+from gateval.app.run.kept_layers import kept_layers, layers_folder
+from gateval.app.run.keys import asks_real_models
+from gateval.candidates.base import RuntimeContext
+from gateval.candidates.checks import Checks
+from gateval.candidates.doors.models import ModelDoor
+from gateval.candidates.environment.allowlist import candidate_environment
+from gateval.candidates.isolation.egress import ports_allowed
+from gateval.candidates.isolation.walls import Walls
+from gateval.candidates.playground.playgrounds import Playgrounds
+from gateval.candidates.preparing.check_layers import CheckLayers
+from gateval.candidates.process.group import Groups
+from gateval.candidates.process.started import Starter
+from gateval.candidates.team import Candidates
+from gateval.domain.calibration.replay import CalibrationReplay
+from gateval.domain.plan.plan import Plan
+from gateval.domain.trials.trial import Side, Trial
+from gateval.engine.agreements import Agreements
+from gateval.engine.run import RunContext
+from gateval.events import Listener, RunWarned
+from gateval.gateway.door import Gateway
+from gateval.gateway.loopback_client import LoopbackClient
+from gateval.gateway.measuring import embed
+from gateval.gateway.upstream.retry import RetryPolicy
+from gateval.judging.judge import Judge
+from gateval.pipeline.exports import ClosureExports
+from gateval.ports.trial_log import TrialLog
+from gateval.safe.redaction import Redactor
+from gateval.settings import Settings
+
+
+@dataclass(frozen=True)
+class EvaluationRun:
+    """The values that the parts of one run share. `walls` is None when no process is started.
+
+    `replays` takes in the calibrations that the run replays, without secrets.
+    """
+
+    plan: Plan
+    repository: GitRepository
+    settings: Settings
+    folder: ResultsFolder
+    log: TrialLog
+    listen: Listener
+    walls: Walls | None
+    at_once: int | None
+    minutes: float
+    replays: list[CalibrationReplay]
+
+
+@contextlib.asynccontextmanager
+async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
+    """Open all of it, and put it away at the end."""
+    plan, settings = run.plan, run.settings
+    async with contextlib.AsyncExitStack() as stack:
+        scratch = stack.enter_context(scratch_folder(run.walls))
+        kept = stack.enter_context(
+            kept_layers(plan, run.repository, settings, run.walls, scratch, _warning(run.listen))
+        )
+        local_http = await stack.enter_async_context(LoopbackClient())
+        gateway = await stack.enter_async_context(await _gateway(run))
+        starter, door = await _behind_walls(run, gateway, scratch, stack)
+        exports = ClosureExports(run.repository, plan, scratch)
+        environ = candidate_environment(settings.environ, plan.policy.candidate_env)
+        context = RuntimeContext(
+            run=run.folder.run,
+            calls=gateway,
+            door=door,
+            exports=exports,
+            environ=environ,
+            clock=SystemClock(),
+            local_http=local_http,
+            scratch=scratch,
+            starter=starter,
+            on_event=run.listen,
+            kept=kept,
+        )
+        candidates = await stack.enter_async_context(Candidates(context))
+        layers = CheckLayers(context, exports, candidate_environment(environ))
+        checks = Checks(
+            run.folder.run, plan, exports, environ, context.clock, scratch, starter, layers
+        )
+        judge = Judge(gateway)
+        yield RunContext(
+            candidates=candidates,
+            judge=judge,
+            agreements=Agreements(plan, judge, keep=_keeping(run)),
+            embed=partial(embed, gateway, side=Side.HEAD),
+            checks=await stack.enter_async_context(checks),
+            playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
+            log=run.log,
+            tell=run.listen,
+            redact=_redacting(run),
+            at_once=run.at_once,
+        )
+
+
+def _redacting(run: EvaluationRun) -> Callable[[Trial], Trial]:
+    """Return what takes secrets out of a trial; its key, by which it is found, stays."""
+    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
+
+    def redacted(trial: Trial) -> Trial:
+        clean = redactor.value(trial)
+        return clean if clean.key is trial.key else clean.model_copy(update={"key": trial.key})
+
+    return redacted
+
+
+def _keeping(run: EvaluationRun) -> Callable[[CalibrationReplay], None]:
+    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
+    return lambda replay: run.replays.append(redactor.value(replay))
+
+
+def _warning(listen: Listener) -> Callable[[str], None]:
+    return lambda sentence: listen(RunWarned(message=sentence))
+
+
+async def _gateway(run: EvaluationRun) -> Gateway:
+    """Make the gateway, which knows prices where a real model may be asked."""
+    plan, settings = run.plan, run.settings
+    prices = ListPrices()
+    if asks_real_models(plan):
+        await asyncio.to_thread(prices.load)
+    return Gateway(
+        settings.upstreams,
+        {one.side: {script.name: script for script in one.models} for one in plan.scripts},
+        prices=prices,
+        policy=RetryPolicy(outage_seconds=settings.outage_seconds),
+        ca_file=settings.ca_file,
+    )
+
+
+async def _behind_walls(
+    run: EvaluationRun, gateway: Gateway, scratch: Path, stack: contextlib.AsyncExitStack
+) -> tuple[Starter, ModelDoor | None]:
+    """Open what starts candidates and their door to models; no walls where none is a process."""
+    if not run.walls:
+        return Groups(), None
+    from gateval.gateway.local.limits import CallLimits
+    from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
+
+    policy, settings = run.plan.policy, run.settings
+    opened = GatewayServer(gateway, CallLimits.under(policy.gateway))
+    server = await stack.enter_async_context(opened)
+    own = [run.repository.root, run.repository.git_folder, run.folder.path]
+    layers = layers_folder(run.repository, settings)
+    own += [layers] if layers else []
+    ports = ports_allowed(policy.egress, server.port)
+    behind = isolation(run.walls, settings, scratch, own, ports=ports)
+    return stack.enter_context(behind), server
