@@ -25,8 +25,9 @@ RUN /opt/build/bin/python -m hatchling build --target wheel --directory /opt/whe
 RUN rm -r /opt/gateval/lib/python3*/site-packages/pygments/lexers && \
     rm -r /opt/gateval/lib/python3*/site-packages/pygments/styles && \
     rm -r /opt/gateval/lib/python3*/site-packages/cryptography* && \
-    cd /opt/gateval/lib/python3*/site-packages/rapidfuzz && \
-    rm -f fuzz_cpp* process_cpp* distance/*_avx2.* && \
+    rm -f /opt/gateval/lib/python3*/site-packages/rapidfuzz/fuzz_cpp* && \
+    rm -f /opt/gateval/lib/python3*/site-packages/rapidfuzz/process_cpp* && \
+    rm -f /opt/gateval/lib/python3*/site-packages/rapidfuzz/distance/*_avx2.* && \
     /opt/gateval/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/gateval/lib
 
 FROM ${BASE}
