@@ -16,7 +16,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.candidates.base import ProcessTimeouts, RuntimeContext
 from gateval.candidates.environment.allowlist import candidate_environment
 from gateval.candidates.playground.made import Playground
-from gateval.candidates.playground.playgrounds import Ground, Playgrounds
+from gateval.candidates.playground.playgrounds import Playgrounds, ReadyPlayground
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.started import Starter
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
@@ -34,7 +34,7 @@ from tests.helpers.scripted_calls import ScriptedCalls
 @contextlib.asynccontextmanager
 async def made(
     fixture: Fixture, folder: Path, scratch: Path, starter: Starter | None = None
-) -> AsyncIterator[Ground | NoAnswer]:
+) -> AsyncIterator[ReadyPlayground | NoAnswer]:
     """Give the playground of a fixture whose revision is this folder, or why there is none."""
     async with LoopbackClient() as http:
         context = RuntimeContext(
@@ -59,11 +59,11 @@ async def made(
 
 
 @contextlib.asynccontextmanager
-async def opened(fixture: Fixture, folder: Path) -> AsyncIterator[Ground]:
+async def opened(fixture: Fixture, folder: Path) -> AsyncIterator[ReadyPlayground]:
     """Give a playground that can be made, in a scratch folder of its own, without walls."""
     with tempfile.TemporaryDirectory() as scratch:
         async with made(fixture, folder, Path(scratch)) as ground:
-            assert isinstance(ground, Ground), ground
+            assert isinstance(ground, ReadyPlayground), ground
             yield ground
         assert left(Path(scratch)) == []
 

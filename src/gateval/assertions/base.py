@@ -51,7 +51,7 @@ class Assertion(Spec, ABC):
 
         Raises `NotMeasured` when it cannot be asked.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # only those whose `asks` names a model have it
 
     def wants(self, reference: Reference) -> str:
         """Say in a sentence what of `reference` it lacks to look at a case; empty for nothing."""

@@ -13,7 +13,7 @@ from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
 from gateval.domain.trials.trial import Cause, NoAnswer, Trial
 
 if TYPE_CHECKING:
-    from gateval.candidates.playground.playgrounds import Ground
+    from gateval.candidates.playground.playgrounds import ReadyPlayground
     from gateval.engine.run import RunContext, Task
 
 
@@ -35,7 +35,7 @@ async def run_trial(task: Task, context: RunContext) -> Trial:
 
 
 async def _tried(
-    task: Task, agent: AgentDefinition, context: RunContext, ground: Ground | None
+    task: Task, agent: AgentDefinition, context: RunContext, ground: ReadyPlayground | None
 ) -> Trial:
     """Have the candidate answer, in a playground if there is one, and assess what came of it."""
     key, fixture = task.key, task.fixture

@@ -45,7 +45,7 @@ def no_foreign(url: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class Around:
+class GatheringContext:
     """A revision as such a format sees it.
 
     `content` gives the bytes of a tracked file, None for one that is too large to be read.

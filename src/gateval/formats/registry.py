@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.sealed import SUFFIXES as SEALED_SUFFIXES
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
-from gateval.formats.gathering import Around, Gathered, Pending
+from gateval.formats.gathering import Gathered, GatheringContext, Pending
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
 from gateval.formats.parsed import Parsed
@@ -31,7 +31,7 @@ class ManifestFormat(NamedTuple):
     may_hold_agent: Callable[[bytes], bool]
     may_name_files: Callable[[bytes], bool]
     read: Callable[[str, bytes, Registries], Parsed]
-    gather: Callable[[Sequence[Pending], Around], Gathered] | None = None
+    gather: Callable[[Sequence[Pending], GatheringContext], Gathered] | None = None
 
 
 def _read_agentv(path: str, data: bytes, registries: Registries) -> Parsed:
@@ -40,7 +40,7 @@ def _read_agentv(path: str, data: bytes, registries: Registries) -> Parsed:
     return read_file(path, data, registries)
 
 
-def _gather_agentv(pending: Sequence[Pending], around: Around) -> Gathered:
+def _gather_agentv(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
     from gateval.formats.agentv.assembly import gather
 
     return gather(pending, around)
@@ -52,7 +52,7 @@ def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
     return read_sealed(path, data, registries)
 
 
-def _gather_native(pending: Sequence[Pending], around: Around) -> Gathered:
+def _gather_native(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
     from gateval.formats.native.experiments.lowering import gather
     from gateval.formats.native.kinds.benchmark import published
 
@@ -124,7 +124,7 @@ def read_file(
 
 
 def gather(
-    pending: Sequence[Pending], around: Around, known: Sequence[ManifestFormat] = FORMATS
+    pending: Sequence[Pending], around: GatheringContext, known: Sequence[ManifestFormat] = FORMATS
 ) -> Gathered:
     """Return what the files of a revision say together that are `pending`, each to its format."""
     made = Gathered()

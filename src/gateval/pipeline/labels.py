@@ -10,7 +10,7 @@ from gateval.domain.audit.chain import read_log
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.forge.pull_request import Comment, PullRequest
 from gateval.domain.forge.trigger import PullRequestSubject, Trigger
-from gateval.domain.labels.facts import LabelEvent, LabelFacts, Payload, Push, newest_use
+from gateval.domain.labels.facts import LabelEvent, LabelFacts, Push, StartingLabel, newest_use
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.bounded import LONG
 from gateval.errors import ForgeError, ForgeUnavailable, RateLimited, RecordsError
@@ -102,14 +102,14 @@ def _role(forge: Forge, use: LabelEvent | None) -> str:
     return forge.role(use.by.login) if use and use.by.human else ""
 
 
-def _payload(trigger: Trigger, pull: PullRequest) -> Payload | None:
+def _payload(trigger: Trigger, pull: PullRequest) -> StartingLabel | None:
     subject = trigger.subject
     if not isinstance(subject, PullRequestSubject) or subject.number != pull.number:
         return None
     told = subject.labeled
     if told is None or not told.added:
         return None
-    return Payload(label=told.name, head=told.head_sha, sender=told.sender)
+    return StartingLabel(label=told.name, head=told.head_sha, sender=told.sender)
 
 
 def _push(forge: Forge, pull: PullRequest) -> Push | None:

@@ -20,7 +20,7 @@ import pytest
 from gateval.assertions.assess import assess
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.playground import copies, reading
-from gateval.candidates.playground.playgrounds import Ground
+from gateval.candidates.playground.playgrounds import ReadyPlayground
 from gateval.candidates.playground.reading import Found, Unreadable, content, listing, look
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
@@ -252,7 +252,7 @@ def test_nothing_of_a_revision_is_written_or_read_through_a_link(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
 
-    async def main() -> Ground | NoAnswer:
+    async def main() -> ReadyPlayground | NoAnswer:
         async with made(playing(EVERY[0], **spec), revision, scratch) as ground:
             return ground
 
@@ -272,7 +272,7 @@ def test_an_end_state_is_closed_to_the_candidates_of_other_trials(revision: Path
         async def main() -> list[str]:
             programs = Programs(world.context.clock, starter)
             async with made(playing(EVERY[0]), world.export, scratch, starter) as ground:
-                assert isinstance(ground, Ground), ground
+                assert isinstance(ground, ReadyPlayground), ground
                 playground, said = ground.playground, []
                 file = f"{playground.root}/orders.json"
                 for writes in ((playground.root,), (), ()):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateval.domain.audit.chain import append, read_log
 from gateval.domain.audit.entry import AuditKind
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.labels.facts import Account, LabelEvent, LabelFacts, Payload, Push
+from gateval.domain.labels.facts import Account, LabelEvent, LabelFacts, Push, StartingLabel
 from gateval.domain.labels.rules import rule_on
 from gateval.domain.manifests.policy.gate_config import BypassPolicy
 from gateval.domain.ruling import (
@@ -45,7 +45,7 @@ GOOD = LabelFacts(
     role="maintain",
     push=Push(after=HEAD, at=PUSHED),
 )
-TOLD = Payload(label=BYPASS, head=HEAD, sender="ada")
+TOLD = StartingLabel(label=BYPASS, head=HEAD, sender="ada")
 
 
 def recorded(kind: AuditKind, *, head: str = HEAD, number: str = "5") -> dict[str, Any]:

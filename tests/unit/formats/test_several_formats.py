@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gateval.domain.repository.place import Place, Problem
-from gateval.formats.gathering import Around, Gathered, Pending
+from gateval.formats.gathering import Gathered, GatheringContext, Pending
 from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, gather, read_file
@@ -31,7 +31,7 @@ def other(name: str) -> ManifestFormat:
         ours = name.encode() in data
         return Parsed((), (), pending=(Pending(path, None),) if ours else ())
 
-    def told(pending: Sequence[Pending], around: Around) -> Gathered:
+    def told(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
         del around
         said = [Problem(place=Place(file=one.path), message=name) for one in pending]
         return Gathered(problems=tuple(said), own=frozenset(one.path for one in pending))
@@ -52,7 +52,7 @@ def test_each_format_gathers_its_own_files() -> None:
     files = {"a.yaml": b"alpha", "b.yaml": b"beta", "c.yaml": b"alpha", "d.yaml": b"neither"}
     found = {path: read_file(path, data, REGISTRIES, known) for path, data in files.items()}
     pending = [one for each in found.values() if each for one in each.pending]
-    together = gather(pending, Around({}, lambda _path: None, REGISTRIES), known)
+    together = gather(pending, GatheringContext({}, lambda _path: None, REGISTRIES), known)
     assert [(one.place.file, one.message) for one in together.problems] == [
         ("a.yaml", "alpha"),
         ("c.yaml", "alpha"),

@@ -94,7 +94,11 @@ def _nobody(request: Any) -> Any:
 
 
 def _member(archive: bytes, name: str, limit: int) -> bytes | None:
-    """Return a file of a zip archive, of which no more than `limit` bytes are ever unpacked."""
+    """Return a file of a zip archive, of which no more than `limit` bytes are ever unpacked.
+
+    None for whatever is wrong with the archive: zipfile has an exception of its own for each kind
+    of damage, encryption and unknown compression.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as files, files.open(name) as file:
             content = file.read(limit + 1)

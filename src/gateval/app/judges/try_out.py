@@ -27,7 +27,7 @@ from gateval.judging.judge import Judge
 from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.ports.model_calls import ModelCalls
-from gateval.render.terminal.judging import Exchange, Judged, render_judging
+from gateval.render.terminal.judging import Exchange, TriedAssertion, render_judging
 from gateval.settings import Settings, read_settings
 
 
@@ -89,7 +89,7 @@ async def _asked(
     answer: Answer,
     snapshot: Snapshot,
     settings: Settings,
-) -> list[Judged]:
+) -> list[TriedAssertion]:
     """Ask about one assertion after the other, so that what was said can be told apart."""
     found = []
     async with judges_gateway(snapshot, settings) as gateway:
@@ -97,7 +97,7 @@ async def _asked(
             overheard = _Overheard(gateway)
             alone = chosen.fixture.model_copy(update={"assertions": (spec,)})
             (assessment,), _ = await assess(alone, answer, Judge(overheard), chosen.spec)
-            found.append(Judged(spec, assessment, tuple(overheard.said)))
+            found.append(TriedAssertion(spec, assessment, tuple(overheard.said)))
     return found
 
 

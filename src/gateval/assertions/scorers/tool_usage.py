@@ -24,7 +24,7 @@ CALLS_LIMIT = 200
 """Calls that one case may expect."""
 
 
-class ExpectedCall(NamedTuple):
+class ReferenceCall(NamedTuple):
     """A call that is expected; with `arguments` None, with any."""
 
     tool: str
@@ -79,14 +79,14 @@ class ToolUsage(Scorer):
             steps=[step.number for step in fitting or made.steps],
         )
 
-    def _fitting(self, wanted: Sequence[ExpectedCall], made: Sequence[Step]) -> list[Step]:
+    def _fitting(self, wanted: Sequence[ReferenceCall], made: Sequence[Step]) -> list[Step]:
         """Return a call for each expected one that has one; those with most arguments choose first,
         and a call that several could take goes to the one that fewest others fit.
         """
         fits = [[step for step in made if self._fits(call, step)] for call in wanted]
         return matching(fits)
 
-    def _fits(self, call: ExpectedCall, step: Step) -> bool:
+    def _fits(self, call: ReferenceCall, step: Step) -> bool:
         if step.tool != call.tool:
             return False
         if call.arguments is None:
@@ -116,7 +116,7 @@ def matching(fits: Sequence[Sequence[Step]]) -> list[Step]:
     return [steps[number] for number in sorted(owner)]
 
 
-def calls_of(expected: JsonValue) -> list[ExpectedCall] | None:
+def calls_of(expected: JsonValue) -> list[ReferenceCall] | None:
     """Return the calls that a value says, or None if it says something else."""
     value = _parsed(expected)
     listed = value if isinstance(value, list) else [value]
@@ -126,9 +126,9 @@ def calls_of(expected: JsonValue) -> list[ExpectedCall] | None:
     return None if None in calls else [one for one in calls if one is not None]
 
 
-def _call(value: JsonValue) -> ExpectedCall | None:
+def _call(value: JsonValue) -> ReferenceCall | None:
     if isinstance(value, str):
-        return ExpectedCall(value, None) if value.strip() else None
+        return ReferenceCall(value, None) if value.strip() else None
     if not isinstance(value, dict):
         return None
     inner = value.get("function")
@@ -139,7 +139,7 @@ def _call(value: JsonValue) -> ExpectedCall | None:
     arguments = _parsed(given)
     if not isinstance(name, str) or not (arguments is None or isinstance(arguments, dict)):
         return None
-    return ExpectedCall(name, arguments)
+    return ReferenceCall(name, arguments)
 
 
 def _parsed(value: JsonValue) -> JsonValue:
@@ -152,7 +152,7 @@ def _parsed(value: JsonValue) -> JsonValue:
     return value
 
 
-def _shown(call: ExpectedCall) -> str:
+def _shown(call: ReferenceCall) -> str:
     if call.arguments is None:
         return f"a call of `{shorten(call.tool, 60)}`"
     return f"`{shorten(call.tool, 60)}` with {shorten(json.dumps(call.arguments))}"

@@ -32,7 +32,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.trials.trial import Cause, NoAnswer
 
 
-class Ground(NamedTuple):
+class ReadyPlayground(NamedTuple):
     """A playground for the candidate, and its end state for assertions."""
 
     playground: Playground
@@ -67,7 +67,7 @@ class Playgrounds:
     @contextlib.asynccontextmanager
     async def opened(
         self, agent: AgentDefinition, planned: PlannedEval, fixture: Fixture
-    ) -> AsyncIterator[Ground | NoAnswer]:
+    ) -> AsyncIterator[ReadyPlayground | NoAnswer]:
         """Give a fresh playground for a trial of this fixture, which has one, or why there is none.
 
         Its files are head's, or the target branch's where that is the bar, on both sides alike.
@@ -75,7 +75,7 @@ class Playgrounds:
         """
         revision = self._plan.base_tip if planned.bar else self._plan.head
         async with contextlib.AsyncExitStack() as stack:
-            made: Ground | NoAnswer
+            made: ReadyPlayground | NoAnswer
             try:
                 wanted = WantedStart.of(fixture, revision)
                 made = await self._made(wanted, agent, stack, sealed=planned.sealed)
@@ -92,7 +92,7 @@ class Playgrounds:
         stack: contextlib.AsyncExitStack,
         *,
         sealed: bool,
-    ) -> Ground:
+    ) -> ReadyPlayground:
         start, context = await self._starts.of(wanted), self._context
         root = await self._copy(start.root, stack)
         at = Addresses().inside(str(root), wanted.spec.env)
@@ -106,7 +106,7 @@ class Playgrounds:
         playground = Playground(root, at)
         http, scratch = context.local_http, context.scratch
         state = EndState(playground, served, self._helpers, http, scratch, sealed=sealed)
-        return Ground(playground, state)
+        return ReadyPlayground(playground, state)
 
     async def _copy(self, source: Path, stack: contextlib.AsyncExitStack) -> Path:
         copy = await asyncio.to_thread(copied, source, self._context.scratch)

@@ -48,7 +48,7 @@ class Push(Value):
     at: Instant | Literal[""] = ""
 
 
-class Payload(Value):
+class StartingLabel(Value):
     """The label that started this very run: on which head it was put, by whom; GitHub's words."""
 
     label: str
@@ -74,7 +74,7 @@ class LabelFacts(Value):
     events: tuple[LabelEvent, ...] = ()
     role: str = ""
     push: Push | None = None
-    payload: Payload | None = None
+    payload: StartingLabel | None = None
     recorded: tuple[AuditEntry, ...] = ()
     comments: tuple[Comment, ...] = ()
     unknown: str = ""

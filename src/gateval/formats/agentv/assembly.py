@@ -17,10 +17,10 @@ from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.agentv.targets.agents import CLI, agent_of, model_of
 from gateval.formats.agentv.targets.file import NoTarget, Target, TargetsFile, targets_paths
-from gateval.formats.gathering import Around, Gathered, Pending
+from gateval.formats.gathering import Gathered, GatheringContext, Pending
 
 
-def gather(pending: Sequence[Pending], around: Around) -> Gathered:
+def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
     """Return what the suites of a revision and the files that they name say together."""
     found = Findings()
     assembly = _Assembly(around, found)
@@ -39,7 +39,7 @@ def gather(pending: Sequence[Pending], around: Around) -> Gathered:
 class _Assembly:
     """Grows suite by suite."""
 
-    def __init__(self, around: Around, found: Findings) -> None:
+    def __init__(self, around: GatheringContext, found: Findings) -> None:
         self.agents: dict[tuple[str, str], Agent] = {}
         self.evals: list[Eval] = []
         self.fixtures: list[Fixture] = []

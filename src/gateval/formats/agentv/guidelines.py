@@ -9,13 +9,13 @@ from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.references import roots
 from gateval.formats.agentv.surroundings import Findings
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 
 _CONFIG = ".agentv/config.yaml"
 _KEY = "guideline_patterns"
 
 
-def guidelines_for(folder: str, around: Around, found: Findings) -> Callable[[str], bool]:
+def guidelines_for(folder: str, around: GatheringContext, found: Findings) -> Callable[[str], bool]:
     """Return whether a tracked file is a guideline to suites in `folder`, by the next config."""
     for root in roots(folder):
         path = f"{root}/{_CONFIG}".lstrip("/")
@@ -24,7 +24,7 @@ def guidelines_for(folder: str, around: Around, found: Findings) -> Callable[[st
     return lambda _path: False
 
 
-def _patterns(path: str, around: Around, found: Findings) -> Callable[[str], bool]:
+def _patterns(path: str, around: GatheringContext, found: Findings) -> Callable[[str], bool]:
     documents, problems = read_yaml(path, around.content(path) or b"")
     found.own.add(path)
     found.problems += problems

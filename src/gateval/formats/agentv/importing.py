@@ -13,7 +13,7 @@ from gateval.domain.manifests.fixtures.attached import FilePart, TextPart
 from gateval.domain.manifests.fixtures.messages import Role, parts_of
 from gateval.domain.repository.tree import Tree
 from gateval.formats.agentv.references import NoFile, find
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.native.documents import (
     FileOf,
     agent_document,
@@ -71,7 +71,7 @@ def _weighed(spec: AssertionSpec) -> AssertionSpec | None:
 
 
 def _files(fixture: Fixture, tree: Tree) -> FileOf:
-    around = Around(tree, lambda _path: None, _NO_REGISTRIES)
+    around = GatheringContext(tree, lambda _path: None, _NO_REGISTRIES)
 
     def file_of(name: str) -> str | None:
         try:

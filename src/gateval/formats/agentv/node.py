@@ -20,7 +20,7 @@ ALIKE = 0.8
 """How alike an unknown key and a known one are (0 to 1) where the known one was probably meant."""
 
 
-class Written(BaseModel):
+class AgentvNode(BaseModel):
     """What stands in a file of AgentV. Keys that it does not know it passes over, and so do we."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)

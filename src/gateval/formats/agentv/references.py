@@ -8,7 +8,7 @@ from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.tree import folders_of
 from gateval.domain.text.quoting import quote
-from gateval.formats.gathering import TEXT_LIMIT, Around
+from gateval.formats.gathering import TEXT_LIMIT, GatheringContext
 
 
 class NoFile(ValueError):
@@ -23,7 +23,7 @@ def roots(folder: str) -> Iterator[str]:
     yield ""
 
 
-def find(written: str, folder: str, around: Around) -> str:
+def find(written: str, folder: str, around: GatheringContext) -> str:
     """Return the path of the file that a suite in `folder` names. Raises `NoFile`.
 
     A leading `/` counts from the root of the repository.
@@ -45,7 +45,7 @@ def find(written: str, folder: str, around: Around) -> str:
     )
 
 
-def text_at(path: str, around: Around) -> str | None:
+def text_at(path: str, around: GatheringContext) -> str | None:
     """Return the text of a tracked file with line feeds, None if it is no text. Raises `NoFile`."""
     data, shown = around.content(path), show_path(path)
     if data is None:
@@ -58,7 +58,7 @@ def is_foreign(written: str) -> bool:
     return "://" in written
 
 
-def foreign_text(url: str, around: Around) -> str:
+def foreign_text(url: str, around: GatheringContext) -> str:
     """Return the text of a file of another repository with line feeds. Raises `NoFile`."""
     try:
         text = _text(around.foreign(url), url)

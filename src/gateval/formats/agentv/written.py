@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.repository.place import Problem
-from gateval.formats.agentv.node import Node, Written
+from gateval.formats.agentv.node import AgentvNode, Node
 from gateval.formats.agentv.recognition import CASES_KEYS, SETTINGS
 
 INPUT = ("input_messages", "input")
@@ -22,20 +22,20 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Entries = list[JsonValue] | None
 
 
-class TrialsBody(Written):
+class TrialsBody(AgentvNode):
     """How often each case runs."""
 
     count: int = Field(default=1, ge=1, le=1000)
     strategy: Literal["pass_at_k", "mean", "confidence_interval"] = "pass_at_k"
 
 
-class TargetRef(Written):
+class TargetRef(AgentvNode):
     """A target of a matrix."""
 
     name: str = Field(min_length=1)
 
 
-class ExecutionBody(Written):
+class ExecutionBody(AgentvNode):
     """How a suite or a case runs."""
 
     target: str | None = None
@@ -47,7 +47,7 @@ class ExecutionBody(Written):
     threshold: Share | None = None
 
 
-class SuiteBody(Written):
+class SuiteBody(AgentvNode):
     """A suite beside its cases."""
 
     description: str | None = None
@@ -61,7 +61,7 @@ class SuiteBody(Written):
     metadata: JsonObject | None = None
 
 
-class CaseBody(Written):
+class CaseBody(AgentvNode):
     """A case beside its messages and evaluators."""
 
     id: str = Field(min_length=1, max_length=500)
@@ -85,7 +85,7 @@ class CaseBody(Written):
     on_turn_failure: Literal["continue", "stop"] = "continue"
 
 
-class TurnBody(Written):
+class TurnBody(AgentvNode):
     """A turn of a conversation beside what is said and expected."""
 
     assertions: Entries = None

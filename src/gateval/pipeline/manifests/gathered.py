@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.sources import LOCK_PATH
 from gateval.domain.repository.tree import Tree, TreeEntry
-from gateval.formats.gathering import TEXT_LIMIT, Around, Gathered, Pending, no_foreign
+from gateval.formats.gathering import TEXT_LIMIT, Gathered, GatheringContext, Pending, no_foreign
 from gateval.formats.parsed import Parsed
 from gateval.formats.registry import gather
 from gateval.pipeline.manifests.cache import ManifestCache
@@ -89,7 +89,7 @@ def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gath
             return no_foreign(url)
         return cache.registries.foreign.read(url, lock, cache.hosts, limit=TEXT_LIMIT)
 
-    around = Around(watched, content, cache.registries, foreign, cache.variables)
+    around = GatheringContext(watched, content, cache.registries, foreign, cache.variables)
     found = gather(pending, around)
     if not watched.whole:
         made.append(_Made(found, watched.seen))

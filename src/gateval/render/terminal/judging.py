@@ -21,7 +21,7 @@ class Exchange(NamedTuple):
     reply: ModelReply
 
 
-class Judged(NamedTuple):
+class TriedAssertion(NamedTuple):
     """An assertion, what came of it, and all that was said with the judge."""
 
     spec: AssertionSpec
@@ -32,7 +32,7 @@ class Judged(NamedTuple):
 def render_judging(
     fixture: Fixture,
     answer: Answer,
-    found: Sequence[Judged],
+    found: Sequence[TriedAssertion],
     said: str = "",
     *,
     width: int,
@@ -52,7 +52,7 @@ def render_judging(
     return page.text()
 
 
-def _judged(page: Page, judged: Judged) -> None:
+def _judged(page: Page, judged: TriedAssertion) -> None:
     name = judged.spec.name or judged.spec.type
     page.heading(f"{name} ({judged.spec.place})")
     seen = 0

@@ -24,14 +24,14 @@ from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.agentv.written import INPUT, CaseBody
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.problems.sentences import missing_key
 
 
 class AskedReader:
     """Reads what the cases of one suite ask."""
 
-    def __init__(self, suite: Suite, around: Around, found: Findings) -> None:
+    def __init__(self, suite: Suite, around: GatheringContext, found: Findings) -> None:
         self._suite = suite
         self._found = found
         self._asked = Reader(suite.folder, around, found, own=False)

@@ -29,7 +29,7 @@ from gateval.formats.agentv.written import (
     refused,
     refused_in_case,
 )
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.problems.sentences import missing_key
 
 _TEMPLATED = (*OUTCOME, *INPUT, *EXPECTED, "input_files", "turns")
@@ -47,7 +47,7 @@ class SuiteCase(NamedTuple):
 class CaseReader:
     """Reads the cases of one suite."""
 
-    def __init__(self, suite: Suite, around: Around, found: Findings) -> None:
+    def __init__(self, suite: Suite, around: GatheringContext, found: Findings) -> None:
         self._suite = suite
         self._found = found
         self._around = around

@@ -12,15 +12,15 @@ from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.repository.sources import LOCK_PATH, git_file
 from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.filling import counted
-from gateval.formats.agentv.node import Node, Written
+from gateval.formats.agentv.node import AgentvNode, Node
 from gateval.formats.agentv.references import NoFile, find, foreign_text, is_foreign, text_at
 from gateval.formats.agentv.surroundings import Findings
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 
 ROLES = ("system", "user", "assistant", "tool")
 
 
-class ToolCallBody(Written):
+class ToolCallBody(AgentvNode):
     """A call of a tool in a message."""
 
     tool: str
@@ -32,7 +32,9 @@ class ToolCallBody(Written):
 class Reader:
     """Reads messages of a suite in `folder`. `own` says that no candidate gets their files."""
 
-    def __init__(self, folder: str, around: Around, found: Findings, *, own: bool) -> None:
+    def __init__(
+        self, folder: str, around: GatheringContext, found: Findings, *, own: bool
+    ) -> None:
         self._folder = folder
         self._around = around
         self._found = found

@@ -19,7 +19,7 @@ from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.node import ALIKE, Node
 from gateval.formats.agentv.surroundings import Findings
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.native.cases.case import CASES_LIMIT
 from gateval.formats.yaml.document import Branching, Document
 
@@ -34,7 +34,9 @@ class RawCase(NamedTuple):
     default_id: str = ""
 
 
-def raw_cases(node: Node, folder: str, around: Around, found: Findings) -> Iterator[RawCase]:
+def raw_cases(
+    node: Node, folder: str, around: GatheringContext, found: Findings
+) -> Iterator[RawCase]:
     """Yield the cases that stand at `node` of a suite in `folder`, each an entry of any kind."""
     if isinstance(node.value, str):
         yield from _named(node, node.value.removeprefix(SCHEME), folder, around, found)
@@ -48,7 +50,7 @@ def raw_cases(node: Node, folder: str, around: Around, found: Findings) -> Itera
             yield RawCase(entry)
 
 
-def json_lines(path: str, around: Around, found: Findings) -> Iterator[RawCase]:
+def json_lines(path: str, around: GatheringContext, found: Findings) -> Iterator[RawCase]:
     """Yield the cases of a file of JSON lines, blank ones left out."""
     data = _data(path, around, found)
     if data is None:
@@ -76,7 +78,7 @@ def json_lines(path: str, around: Around, found: Findings) -> Iterator[RawCase]:
 
 
 def _named(
-    node: Node, written: str, folder: str, around: Around, found: Findings
+    node: Node, written: str, folder: str, around: GatheringContext, found: Findings
 ) -> Iterator[RawCase]:
     path = resolve_path(folder, written)
     if path is None:
@@ -96,7 +98,7 @@ def _named(
         yield from _file(node, one, around, found)
 
 
-def _file(node: Node, path: str, around: Around, found: Findings) -> Iterator[RawCase]:
+def _file(node: Node, path: str, around: GatheringContext, found: Findings) -> Iterator[RawCase]:
     if not around.tree[path].is_file:
         said = f"{show_path(path)} is a symbolic link or a submodule. Put the file itself there."
         found.problems.append(node.problem(said))
@@ -115,7 +117,7 @@ def _file(node: Node, path: str, around: Around, found: Findings) -> Iterator[Ra
         found.problems.append(node.problem(said))
 
 
-def _folder(node: Node, path: str, around: Around, found: Findings) -> Iterator[RawCase]:
+def _folder(node: Node, path: str, around: GatheringContext, found: Findings) -> Iterator[RawCase]:
     """Yield the one case of each folder below `path`."""
     prefix = f"{path}/" if path else ""
     folders: dict[str, list[str]] = {}
@@ -147,7 +149,7 @@ def _tell_nearly(folder: str, files: Iterable[str], found: Findings) -> None:
             found.problems.append(Problem(place=place, message=said))
 
 
-def _document(path: str, around: Around, found: Findings) -> Document | None:
+def _document(path: str, around: GatheringContext, found: Findings) -> Document | None:
     """Return the one document of a YAML file of cases; what is wrong with it is told."""
     data = _data(path, around, found)
     if data is None:
@@ -159,7 +161,7 @@ def _document(path: str, around: Around, found: Findings) -> Document | None:
     return documents[0]
 
 
-def _data(path: str, around: Around, found: Findings) -> bytes | None:
+def _data(path: str, around: GatheringContext, found: Findings) -> bytes | None:
     found.own.add(path)
     data = around.content(path)
     said = ""

@@ -14,7 +14,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.repository.place import Problem
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.surroundings import Findings
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.problems.findings import SchemaFinding, findings
 
 _WORDS = {
@@ -39,7 +39,7 @@ class Context:
 
     folder: str
     newer: bool
-    around: Around
+    around: GatheringContext
     found: Findings
 
 

@@ -18,7 +18,7 @@ from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.suites.suite import Suite
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.agentv.written import CaseBody
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.problems.wording import one_of
 
 _LEVELS = 4
@@ -28,7 +28,7 @@ _DEFAULT = "llm-grader"
 class Evaluators:
     """Reads the evaluators of the cases of one suite."""
 
-    def __init__(self, suite: Suite, around: Around, found: Findings) -> None:
+    def __init__(self, suite: Suite, around: GatheringContext, found: Findings) -> None:
         self._suite = suite
         self._found = found
         self._context = Context(suite.folder, suite.appended, around, found)

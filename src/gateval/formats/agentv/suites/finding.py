@@ -21,11 +21,13 @@ from gateval.formats.agentv.recognition import (
 )
 from gateval.formats.agentv.suites.suite import Suite, read_lines, read_suite
 from gateval.formats.agentv.surroundings import Findings
-from gateval.formats.gathering import Around, Pending
+from gateval.formats.gathering import GatheringContext, Pending
 from gateval.formats.yaml.document import Document
 
 
-def suites(pending: Sequence[Pending], around: Around, found: Findings) -> Iterator[Suite]:
+def suites(
+    pending: Sequence[Pending], around: GatheringContext, found: Findings
+) -> Iterator[Suite]:
     """Yield each suite whose settings can be read; what is wrong with the others is told."""
     lines: dict[str, tuple[str, Document] | None] = {}
     for path, document, _ in pending:
@@ -48,7 +50,7 @@ def _take_lines(
     path: str,
     document: Document,
     lines: dict[str, tuple[str, Document] | None],
-    around: Around,
+    around: GatheringContext,
     found: Findings,
 ) -> None:
     """Note whose settings these are. Where they say little, the lines have to look like cases."""
@@ -68,7 +70,7 @@ def _take_lines(
         found.problems.append(Problem(place=document.place(), message=said))
 
 
-def _tell_beside(path: str, document: Document, around: Around, found: Findings) -> None:
+def _tell_beside(path: str, document: Document, around: GatheringContext, found: Findings) -> None:
     """Say so where cases lie beside a suite that has cases of its own, and does not name them."""
     for one in lines_beside(path):
         if one in around.tree and one not in found.own and _holds_cases(one, around):
@@ -79,7 +81,7 @@ def _tell_beside(path: str, document: Document, around: Around, found: Findings)
             found.problems.append(Problem(place=document.place(), message=said))
 
 
-def _holds_cases(path: str, around: Around) -> bool:
+def _holds_cases(path: str, around: GatheringContext) -> bool:
     """Whether the first line of a file is a case as nobody else writes it."""
     data = around.content(path) if around.tree[path].is_file else None
     first = next((line for line in (data or b"").split(b"\n", 50) if line.strip()), b"")
@@ -89,7 +91,9 @@ def _holds_cases(path: str, around: Around) -> bool:
         return False
 
 
-def _read(path: str, document: Document, around: Around, found: Findings) -> Iterator[Suite]:
+def _read(
+    path: str, document: Document, around: GatheringContext, found: Findings
+) -> Iterator[Suite]:
     found.own.add(path)
     before = len(found.problems)
     suite = read_suite(path, document, around, found)

@@ -23,7 +23,7 @@ from gateval.formats.agentv.written import (
     SuiteBody,
     refused,
 )
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.yaml.document import Document
 
 
@@ -61,7 +61,9 @@ class Suite:
         return cases.key_place if cases else self.node.place
 
 
-def read_suite(path: str, document: Document, around: Around, found: Findings) -> Suite | None:
+def read_suite(
+    path: str, document: Document, around: GatheringContext, found: Findings
+) -> Suite | None:
     """Return the suite that a document is, None if it has no cases; what is wrong is told."""
     before = len(found.problems)
     node = _filled(Node(document, (), document.data), around, found)
@@ -76,7 +78,9 @@ def read_suite(path: str, document: Document, around: Around, found: Findings) -
     return _with(suite, raw_cases(cases, suite.folder, around, found), found)
 
 
-def read_lines(path: str, companion: Document | None, around: Around, found: Findings) -> Suite:
+def read_lines(
+    path: str, companion: Document | None, around: GatheringContext, found: Findings
+) -> Suite:
     """Return the suite that a file of JSON lines is, with the settings of its companion."""
     before = len(found.problems)
     found.own.add(path)
@@ -98,7 +102,7 @@ def _settings(node: Node, found: Findings) -> SuiteBody:
     return body or SuiteBody()
 
 
-def _filled(node: Node, around: Around, found: Findings) -> Node:
+def _filled(node: Node, around: GatheringContext, found: Findings) -> Node:
     """Return the settings with variables filled in; the cases follow one by one."""
     if not isinstance(node.value, dict):
         return node

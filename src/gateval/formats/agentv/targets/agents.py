@@ -18,7 +18,7 @@ from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.names import agent_name
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.targets.file import NoTarget, Target
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.native.written import canonical
 from gateval.formats.problems.sentences import unknown_key
 from gateval.formats.problems.validation import validate
@@ -40,14 +40,14 @@ _OF_SPEC = ("include", "watch", "models", "uses", "tools")
 _HOLE = re.compile(r"\{([A-Z_]+)\}")
 
 
-def agent_of(target: Target, folder: str, around: Around) -> Agent:
+def agent_of(target: Target, folder: str, around: GatheringContext) -> Agent:
     """Return the Agent that a target is for suites in `folder`. Raises `NoTarget`."""
     if target.body.provider == CLI:
         return _program(target, folder, around)
     return _asked(target, around)
 
 
-def model_of(target: Target, around: Around) -> str:
+def model_of(target: Target, around: GatheringContext) -> str:
     """Return the model of a target as `provider/model-id`. Raises `NoTarget`."""
     provider = target.body.provider or ""
     known = _MODELS.get(provider, provider)
@@ -59,13 +59,13 @@ def model_of(target: Target, around: Around) -> str:
     return f"{known}/{target.body.model}"
 
 
-def _asked(target: Target, around: Around) -> Agent:
+def _asked(target: Target, around: GatheringContext) -> Agent:
     models = model_of(target, around)
     spec = AgentSpec(models=(models,), system=target.body.system_prompt)
     return _agent(target, agent_name(target.body.name, target.home, target.home), spec)
 
 
-def _program(target: Target, folder: str, around: Around) -> Agent:
+def _program(target: Target, folder: str, around: GatheringContext) -> Agent:
     node = target.line
     if node is None or not isinstance(node.value, str) or not node.value.strip():
         raise NoTarget("", target.node.problem("A `cli` target needs `command`: how to start it."))
@@ -134,7 +134,7 @@ def _own(target: Target) -> tuple[JsonObject, tuple[Problem, ...]]:
     return node.value, tuple(problems)
 
 
-def _around(line: str, cwd: str, around: Around) -> Iterator[str]:
+def _around(line: str, cwd: str, around: GatheringContext) -> Iterator[str]:
     """Yield the folder of the program that a line starts, where `cwd` does not hold it, and every
     other file that it names.
     """

@@ -15,11 +15,11 @@ from gateval.domain.repository.place import Place, Problem, nearest
 from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.filling import with_variables
-from gateval.formats.agentv.node import Node, Written
+from gateval.formats.agentv.node import AgentvNode, Node
 from gateval.formats.agentv.references import roots
 from gateval.formats.agentv.spellings import OF_TARGET, twice
 from gateval.formats.agentv.surroundings import Findings
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 
 FILES = ("targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml")
 """In the order in which they are looked for in each folder."""
@@ -30,7 +30,7 @@ DEFAULT = "default"
 _DELEGATIONS = 10
 
 
-class TargetBody(Written):
+class TargetBody(AgentvNode):
     """A target as far as every provider has the same keys."""
 
     name: str = Field(min_length=1)
@@ -99,7 +99,7 @@ class Target:
 class TargetsFile:
     """The targets of one file."""
 
-    def __init__(self, path: str, around: Around, found: Findings) -> None:
+    def __init__(self, path: str, around: GatheringContext, found: Findings) -> None:
         self.path = path
         self.home = path.rpartition("/")[0].removesuffix(".agentv").rstrip("/")
         self._around = around
@@ -178,7 +178,7 @@ class TargetsFile:
         return Target(self.path, self.home, node.having(filled), body)
 
 
-def targets_paths(folder: str, around: Around) -> Iterator[str]:
+def targets_paths(folder: str, around: GatheringContext) -> Iterator[str]:
     """Yield the targets files for a suite in `folder`, the nearest first."""
     for root in roots(folder):
         for name in FILES:

@@ -8,7 +8,7 @@ from gateval.domain.repository.lfs import is_lfs_pointer
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.native.written import Source
 from gateval.formats.problems.validation import problem_at
 from gateval.formats.yaml.document import DocumentPath
@@ -23,7 +23,11 @@ class Named(NamedTuple):
 
 
 def named_file(
-    source: Source, at: DocumentPath, written: str, around: Around, endings: tuple[str, ...]
+    source: Source,
+    at: DocumentPath,
+    written: str,
+    around: GatheringContext,
+    endings: tuple[str, ...],
 ) -> Named | Problem:
     """Return the file that is written at this place of the manifest, or the problem with it."""
     path = resolve_path(source.path.rpartition("/")[0], written)

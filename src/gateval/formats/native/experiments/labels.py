@@ -9,7 +9,7 @@ from gateval.domain.base import digest
 from gateval.domain.manifests.calibration import Calibration, CalibrationExample
 from gateval.domain.manifests.fixtures.feedback import Feedback
 from gateval.domain.repository.place import Place, Problem, nearest
-from gateval.formats.gathering import Around
+from gateval.formats.gathering import GatheringContext
 from gateval.formats.native.cases.reading import read_rows
 from gateval.formats.native.experiments.feedback import ENDINGS, read_feedback
 from gateval.formats.native.experiments.files import Named, named_file
@@ -32,7 +32,7 @@ class Labels(NamedTuple):
 def read_labels(
     source: Source,
     written: ExperimentDocument,
-    around: Around,
+    around: GatheringContext,
     rows: Mapping[str, GoldenRow],
     scorers: Scorers,
 ) -> Labels:

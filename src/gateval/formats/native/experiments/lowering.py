@@ -11,7 +11,7 @@ from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem
-from gateval.formats.gathering import Around, Gathered, Pending
+from gateval.formats.gathering import Gathered, GatheringContext, Pending
 from gateval.formats.native.broken import broken_manifest
 from gateval.formats.native.cases.case import Row, cases_of
 from gateval.formats.native.cases.reading import read_cases
@@ -44,7 +44,7 @@ class _Found:
     own: set[str] = field(default_factory=set)
 
 
-def gather(pending: Sequence[Pending], around: Around) -> Gathered:
+def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
     """Return what the Experiments of a revision and the files that they name say together."""
     found = _Found()
     for one in pending:
@@ -68,7 +68,7 @@ def gather(pending: Sequence[Pending], around: Around) -> Gathered:
     )
 
 
-def _experiment(source: Source, around: Around, found: _Found) -> list[Problem]:
+def _experiment(source: Source, around: GatheringContext, found: _Found) -> list[Problem]:
     """Read one; if anything is wrong with it nothing of it is taken, and the problems returned."""
     written, wrong = validate(ExperimentDocument, source.body, source.document)
     scorers = read_scorers(source)
@@ -97,7 +97,9 @@ def _experiment(source: Source, around: Around, found: _Found) -> list[Problem]:
     return []
 
 
-def _no_task(source: Source, written: ExperimentDocument, around: Around) -> list[Problem]:
+def _no_task(
+    source: Source, written: ExperimentDocument, around: GatheringContext
+) -> list[Problem]:
     """Return what is wrong with the file of the function, if anything."""
     if written.spec.task is None:
         return []
@@ -106,7 +108,9 @@ def _no_task(source: Source, written: ExperimentDocument, around: Around) -> lis
     return [] if isinstance(found, Named) else [found]
 
 
-def _rows(source: Source, written: ExperimentDocument, around: Around, own: set[str]) -> RowsRead:
+def _rows(
+    source: Source, written: ExperimentDocument, around: GatheringContext, own: set[str]
+) -> RowsRead:
     data = written.spec.data
     if isinstance(data, str):
         path = ("spec", "data")

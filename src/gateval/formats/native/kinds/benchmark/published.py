@@ -16,7 +16,7 @@ from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.text.quoting import quote
-from gateval.formats.gathering import Around, Gathered, Pending
+from gateval.formats.gathering import Gathered, GatheringContext, Pending
 from gateval.formats.native.broken import broken_manifest
 from gateval.formats.native.kinds.benchmark.reading import BENCHMARK
 from gateval.formats.native.kinds.benchmark.written import BenchmarkBody, BenchmarkDocument
@@ -32,7 +32,7 @@ class _NotUsable(ValueError):
     """The published file cannot be used; the message is a sentence."""
 
 
-def gather(pending: Sequence[Pending], around: Around) -> Gathered:
+def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
     """Return the benchmarks of these manifests, each with the tasks of the file that it names.
 
     Raises `RepositoryError` where a file may not be fetched in this run, or was not.
@@ -44,7 +44,7 @@ def gather(pending: Sequence[Pending], around: Around) -> Gathered:
     return found
 
 
-def _benchmark(path: str, document: Document, around: Around) -> Gathered:
+def _benchmark(path: str, document: Document, around: GatheringContext) -> Gathered:
     own = frozenset({path})
     body = Source(path, document, around.registries).body
     written, _ = validate(BenchmarkDocument, body, document)
@@ -63,7 +63,7 @@ def _benchmark(path: str, document: Document, around: Around) -> Gathered:
     return Gathered(evals=(found,), fixtures=ours, own=own)
 
 
-def _published(url: str, around: Around) -> tuple[Eval, tuple[Fixture, ...]]:
+def _published(url: str, around: GatheringContext) -> tuple[Eval, tuple[Fixture, ...]]:
     """Return the benchmark at a URL as its own repository has it. Raises `ValueError`."""
     if is_sealed(url):
         raise _NotUsable(
