@@ -42,9 +42,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector of garbage leave out modules and tests: they are for good, and many."""
-    gc.collect()
+    """Let the collector of garbage leave out modules and tests: they are for good, and many.
+
+    At Python's usual pace it takes a fifth of the CPU time of the unit tests.
+    """
     gc.freeze()
+    gc.set_threshold(20_000, 50, 20)
     gc.enable()
 
 

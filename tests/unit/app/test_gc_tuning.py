@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from gateval.app.run.gc_tuning import NEW_OBJECTS, small_collections
+
+
+@pytest.fixture(autouse=True)
+def frozen_again() -> Iterator[None]:
+    """Freeze what `tests/conftest.py` froze: the end of each run of the gate thaws it."""
+    yield
+    gc.freeze()
 
 
 def settings() -> tuple[float, tuple[int, int, int]]:
