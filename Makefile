@@ -28,8 +28,8 @@ test: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run what CI runs: lint and a
 suite: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests but the hostile ones
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/hostile
 
-test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests, the whole of the large tables too
-	@$(BIN)/python -m pytest -m "not frameworks" -n $(WORKERS) --dist worksteal --ignore tests/hostile
+test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests, the whole of the large tables and properties too
+	@$(BIN)/python -m pytest --hypothesis-profile whole -m "not frameworks" -n $(WORKERS) --dist worksteal --ignore tests/hostile
 	@$(BIN)/python -m pytest -n 2 tests/hostile
 
 test-frameworks: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run the sample repositories in all frameworks; takes registries and minutes

@@ -10,8 +10,8 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
+from tests.helpers.tiers import register_profiles
 from tests.servers.github.fixture import github_server
 
 __all__ = ["github_server"]
@@ -20,15 +20,13 @@ __all__ = ["github_server"]
 def pytest_configure() -> None:
     """Heed signals that a shell has its background jobs ignore, and `nohup` its command.
 
-    No example of a property test fails for being slow: the machine may be busy. `python3` is the
-    interpreter itself: the shim of a version manager is a shell script, and programs that tests
-    start by that name are thousands.
+    `python3` is the interpreter itself: the shim of a version manager is a shell script, and
+    programs that tests start by that name are thousands.
     """
     gc.disable()  # until all tests are collected: nothing of that is garbage
     own = str(Path(sys.base_prefix) / "bin")
     os.environ["PATH"] = os.pathsep.join((own, os.environ.get("PATH", os.defpath)))
-    settings.register_profile("patient", deadline=None)
-    settings.load_profile("patient")
+    register_profiles()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -1,6 +1,7 @@
 """Tables of which a part runs always and the whole in `make test-all`.
 
 Each row takes a run or more of the whole product, so all of them would take minutes in each CI run.
+Property tests look at a part of their examples likewise, and at others in each run.
 """
 
 from __future__ import annotations
@@ -9,6 +10,28 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+WHOLE = 100
+"""Examples of a property that asks for no number, where the whole is looked at."""
+
+PART = 40
+"""Of these, each CI run looks at so many."""
+
+
+def register_profiles() -> None:
+    """Tell Hypothesis the two tiers: `part`, which holds at once, and `whole`, by its option.
+
+    No example fails for being slow: the machine may be busy.
+    """
+    settings.register_profile("whole", deadline=None, max_examples=WHOLE)
+    settings.register_profile("part", deadline=None, max_examples=PART)
+    settings.load_profile("part")
+
+
+def examples(whole: int) -> int:
+    """Return how many of `whole` examples this run looks at."""
+    return whole * settings().max_examples // WHOLE
 
 
 def some_always(rows: Iterable[Any], every: int, *, spread: bool = False) -> list[Any]:

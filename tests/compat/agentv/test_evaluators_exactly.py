@@ -18,6 +18,7 @@ from gateval.judging.judge import Judge
 from tests.compat.agentv import second
 from tests.compat.rows import states
 from tests.helpers.scripted_calls import ScriptedCalls, says
+from tests.helpers.tiers import examples
 from tests.helpers.trials import assessed, said
 
 EXACT: dict[str, Any] = {"abs": 1e-12, "rel": 0}
@@ -42,7 +43,7 @@ CHECKS = st.lists(
 
 
 @states("Rubrics: weights, `required`, `required_min_score` and ranges, to 1e-12")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(CHECKS, st.booleans(), st.data())
 def test_rubrics(
     written: list[tuple[float, bool, int | None]], ranged: bool, data: st.DataObject
@@ -91,7 +92,7 @@ def _depth(tree: Any) -> int:
 
 
 @states("Composites of composites, to 1e-12")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TREES.filter(lambda tree: isinstance(tree, list) and _depth(tree) <= 4))
 def test_composites(tree: list[Any]) -> None:
     def written(inner: Any) -> dict[str, Any]:
@@ -104,7 +105,7 @@ def test_composites(tree: list[Any]) -> None:
     assert found.score == pytest.approx(float(second.composite(tree)), **EXACT)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.floats(0, 1))
 def test_composites_with_a_threshold(hits: list[bool], least: float) -> None:
     parts = [{"type": "contains", "value": "Done" if hit else "Never"} for hit in hits]
@@ -116,7 +117,7 @@ def test_composites_with_a_threshold(hits: list[bool], least: float) -> None:
 
 
 @states("Trajectories by `minimums`, `in_order` and `exact`, to 1e-12")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(CALLS, st.dictionaries(TOOLS, st.integers(0, 3), min_size=1))
 def test_trajectories_in_any_order(calls: list[second.Call], minimums: dict[str, int]) -> None:
     wanted = {"type": "toolTrajectory", "mode": "anyOrder", "minimums": minimums}
@@ -124,7 +125,7 @@ def test_trajectories_in_any_order(calls: list[second.Call], minimums: dict[str,
     assert found.score == pytest.approx(float(second.any_order(minimums, calls)), **EXACT)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(CALLS, EXPECTED, st.sampled_from(("inOrder", "exact")))
 def test_trajectories_in_order(
     calls: list[second.Call], expected: list[tuple[str, dict[str, Any] | None]], mode: str
@@ -162,7 +163,7 @@ FIELDS = st.lists(
 
 
 @states("Fields: weights, `required`, tolerances and both aggregations, to 1e-12")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(FIELDS, VALUES.filter(bool), VALUES, st.booleans())
 def test_fields(
     wanted: list[dict[str, Any]], expected: dict[str, float], answer: dict[str, float], whole: bool
@@ -189,7 +190,7 @@ LIMITS = st.dictionaries(
 
 
 @states("Limits of `execution_metrics`, to 1e-12")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(LIMITS, CALLS, st.integers(0, 6), st.integers(0, 6))
 def test_metrics(
     limits: dict[str, float], calls: list[second.Call], asked: int, tokens: int

@@ -18,6 +18,7 @@ from tests.compat.agentv.evaluating import looked
 from tests.compat.rows import states
 from tests.helpers.agentv import ECHO, agentv, problems, read
 from tests.helpers.command import gateval
+from tests.helpers.tiers import examples
 from tests.helpers.trials import assessed, fixture, said
 
 YES, NO = "type: contains, value: Done", "type: contains, value: Never"
@@ -102,7 +103,7 @@ def test_the_threshold_of_a_suite(tmp_path: Path) -> None:
     assert (evaluation.scoring.model, evaluation.scoring.pass_score) == (ScoringModel.WEIGHTED, 0.5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -30,6 +30,7 @@ from tests.compat.benchmarks import second
 from tests.compat.rows import states
 from tests.helpers.benchmarks import bench, ran, scores
 from tests.helpers.reports import make_results
+from tests.helpers.tiers import examples
 from tests.helpers.trials import PLACE, PROMPT
 
 BENCHMARK = ScoringSpec(model=ScoringModel.BENCHMARK, pass_score=SCORE_FROM)
@@ -76,7 +77,7 @@ def assessment(at: int, one: second.Criterion) -> Assessment:
 
 
 @given(criteria)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_tasks_score_as_a_second_implementation_says(asked: list[second.Criterion]) -> None:
     asked = [one._replace(fatal=one.fatal and one.score is not None) for one in asked]
     fixture, found = task(asked)
@@ -93,7 +94,7 @@ def test_tasks_score_as_a_second_implementation_says(asked: list[second.Criterio
 
 
 @given(criteria)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_axes_score_as_a_second_implementation_says(asked: list[second.Criterion]) -> None:
     asked = [one._replace(fatal=one.fatal and one.score is not None) for one in asked]
     fixture, found = task(asked)
@@ -112,7 +113,7 @@ def trial(fixture: Fixture, found: tuple[Assessment, ...]) -> Trial:
 
 
 @given(st.lists(st.one_of(some_scores, st.just("late")), min_size=1, max_size=12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @states("The score of a benchmark run is the mean of its tasks' scores")
 @states("A task over its time is `fail` with score 0")
 def test_a_run_is_the_mean_of_its_tasks(given_scores: list[float | str]) -> None:

@@ -16,6 +16,7 @@ from tests.helpers import sample_reports
 from tests.helpers.github_markdown import read
 from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results
 from tests.helpers.reports import edit_plan
+from tests.helpers.tiers import examples
 
 OURS = {
     "h3", "h4", "p", "ul", "li", "strong", "code", "pre", "sub", "blockquote", "span",
@@ -108,7 +109,7 @@ PLACES = (
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(text=TEXTS, place=st.sampled_from(PLACES))
 def test_inline_text_is_text_wherever_it_stands(text: str, place: tuple[str, set[str]]) -> None:
     template, tags = place
@@ -121,7 +122,7 @@ def test_inline_text_is_text_wherever_it_stands(text: str, place: tuple[str, set
     assert not page.rows or set(page.rows) == {2}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=TEXTS)
 def test_a_block_holds_everything_that_is_in_it(text: str) -> None:
     page = read(f"before\n\n{block(text, 1000)}\n\nafter")
@@ -130,7 +131,7 @@ def test_a_block_holds_everything_that_is_in_it(text: str) -> None:
     assert "".join(page.prose.split()) == "beforeafter"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=TEXTS)
 def test_code_shows_its_text_as_code(text: str) -> None:
     page = read(f"before {code(text, 1000)} after")

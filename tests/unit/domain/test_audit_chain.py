@@ -15,6 +15,7 @@ from gateval.domain.base import ascii_json
 from gateval.errors import RecordsError
 from tests.helpers.audit_events import event, log
 from tests.helpers.hostile import ATTACK, ATTACKS
+from tests.helpers.tiers import examples
 
 LENGTH = 7
 WHOLE = log(LENGTH)
@@ -60,7 +61,7 @@ FEWER_LINES = LONG_LINES[:FEWER]
 
 places = st.integers(0, FEWER - 1)
 bytes_of_it = st.integers(0, len(LONG) - 1)
-long_logs = settings(max_examples=25, deadline=None)
+long_logs = settings(max_examples=examples(25), deadline=None)
 
 
 def broken_line(lines: list[bytes]) -> int | None:
@@ -221,7 +222,7 @@ def test_an_entry_with_a_new_hash_breaks_the_next_one(place: int, reason: str) -
         assert "one of the two was replaced" in broken.why
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.text(max_size=3000))
 def test_any_text_in_any_field_comes_back_as_it_was_stored(text: str) -> None:
     content, entry = append(WHOLE, event(text=text or "x"))

@@ -26,6 +26,7 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
+from tests.helpers.tiers import examples
 from tests.helpers.trials import PLACE, PROMPT
 
 SCORING = ScoringSpec(model=ScoringModel.EXPERIMENT, pass_score=0.0)
@@ -126,7 +127,7 @@ def experiments(draw: st.DrawFn) -> tuple[list[str], list[float], list[list[Run]
     return names, weights, rows
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(experiments())
 def test_averages_are_those_of_the_article(
     drawn: tuple[list[str], list[float], list[list[Run]]],
@@ -158,7 +159,7 @@ def test_averages_are_those_of_the_article(
         assert math.isclose(one.mean, by_the_article(runs, [one.scorer])[one.scorer], abs_tol=1e-12)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(SCORES, WEIGHTS), min_size=1, max_size=5))
 def test_a_row_scores_the_weighted_mean_of_its_scorers(pairs: list[tuple[float, float]]) -> None:
     one = fixture(0, [f"s{n}" for n in range(len(pairs))], [weight for _, weight in pairs])

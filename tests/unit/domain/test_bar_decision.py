@@ -16,6 +16,7 @@ from gateval.domain.repository.place import Place
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import edit_plan, make_results
+from tests.helpers.tiers import examples
 
 LENIENT = Policy(inconclusive=InconclusivePolicy.WARN)
 WORDS = Lowered(place=Place(file="evals/a.yaml", line=3), what="passThreshold")
@@ -140,7 +141,7 @@ def test_a_plan_that_reuses_what_nobody_runs_is_refused() -> None:
         Plan.model_validate(forged, by_alias=False, by_name=True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     f=st.sampled_from(OUTCOMES),
     g=st.sampled_from(OUTCOMES),

@@ -25,6 +25,7 @@ from gateval.domain.verdicts import GateVerdict, ReasonCode
 from gateval.render.report.certainty import certainty
 from gateval.render.report.words.plan_wording import budget_lines, outlook_lines
 from tests.helpers.reports import make_results, make_trial
+from tests.helpers.tiers import examples
 
 Oracle = Callable[[TrialKey], bool]
 BUDGET = (
@@ -104,7 +105,7 @@ def test_the_most_repeated_are_cut_first(
     extra=st.integers(0, 60),
     rate=st.sampled_from([0.5, 0.8, 0.95]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_budget_only_takes_alarms_away(
     seed: int, fixtures: int, reps: int, extra: int, rate: float
 ) -> None:

@@ -17,6 +17,7 @@ from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.trials.trial import Cause, Outcome, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, make, make_results, replace
+from tests.helpers.tiers import examples
 
 FAIL, INCOMPLETE = GateVerdict.FAIL, GateVerdict.INCOMPLETE
 INCONCLUSIVE, PASS = GateVerdict.INCONCLUSIVE, GateVerdict.PASS
@@ -331,7 +332,7 @@ def some_results(draw: st.DrawFn) -> Results:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(results=some_results(), data=st.data())
 def test_no_gap_turns_a_non_pass_into_a_pass(results: Results, data: st.DataObject) -> None:
     """A trial that is lost or missing says less than what was measured, never more."""
@@ -361,7 +362,7 @@ def _too_many_lost(results: Results, trial: Trial) -> bool:
     return sum(mine) + 1 > 0.2 * len(mine)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(results=some_results(), data=st.data())
 def test_the_decision_does_not_depend_on_which_trial_ended_first(
     results: Results, data: st.DataObject

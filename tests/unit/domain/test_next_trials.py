@@ -15,6 +15,7 @@ from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, edit_plan, make_results, make_trial
+from tests.helpers.tiers import examples
 
 BY_CHANCE: dict[str, Any] = {"threshold": None, "deterministic": False}
 EXACT: dict[str, Any] = {"threshold": None, "deterministic": True}
@@ -257,7 +258,7 @@ def word_of(key: TrialKey, seed: int) -> str:
     return Random(f"{key} {seed}").choice(words)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(results=runs(), luck=st.integers(0, 2**20))
 def test_what_runs_does_not_depend_on_which_trial_ended_first(results: Results, luck: int) -> None:
     """Every run of the same outcomes makes the same trials, and none that no rule can ask for."""

@@ -26,6 +26,7 @@ from gateval.domain.trials.trial import Trial
 from gateval.render.files.stage import dump, dump_whole, load_results
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit_plan, make_results
+from tests.helpers.tiers import examples
 
 KEY = b"k" * 32
 PLACE = Place(file="evals/held.yaml.age", line=7)
@@ -158,7 +159,7 @@ OUTCOMES = st.sampled_from(["pass", "fail", "judge", "provider", "candidate", "g
 PAIRS = st.lists(st.tuples(OUTCOMES, OUTCOMES), min_size=1, max_size=5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(PAIRS, st.sampled_from(ScoringModel), st.booleans())
 def test_any_results_decide_alike(
     pairs: list[tuple[str, str]], model: ScoringModel, deterministic: bool

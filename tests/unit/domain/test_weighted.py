@@ -37,6 +37,7 @@ from gateval.domain.trials.trial import (
 )
 from gateval.domain.verdicts import ReasonCode
 from tests.helpers.reports import make_results
+from tests.helpers.tiers import examples
 from tests.helpers.trials import PLACE, PROMPT
 
 WEIGHTED = ScoringSpec(model=ScoringModel.WEIGHTED)
@@ -120,7 +121,7 @@ CASE = st.lists(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(CASE, st.floats(0.01, 1))
 def test_against_a_second_implementation(
     case: list[tuple[float, float | None, bool]], limit: float

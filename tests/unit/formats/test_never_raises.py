@@ -12,6 +12,7 @@ from gateval.domain.manifests.checks.catalogue import check_catalogue
 from gateval.formats.native.gate_config import read_gate_config
 from gateval.formats.native.scripted import read_scripted
 from tests.helpers.manifests import REGISTRIES, parse
+from tests.helpers.tiers import examples
 
 PAI = Path(__file__).parents[2] / "data" / "pai"
 EXAMPLES = sorted(file.read_text(encoding="utf-8") for file in PAI.glob("*.yaml"))
@@ -32,7 +33,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(damaged())
 def test_damaged_manifests(data: bytes) -> None:
     parsed = parse(data)
@@ -45,7 +46,7 @@ def test_damaged_manifests(data: bytes) -> None:
     check_catalogue(Catalogue(agents=agents, evals=evals), {}, REGISTRIES.providers)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes(data: bytes) -> None:
     parse(b"apiVersion: gateval/v1\n" + data)

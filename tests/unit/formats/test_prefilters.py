@@ -11,6 +11,7 @@ from gateval.domain.manifests.own_checks import OWN_CHECKS
 from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
 from gateval.formats.registry import SUFFIXES, formats_of
 from tests.helpers.manifests import parse
+from tests.helpers.tiers import examples
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ WORD = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(WORD, min_size=1, max_size=5).map("".join))
 def test_no_agent_slips_past(kind: str) -> None:
     text = f"apiVersion: gateval/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{}}\n".encode()

@@ -26,9 +26,12 @@ from gateval.wire.base import WireError
 from gateval.wire.registry import WIRE_FORMATS
 from gateval.wire.sse import SseEvent, SseReader, write_event
 from gateval.wire.streams import STREAM_FORMATS
+from tests.helpers.tiers import examples
 
 # A loaded machine is slow, which says nothing about the code.
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+unhurried = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60)
+)
 
 OPENAI = WIRE_FORMATS["openai-chat"]
 RESPONSES = WIRE_FORMATS["openai-responses"]

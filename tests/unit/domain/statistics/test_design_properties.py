@@ -15,6 +15,7 @@ from gateval.domain.statistics.fisher import fisher, improvement
 from gateval.domain.statistics.looks import Look, looks
 from gateval.domain.statistics.power import expected, power, smallest_drop
 from gateval.domain.statistics.walk import walk
+from tests.helpers.tiers import examples
 
 RATES = [rate / 200 for rate in range(201)]
 SCHEDULES = st.builds(looks, st.integers(1, 20), st.sampled_from([0, 0, 1, 3, 10, 20]))
@@ -26,7 +27,7 @@ SMALL = (Look(base=1, head=1), Look(base=3, head=2), Look(base=4, head=5))
 
 @given(rule=DESIGNS)
 @example(rule=design(looks(4, 20), 1e-7, 0.1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_chance_of_a_false_alarm_is_at_most_the_share(rule: Design) -> None:
     assert rule.false_alarm <= rule.share
     assert max(power(rule, rate, rate) for rate in RATES) <= rule.share
@@ -34,7 +35,7 @@ def test_the_chance_of_a_false_alarm_is_at_most_the_share(rule: Design) -> None:
 
 
 @given(rule=DESIGNS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_regions_are_monotone(rule: Design) -> None:
     """More passes of base, or fewer of head, never lead away from regressed or from going on."""
     for limits in (rule.regressed, rule.going_on):

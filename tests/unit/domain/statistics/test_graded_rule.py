@@ -17,6 +17,7 @@ from gateval.domain.statistics.graded.status import graded_status
 from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.simulation import RunSettings
 from gateval.domain.statistics.status import RegressionStatus
+from tests.helpers.tiers import examples
 
 ONE, THREE = looks(1), looks(3)
 
@@ -76,7 +77,7 @@ def test_a_unit_that_is_only_watched_never_regresses() -> None:
 SCORE = st.one_of(st.none(), st.sampled_from((0.0, 0.3, 0.79, 0.8, 0.85, 1.0)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(SCORE, min_size=15, max_size=15), st.lists(SCORE, min_size=15, max_size=15), st.data()
 )
@@ -94,7 +95,7 @@ def test_whatever_a_lost_trial_would_have_scored_it_makes_nothing_regress(
     assert graded_walk(alone, true_base, true_head).step is LookResult.REGRESSED
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(st.booleans(), min_size=15, max_size=15),
     st.lists(st.booleans(), min_size=15, max_size=15),

@@ -14,12 +14,13 @@ from gateval.domain.statistics.fisher import fisher
 from gateval.domain.statistics.graded.grid import LEVELS, MOST, blocks
 from gateval.domain.statistics.graded.paired import BLOCKS, differences, sign_flip
 from gateval.domain.statistics.graded.permutation import permutation
+from tests.helpers.tiers import examples
 
 SCORES = st.lists(st.integers(0, LEVELS).map(lambda level: level / LEVELS), min_size=1, max_size=6)
 DIFFERENCES = st.lists(st.integers(-100, 100).map(lambda step: step / 100), max_size=9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(SCORES, SCORES)
 def test_the_p_value_is_the_share_of_ways_to_deal_the_scores_out(
     base: list[float], head: list[float]
@@ -30,7 +31,7 @@ def test_the_p_value_is_the_share_of_ways_to_deal_the_scores_out(
     assert permutation(base, head) == float(Fraction(sum(ways), len(ways)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(1, MOST), st.integers(1, MOST), st.data())
 def test_on_passes_it_is_fishers_test(base: int, head: int, data: st.DataObject) -> None:
     x, y = data.draw(st.integers(0, base)), data.draw(st.integers(0, head))
@@ -38,7 +39,7 @@ def test_on_passes_it_is_fishers_test(base: int, head: int, data: st.DataObject)
     assert permutation(*passes) == fisher(x, base, y, head)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(SCORES, SCORES, st.data())
 def test_a_better_head_or_a_worse_base_never_lowers_it(
     base: list[float], head: list[float], data: st.DataObject
@@ -78,7 +79,7 @@ def test_its_level_holds_for_scores_of_any_kind(base: int, head: int) -> None:
         assert sum(found) / 400 <= 0.1 + 3 * (0.1 * 0.9 / 400) ** 0.5
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(DIFFERENCES)
 def test_the_paired_p_value_is_the_share_of_ways_to_turn_differences_round(
     found: list[float],

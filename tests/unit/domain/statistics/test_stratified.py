@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gateval.domain.statistics.fisher import fisher, weights
 from gateval.domain.statistics.stratified import MARGIN, stratified
 from gateval.domain.statistics.walk import Count
+from tests.helpers.tiers import examples
 
 Strata = list[tuple[Count, Count]]
 
@@ -73,7 +74,7 @@ def test_one_fixture_is_fishers_test(base: Count, head: Count) -> None:
 
 
 @given(strata=st.lists(st.tuples(side, side), min_size=1, max_size=5))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_one_more_pass_of_head_never_looks_worse(strata: Strata) -> None:
     (base, head), *rest = strata
     if head.passes < head.trials:
