@@ -352,6 +352,7 @@ def many(count: int, word: str = "") -> Report:
     return make_report(results.model_copy(update={"trials": trials}))
 
 
+@cache
 def distinct(count: int, word: str = "") -> Report:
     """The same as `many`, but in each of them assertions of other types fail."""
     results = many(count, word).results

@@ -21,6 +21,8 @@ RAISED = {name for name, _ in inspect.getmembers(errors, inspect.isclass)} | {
 }  # fmt: skip
 """What makes a first line: errors for a person, and lines on manifests."""
 
+SPOKEN = re.compile(rf"\b({'|'.join(RAISED)})\s*\(")
+
 FOLDER = Path(gateval.__file__).parent
 
 
@@ -35,6 +37,8 @@ def words_in(node: ast.expr) -> str:
 
 def first_lines(source: str) -> Iterator[tuple[int, str]]:
     """The first lines that a module can write, with the lines of code where they stand."""
+    if not SPOKEN.search(source):
+        return
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue

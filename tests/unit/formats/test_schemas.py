@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,14 @@ from tests.helpers.manifests import REGISTRIES, parse
 PAI = Path(__file__).parents[2] / "data" / "pai"
 
 
+@cache
+def schema_of(kind: str) -> JsonObject:
+    return manifest_schema(kind, REGISTRIES)
+
+
+@cache
 def validator(kind: str) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(manifest_schema(kind, REGISTRIES))
+    return jsonschema_rs.Draft202012Validator(schema_of(kind))
 
 
 def documents(text: str) -> list[Any]:
@@ -36,7 +43,7 @@ def examples() -> list[JsonObject]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_schema_is_a_schema(kind: str) -> None:
-    schema = manifest_schema(kind, REGISTRIES)
+    schema = schema_of(kind)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["title"] == kind
     jsonschema_rs.meta.validate(schema)
@@ -173,7 +180,7 @@ def nodes(schema: object, path: str = "") -> Iterator[tuple[str, dict[str, Any]]
 @pytest.mark.parametrize("kind", KINDS)
 def test_editors_can_explain_every_key(kind: str) -> None:
     """Each key of ours is described, itself or by what it refers to."""
-    schema = manifest_schema(kind, REGISTRIES)
+    schema = schema_of(kind)
     definitions: Any = schema.get("$defs", {})
     ours = {
         name for name in definitions if not name.startswith(("assertion-", "runtime-", "UpWhen"))
@@ -186,7 +193,7 @@ def test_editors_can_explain_every_key(kind: str) -> None:
 
 def test_nothing_internal_is_left() -> None:
     for kind in KINDS:
-        for path, node in nodes(manifest_schema(kind, REGISTRIES)):
+        for path, node in nodes(schema_of(kind)):
             assert "title" not in node, path
             assert not path.endswith((".options", ".needsJudge", ".place"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -77,6 +78,7 @@ def balanced(comment: str) -> bool:
     return not fence and depth == 0
 
 
+@cache
 def many_evals(count: int) -> Report:
     rows = "\n".join(
         f"eval-{n:03}-eval f base:pass head:{'fail' if n % 2 else 'pass'}" for n in range(count)
@@ -84,6 +86,7 @@ def many_evals(count: int) -> Report:
     return make(rows)  # fmt: skip
 
 
+@cache
 def many_of_everything() -> Report:
     rows = "\n".join(
         f"{name}-eval {name}{n} high base:{base} head:{head}"

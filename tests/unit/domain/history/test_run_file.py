@@ -67,8 +67,10 @@ def test_the_oldest_go_and_those_of_pull_requests_first() -> None:
 
 def test_the_file_never_outgrows_its_bytes() -> None:
     line = large(1)
-    many = BYTES_KEPT // len(line) + 10
-    content = add_run(b"".join(large(n) for n in range(many)), run_record(9_999))
+    ids = [f'"id":"{n}-1"'.encode() for n in range(BYTES_KEPT // len(line) + 10)]
+    lines = [line.replace(b'"id":"1-1"', one) for one in ids]
+    assert len(set(lines)) == len(ids)
+    content = add_run(b"".join(lines), run_record(9_999))
     assert len(content) <= BYTES_KEPT
     assert next(newest_first(content)).id == "9999-1"
 

@@ -12,6 +12,7 @@ from benchmarks.statistics.axes import simulate
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.graded.axes import Axis, axis_looks, axis_rose, axis_step
 from gateval.domain.statistics.shares import BROAD, joint_shares
+from tests.helpers.tiers import examples
 
 SHARE = joint_shares(BROAD, 0, 3).axis
 
@@ -61,6 +62,6 @@ def test_an_unchanged_agent_is_blocked_in_at_most_one_of_twenty_runs(tasks: int)
     def draw(random: Random, mean: float) -> float:
         return min(1.0, max(0.0, random.gauss(mean, 0.1)))
 
-    random, runs, same = Random(7), 300, (0.9, 0.9, 0.9)
+    random, runs, same = Random(7), examples(300), (0.9, 0.9, 0.9)
     blocked = sum(simulate(random, tasks, draw, same, same).blocked for _ in range(runs))
     assert blocked / runs <= 0.05 + 2 * (0.05 * 0.95 / runs) ** 0.5

@@ -10,6 +10,7 @@ import pytest
 
 from gateval.domain.statistics.estimates.ratio import paired_ratio
 from gateval.domain.statistics.estimates.student import inside, two_sided
+from tests.helpers.tiers import examples
 
 # NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, and R's qt
 TABLE = [
@@ -70,7 +71,7 @@ def test_turned_round_it_is_the_inverse() -> None:
 @pytest.mark.parametrize("spread", [0.3, 0.8])
 def test_coverage_and_false_alarms(fixtures: int, spread: float) -> None:
     """Costs that differ tenfold between fixtures, three noisy repetitions on each side."""
-    rng, runs, true = random.Random(7), 1_500, 1.2
+    rng, runs, true = random.Random(7), examples(1_500), 1.2
     held = above = 0
     for _ in range(runs):
         pairs = []

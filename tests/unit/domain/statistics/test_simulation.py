@@ -10,10 +10,11 @@ from gateval.domain.statistics.design import design
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.power import expected, power
 from gateval.domain.statistics.simulation import Rates, Run, RunSettings, simulate, simulated
+from tests.helpers.tiers import examples
 
 STEADY = Rates(base=(0.95,) * 20, head=(0.95,) * 20)
 BROKEN = Rates(base=(0.95,) * 20, head=(0.1, *(0.95,) * 19))
-RUNS = 600
+RUNS = examples(600)
 
 
 def share(runs: list[Run]) -> float:
@@ -40,17 +41,16 @@ def test_a_broken_fixture_is_found_as_often_as_counted_exactly() -> None:
 def test_the_promise_holds_where_it_is_hardest_to_keep() -> None:
     """Two Evals of three fixtures at a rate of one half; the bound is 5 %."""
     coin = Rates(base=(0.5,) * 3, head=(0.5,) * 3)
-    runs = list(simulated(3, [coin, coin], RunSettings(reps_per_fixture=3), 2000))
+    runs = list(simulated(3, [coin, coin], RunSettings(reps_per_fixture=3), examples(2000)))
     assert share(runs) <= 0.05
 
 
 @pytest.mark.parametrize("stored", [0, 10])
 def test_broad_slippage_is_found_where_no_fixture_is_broken(stored: int) -> None:
     slipped = Rates(base=(0.9,) * 60, head=(0.7,) * 60)
-    runs = list(
-        simulated(4, [STEADY, slipped], RunSettings(reps_per_fixture=3, stored=stored), 100)
-    )
-    assert sum(run.slipped == (1,) for run in runs) >= 90
+    count = examples(100)
+    runs = simulated(4, [STEADY, slipped], RunSettings(reps_per_fixture=3, stored=stored), count)
+    assert sum(run.slipped == (1,) for run in runs) >= 0.9 * count
 
 
 def test_a_stored_baseline_from_better_days_is_not_held_against_head() -> None:
