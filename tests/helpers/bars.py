@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.checks.catalogue import check_catalogue
@@ -74,6 +75,9 @@ SCRIPT = "rules: [{reply: fine}]\n"
 NO_PARENT = "0" * 40
 
 
+_read = lru_cache(500)(parse)  # revisions differ in a file or two
+
+
 def snapshot(
     files: Mapping[str, str],
     scripts: Mapping[str, str] | None = None,
@@ -89,7 +93,7 @@ def snapshot(
         assert model is not None, problems
         models[name] = model
         texts[path] = text
-    parsed = [parse(text, path) for path, text in files.items()]
+    parsed = [_read(text, path) for path, text in files.items()]
     tree = {path: TreeEntry("100644", digest(text)) for path, text in texts.items()}
     catalogue = catalogue_of(parsed, flawless=flawless)
     wrong = [problem for one in parsed for problem in one.problems]

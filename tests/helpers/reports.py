@@ -91,11 +91,13 @@ def make_results(
 ) -> Results:
     """Return the results that the rows describe; further keywords set fields of the plan."""
     parsed = [Row(line) for line in rows.splitlines() if line.strip()]
-    names = list(dict.fromkeys(row.eval for row in parsed))
-    thresholds = threshold if isinstance(threshold, Mapping) else dict.fromkeys(names, threshold)
+    by_eval: dict[str, list[Row]] = {}
+    for row in parsed:
+        by_eval.setdefault(row.eval, []).append(row)
+    thresholds = threshold if isinstance(threshold, Mapping) else dict.fromkeys(by_eval, threshold)
     evals = tuple(
-        _planned(name, [r for r in parsed if r.eval == name], thresholds[name], weights or {})
-        for name in names
+        _planned(name, rows_of, thresholds[name], weights or {})
+        for name, rows_of in by_eval.items()
     )
     count = sum(len(one.compared) for one in evals)
     evals = tuple(_shared(one, count, deterministic=deterministic) for one in evals)

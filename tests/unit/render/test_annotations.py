@@ -52,7 +52,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_many_are_counted() -> None:
-    found = annotate(sample_reports.many(1000))
+    found = annotate(sample_reports.many(700))
 
     assert len(found) > MOST
     assert left_out_note(found) == (
