@@ -31,7 +31,5 @@ def _none_fails(planned: PlannedEval, trials: Grouped) -> bool:
     """Whether no trial of head can have lowered the score: cheaper than to work it out."""
     if planned.scoring.graded or planned.standing:
         return False
-    heads = (
-        trials.get((owner, name, Side.HEAD), ()) for name, owner in planned.owners().items()
-    )
+    heads = (trials.get((owner, name, Side.HEAD), ()) for name, owner in planned.owners().items())
     return not any(trial.passed is False for several in heads for trial in several)
