@@ -14,6 +14,7 @@ from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
 from tests.helpers.shop import SCRIPT
+from tests.helpers.tiers import some_always
 from tests.servers.github.state.pull import Pull
 
 
@@ -32,7 +33,7 @@ def test_a_killed_run_is_completed_by_the_post_entry(shop: GitHubShop, slow: Pul
     assert shop.conclusions(slow.head_sha) == ["failure"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", some_always([signal.SIGTERM, signal.SIGINT], 2))
 def test_a_cancelled_run_completes_its_check(
     shop: GitHubShop, slow: Pull, number: signal.Signals
 ) -> None:

@@ -13,6 +13,7 @@ from tests.e2e.beside_runner.waiting import wait_for_agent, wait_until
 from tests.helpers.beside_runner import Runner
 from tests.helpers.command import candidate_processes
 from tests.helpers.program_shop import SLOWLY, ProgramShop
+from tests.helpers.tiers import some_always
 
 
 def parent(pid: int) -> int:
@@ -28,7 +29,7 @@ def tree(pid: int) -> list[int]:
     return [*(one for child in everything if parent(child) == pid for one in tree(child)), pid]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", some_always([signal.SIGINT, signal.SIGTERM], 2))
 def test_cancelled(shop: ProgramShop, runner: Runner, number: signal.Signals) -> None:
     pull = shop.change(SLOWLY)
     job = shop.on_pull(pull)
