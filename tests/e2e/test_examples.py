@@ -100,7 +100,7 @@ COVERED = {
 SAMPLES = {
     "workflows": "docs/test_workflows.py",
     "images": "docs/test_workflows.py",
-    "assertions": "unit/assertions/test_samples.py",
+    "assertions": "integration/assertions/test_samples.py",
     "runtimes": "integration/candidates/test_samples.py",
     "frameworks": "integration/candidates/test_frameworks.py",
     "beside": "integration/candidates/test_samples.py",

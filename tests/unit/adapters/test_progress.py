@@ -8,7 +8,6 @@ import os
 import pty
 import re
 import termios
-from pathlib import Path
 
 import pytest
 
@@ -26,9 +25,10 @@ from gateval.events import (
 from tests.helpers.shop import build_shop, plan_of
 
 
-def some_events(tmp_path: Path) -> list[Event]:
+@pytest.fixture(scope="module")
+def some_events(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
     """A run of two trials, one of which could not be measured."""
-    shop = build_shop(tmp_path / "shop")
+    shop = build_shop(tmp_path_factory.mktemp("progress") / "shop")
     shop.write("agents/support.yaml", (shop.path / "agents/support.yaml").read_text() + "  x: 1\n")
     plan = plan_of(shop)
     keys = [TrialKey(eval="e", fixture="f", side=side, repetition=1) for side in Side]
@@ -51,10 +51,10 @@ def read_all(terminal: int) -> str:
     return b"".join(pieces).decode()
 
 
-def test_plain_lines(tmp_path: Path) -> None:
+def test_plain_lines(some_events: list[Event]) -> None:
     stream = io.StringIO()
     with show_progress(stream, plain=True) as listen:
-        for event in some_events(tmp_path):
+        for event in some_events:
             listen(event)
     assert stream.getvalue() == (
         "Running 4 trials.\n"
@@ -64,11 +64,11 @@ def test_plain_lines(tmp_path: Path) -> None:
     )
 
 
-def test_a_terminal_gets_a_moving_line(tmp_path: Path) -> None:
+def test_a_terminal_gets_a_moving_line(some_events: list[Event]) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as terminal:
         with show_progress(terminal, plain=False) as listen:
-            for event in some_events(tmp_path):
+            for event in some_events:
                 listen(event)
         shown = read_all(ours)
     os.close(ours)
@@ -76,11 +76,11 @@ def test_a_terminal_gets_a_moving_line(tmp_path: Path) -> None:
     assert "1 pass, 1 error" in shown
 
 
-def test_a_broken_stream_does_not_end_the_run(tmp_path: Path) -> None:
+def test_a_broken_stream_does_not_end_the_run(some_events: list[Event]) -> None:
     stream = io.StringIO()
     with show_progress(stream, plain=True) as listen:
         stream.close()
-        for event in some_events(tmp_path):
+        for event in some_events:
             listen(event)
 
 
@@ -113,11 +113,11 @@ def test_a_long_warning_is_wrapped_for_a_terminal(*, plain: bool) -> None:
     assert all(len(line) <= 80 and line.rstrip().endswith("word") for line in said)
 
 
-def test_a_warning_stays_above_the_moving_line(tmp_path: Path) -> None:
+def test_a_warning_stays_above_the_moving_line(some_events: list[Event]) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as terminal:
         with show_progress(terminal, plain=False) as listen:
-            listen(some_events(tmp_path)[0])
+            listen(some_events[0])
             listen(WARNED)
         written = read_all(ours)
     os.close(ours)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,16 +23,16 @@ from tests.helpers.shop import EVAL, build_shop, plan_of
 names = st.lists(st.from_regex(r"\A[a-z0-9]([-a-z0-9.]{0,80}[a-z0-9])?\Z"), max_size=4)
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Repo:
-    repo = build_shop(tmp_path / "shop")
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    repo = build_shop(tmp_path_factory.mktemp("narrowing") / "shop")
     repo.write("evals/second.yaml", EVAL.replace("support-eval", "second-eval"))
     repo.write("agents/prompts/support.md", "Different.\n")
     repo.commit()
     return repo
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plan(shop: Repo) -> Plan:
     return plan_of(shop, base="main")
 
