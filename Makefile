@@ -36,7 +36,7 @@ test-frameworks: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run the sample re
 	@$(BIN)/python -m pytest tests/frameworks -m "frameworks or not frameworks" --durations 0
 
 unit: $(VENV)/dev.stamp ## Run the unit tests, the quick part of the suite
-	@$(BIN)/python -m pytest tests/unit -n logical
+	@$(BIN)/python -m pytest tests/unit -n logical --dist worksteal
 
 lowest: $(VENV)/lowest.stamp ## Run the unit tests on the lowest versions that pyproject.toml allows
 	@$(VENV)/lowest/bin/python -m pytest tests/unit -n logical --dist worksteal
