@@ -224,6 +224,19 @@ def test_what_the_candidate_itself_breaks_is_made_once(plan: Plan, tmp_path: Pat
     assert len(asked) == len(trials)
 
 
+def test_a_trial_that_would_be_lost_again_is_made_once(plan: Plan, tmp_path: Path) -> None:
+    asked: list[Side] = []
+
+    def cannot_pay(_request: ModelRequest, side: Side) -> ModelReply:
+        asked.append(side)
+        raise ModelCallError(ModelCallFault.DENIED, "openai has no quota left", status=429)
+
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(one_at_a_time(plan), SlowModel(cannot_pay), log, tmp_path)
+    assert {(trial.passed, trial.cause) for trial in trials} == {(None, Cause.PROVIDER)}
+    assert len(asked) == len(trials)
+
+
 @pytest.mark.parametrize(("exact", "expected"), [(True, [2]), (False, [4, 6])])
 def test_trials_are_added_where_something_looks_worse(
     plan: Plan, tmp_path: Path, exact: bool, expected: list[int]

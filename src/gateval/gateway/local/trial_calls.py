@@ -150,7 +150,7 @@ class TrialCalls:
             self.turned_away(error)
             self._recorder.error(request, error)
             return
-        self._trouble = ModelTrouble(error.cause, error.message)
+        self._trouble = ModelTrouble(error.cause, error.message, error.lasting)
         self._recorder.error(request, error.message, error.cost)
 
     def turned_away(self, message: str) -> None:
