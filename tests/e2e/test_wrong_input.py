@@ -61,6 +61,58 @@ def test_a_key_of_a_tool_that_is_nearly_one_of_ours_is_an_error(
     assert said in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("metadata", "code", "said"),
+    [
+        ("lables: {a: b}", 2, 'a.yaml:3:21: metadata.lables: "lables" means nothing here. Did you mean "labels"?'),
+        ("annotation: {a: b}", 2, 'Did you mean "annotations"?'),
+        ("team: x", 0, 'These keys of the Agent "a" mean nothing to the gate: "metadata.team".'),
+        ("uid: x, generation: 2, managedFields: []", 0, ""),
+    ],
+)  # fmt: skip
+def test_metadata_of_an_agent_is_looked_at(
+    empty: Repo, metadata: str, code: int, said: str
+) -> None:
+    text = manifest("a, " + metadata, "  models: [openai/x]\n  system: You help.\n")
+    empty.write("a.yaml", text)
+    done = gateval(empty, "validate")
+
+    assert done.returncode == code, done.stdout
+    assert said in " ".join(done.stdout.split())
+    assert bool(said) == ("mean" in done.stdout)
+
+
+@pytest.mark.parametrize(
+    "kind", ["Eval", "EvalFixture", "JudgeCalibration", "Benchmark", "Experiment"]
+)
+def test_metadata_of_the_other_kinds_is_as_strict(empty: Repo, kind: str) -> None:
+    text = manifest("a, lables: {a: b}", "  x: 1\n").replace("kind: Agent", f"kind: {kind}")
+    empty.write("a.yaml", text)
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 2
+    assert 'metadata.lables: Unknown key "lables". Did you mean "labels"?' in done.stdout, (
+        done.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("payload", "meant"),
+    [("Prompt: Hi", "prompt"), ("promt: Hi", "prompt"), ("txt: Hi", "text"), ("test: Hi", ""), ("prompt: Hi, prompts: x", "")],
+)  # fmt: skip
+def test_a_prompt_that_is_misspelled_in_the_payload_is_told(
+    shop: Repo, payload: str, meant: str
+) -> None:
+    text = "apiVersion: gateval/v1\nkind: EvalFixture\nmetadata: {name: odd, labels: {suite: x}}\n"
+    asked = f"input: {{type: prompt, payload: {{{payload}}}}}"
+    shop.write("odd.yaml", f"{text}spec: {{{asked}, assertions: [{{type: contains, value: a}}]}}\n")
+    done = gateval(shop, "validate")
+
+    assert done.returncode == 0, done.stdout
+    assert ("is not the prompt, so the agent is told" in done.stdout) == bool(meant)
+    assert f'Did you mean "{meant}"?' in done.stdout or not meant
+
+
 @pytest.mark.parametrize("key", ["systemPrompt", "system_prompt", "instructions", "prompt"])
 def test_a_prompt_by_another_tools_name_is_not_dropped(empty: Repo, key: str) -> None:
     empty.write("a.yaml", manifest("a", f"  models: [openai/x]\n  {key}: You help.\n"))
