@@ -225,3 +225,14 @@ def test_commands_that_are_nearly_ours(empty: Repo) -> None:
     assert near.returncode == 2
     assert "No such command 'chekc'. Did you mean \"check\"?" in near.stderr
     assert "There are aa, action, audit, calibrate," in gateval(empty, "qqq").stderr
+
+
+def test_a_greeting_of_a_program_that_does_not_go_on_is_an_error(empty: Repo) -> None:
+    runtime = "  runtime: {type: command, command: [python3, a.py], greeting: 1}\n"
+    empty.write("agent/a.py", "")
+    empty.write("agent/a.yaml", manifest("a", runtime))
+    done = gateval(empty, "validate")
+    assert done.returncode == 2
+    assert "spec.runtime.greeting: Only a process that goes on has a greeting" in done.stdout
+    empty.write("agent/a.yaml", manifest("a", runtime.replace("}", ", conversation: process}")))
+    assert gateval(empty, "validate").returncode == 0

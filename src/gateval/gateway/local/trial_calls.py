@@ -103,6 +103,11 @@ class TrialCalls:
             return f"A trial may use {self._limits.tokens} tokens, and this one used them."
         return ""
 
+    @property
+    def asks(self) -> bool:
+        """Whether a call is under way."""
+        return bool(self._running)
+
     def next_id(self) -> str:
         """Return an id for a reply of ours, unique in this trial."""
         self._ids += 1
