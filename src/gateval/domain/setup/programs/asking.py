@@ -7,6 +7,7 @@ import re
 from gateval.domain.setup.programs.found import Invocation
 from gateval.domain.setup.programs.golang import go_invocation
 from gateval.domain.setup.programs.serving import QUESTION, served, server_of
+from gateval.domain.setup.programs.subcommands import subcommand_of
 
 PROMPT = "{{ prompt }}"
 
@@ -44,6 +45,15 @@ def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
         return go_invocation(text, PROMPT)
     if server_of(path, text, behind):
         return served(path, f"{text}\n{behind}")
+    chosen = subcommand_of(text) if path.endswith(".py") else None
+    if chosen is None:
+        return _asked(text)
+    asked = _asked(chosen.text)
+    sure = chosen.sure and (asked.sure or bool(_READS.search(text)))
+    return asked._replace(words=(chosen.name, *asked.words), sure=sure)
+
+
+def _asked(text: str) -> Invocation:
     for pattern in (_OPTION, _PARSED):
         if option := pattern.search(text):
             return Invocation(words=(f"--{option[1].lstrip('-')}", PROMPT), stdin="")
