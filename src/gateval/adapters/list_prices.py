@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from gateval.adapters.later import loaded_later
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import USD_DIGITS
 
@@ -84,9 +85,13 @@ def _is_listed(provider: str, name: str) -> bool:
 
 
 def _list() -> Any:
-    """Import the list. Python does that once, and who comes second waits for who came first."""
-    import genai_prices
-    from genai_prices import data  # the figures, which are large
+    """Import the list. Python does that once, and who comes second waits for who came first.
+
+    With `httpx2` it would ask for newer prices, which we never have it do.
+    """
+    with loaded_later("httpx2"):
+        import genai_prices
+        from genai_prices import data  # the figures, which are large
 
     del data
     return genai_prices

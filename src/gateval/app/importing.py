@@ -20,7 +20,7 @@ from gateval.formats.agentv.importing import carried, lost
 from gateval.formats.agentv.names import without_ending
 from gateval.formats.agentv.suites.finding import lines_beside
 from gateval.formats.parsed import Parsed
-from gateval.formats.registry import AGENTV, read_file
+from gateval.formats.registry import AGENTV, formats_of, read_file
 from gateval.pipeline.read import survey
 from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
@@ -81,7 +81,7 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
     lines beside it did.
     """
     catalogue: Catalogue = snapshot.catalogue
-    read = read_file(path, data, registries())
+    read = read_file(path, data, registries(), formats_of(path, data))
     ours = path.endswith(".jsonl") or (read is not None and _is_suite(read))
     files = {path, *lines_beside(path)} if ours else set()
     evals = [one for one in catalogue.evals if one.path in files]

@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
 
 JsonObject = dict[str, JsonValue]
+
+Asked = TypeVar("Asked")
+Found = TypeVar("Found")
 
 SHA_PATTERN = r"^[0-9a-f]{40,64}$"
 """The id of a git object, for fields of values."""
@@ -46,6 +51,24 @@ class Spec(Value):
     """A value that people write in YAML: its keys are camelCase there."""
 
     model_config = ConfigDict(alias_generator=to_camel)
+
+
+def known_of_last(find: Callable[[Asked], Found]) -> Callable[[Asked], Found]:
+    """Have a pure function keep what it said of the value that it was asked about last.
+
+    The very object counts, not one that is equal: a report is too large to be compared.
+    """
+    last: tuple[Asked, Found] | None = None
+
+    @wraps(find)
+    def known(asked: Asked) -> Found:
+        nonlocal last
+        kept = last
+        if kept is None or kept[0] is not asked:
+            last = kept = (asked, find(asked))
+        return kept[1]
+
+    return known
 
 
 def is_sha(text: str) -> bool:

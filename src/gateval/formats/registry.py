@@ -105,15 +105,15 @@ def formats_of(
 
 
 def read_file(
-    path: str, data: bytes, registries: Registries, known: Sequence[ManifestFormat] = FORMATS
+    path: str, data: bytes, registries: Registries, formats: Sequence[ManifestFormat]
 ) -> Parsed | None:
-    """Return what is read of a file, None when it is no manifest.
+    """Return what is read of a file that may be of these formats, None when it is no manifest.
 
     Who recognises a file by a word in it may find nothing, or nothing in some of its documents:
     then the next format is asked, too.
     """
     found: Parsed | None = None
-    for each in formats_of(path, data, known):
+    for each in formats:
         read = each.read(path, data, registries)
         pending = tuple(one._replace(format=each.name) for one in read.pending)
         read = read._replace(pending=pending)

@@ -7,6 +7,7 @@ characters, which the sanitiser would remove, is found all the same.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from enum import Enum
@@ -21,6 +22,9 @@ MARK = "[secret removed]"
 _ODD = re.compile(r"[^\n\r\t -~]")
 """Characters that can hide others. Most texts have none and need no closer look."""
 
+_ODD_IN_JSON = ("\x7f", "\\u", "\\b", "\\f")
+"""The same as ASCII that is JSON holds them, and some of what is none."""
+
 _WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
 
 V = TypeVar("V", bound=Value)
@@ -31,6 +35,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms = secret_forms(secrets)
+        self._in_json = tuple(json.dumps(form, ensure_ascii=False)[1:-1] for form in self._forms)
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._forms)} forms)"
@@ -48,9 +53,19 @@ class Redactor:
 
     def value(self, value: V) -> V:
         """Return a value with every text in it redacted, however deep; keys of mappings too."""
-        if not self._forms:
+        if not self._forms or self._is_clean(value):
             return value
         return cast("V", self._walk(value))
+
+    def _is_clean(self, value: Value) -> bool:
+        """Whether its JSON shows already that no text in it is to be changed, as of most values."""
+        try:
+            text = value.model_dump_json(serialize_as_any=True, warnings=False)
+        except ValueError:  # half of a surrogate pair
+            return False
+        if not text.isascii() or any(part in text for part in _ODD_IN_JSON):
+            return False
+        return not any(form in text for form in self._in_json)
 
     def _holds(self, text: str) -> bool:
         for form in self._forms:  # noqa: SIM110 - a loop is quicker, and all texts come here

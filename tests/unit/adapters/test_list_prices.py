@@ -71,3 +71,13 @@ def test_a_class_of_service_has_its_own_price() -> None:
 def test_the_list_is_not_loaded_before_money_is_counted(module: str) -> None:
     code = f"import sys, {module}; sys.exit('genai_prices' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_the_list_updates_itself_with_is_never_loaded() -> None:
+    code = (
+        "import sys; from gateval.adapters.list_prices import ListPrices; ListPrices().load(); "
+        "before = 'httpx2._client' in sys.modules; import httpx2; httpx2.Timeout(1); "
+        "print(before, 'httpx2._client' in sys.modules, type(httpx2).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "module"]

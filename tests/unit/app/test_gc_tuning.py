@@ -30,3 +30,32 @@ def test_everything_is_put_back_after_an_error() -> None:
     with pytest.raises(KeyError), small_collections():
         raise KeyError
     assert settings() == before
+
+
+class Ring:
+    """Holds itself: garbage that only the collector finds."""
+
+    def __init__(self) -> None:
+        self.mine = self
+
+
+def test_most_of_what_is_new_is_set_aside_and_not_looked_through() -> None:
+    kept: list[list[int]] = []
+    callbacks = [*gc.callbacks]
+    with small_collections():
+        before = gc.get_freeze_count()
+        kept += ([number] for number in range(10 * NEW_OBJECTS))
+        assert gc.get_freeze_count() > before + 5 * NEW_OBJECTS
+    assert gc.callbacks == callbacks
+
+
+def test_much_garbage_has_all_of_it_looked_through() -> None:
+    with small_collections():
+        for _ in range(40 * NEW_OBJECTS):
+            Ring()
+        after = gc.get_freeze_count()
+        for _ in range(20 * NEW_OBJECTS):
+            Ring()
+        assert gc.get_freeze_count() == after
+        alive = sum(isinstance(one, Ring) for one in gc.get_objects())
+        assert alive <= NEW_OBJECTS

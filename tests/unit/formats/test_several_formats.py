@@ -9,7 +9,7 @@ from gateval.domain.repository.place import Place, Problem
 from gateval.formats.gathering import Gathered, GatheringContext, Pending
 from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
-from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, gather, read_file
+from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, formats_of, gather, read_file
 from tests.helpers.agentv import agentv, problems, read
 from tests.helpers.experiments import manifest
 from tests.helpers.manifests import REGISTRIES
@@ -50,7 +50,10 @@ def other(name: str) -> ManifestFormat:
 def test_each_format_gathers_its_own_files() -> None:
     known = (NATIVE, other("alpha"), other("beta"))
     files = {"a.yaml": b"alpha", "b.yaml": b"beta", "c.yaml": b"alpha", "d.yaml": b"neither"}
-    found = {path: read_file(path, data, REGISTRIES, known) for path, data in files.items()}
+    found = {
+        path: read_file(path, data, REGISTRIES, formats_of(path, data, known))
+        for path, data in files.items()
+    }
     pending = [one for each in found.values() if each for one in each.pending]
     together = gather(pending, GatheringContext({}, lambda _path: None, REGISTRIES), known)
     assert [(one.place.file, one.message) for one in together.problems] == [

@@ -6,8 +6,10 @@ import re
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gateval.safe.triggers import BREAK, defuse, defuse_log
+from gateval.safe.triggers import _ANY, _STEPS, BREAK, defuse, defuse_log
 
 
 @pytest.mark.parametrize(
@@ -80,3 +82,11 @@ def test_patterns_take_linear_time(piece: str) -> None:
     defuse(piece * 20_000)
     defuse_log(piece * 20_000)
     assert time.process_time() - start < 1
+
+
+@given(
+    st.text(alphabet=st.sampled_from(" \n#12@/:.<-!abcdefghijklmnopqrstuvwxyzGHTW"), max_size=30)
+)
+def test_what_is_let_through_unseen_holds_no_trigger(text: str) -> None:
+    if _ANY.search(text) is None:
+        assert all(pattern.search(text) is None for pattern, _ in _STEPS)

@@ -55,7 +55,8 @@ def sealed_off(listen: Listener, shut: Callable[[Trial], Trial], plan: Plan) -> 
 
     def tell(event: Event) -> None:
         if isinstance(event, TrialFinished):
-            event = TrialFinished(trial=shut(event.trial))
+            shown = shut(event.trial)
+            event = event if shown is event.trial else TrialFinished(trial=shown)
         elif isinstance(event, CandidateWarned):
             said = shut_message(event.message, event.agent, agents)
             event = event.model_copy(update={"message": said})

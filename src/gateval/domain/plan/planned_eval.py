@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -263,10 +264,13 @@ class PlannedEval(Value):
 
     def fixture(self, name: str) -> Fixture:
         """The fixture of this name; raises KeyError."""
-        for fixture in self.fixtures:
-            if fixture.name == name:
-                return fixture
-        raise KeyError(name)
+        if self._named[0] is not self.fixtures:  # a copy of another Eval, with other fixtures
+            del self.__dict__["_named"]
+        return self._named[1][name]
+
+    @cached_property
+    def _named(self) -> tuple[tuple[Fixture, ...], dict[str, Fixture]]:
+        return self.fixtures, {fixture.name: fixture for fixture in self.fixtures}
 
 
 def _largest(looks: Iterable[Look]) -> Look:

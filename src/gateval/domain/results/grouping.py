@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from gateval.domain.base import known_of_last
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.stored import trials_of
 from gateval.domain.statistics.graded.grid import Scores
 from gateval.domain.statistics.walk import Outcomes
 from gateval.domain.trials.trial import Side, Trial
 
-Grouped = dict[tuple[str, str, Side], tuple[Trial, ...]]
+Grouped = Mapping[tuple[str, str, Side], tuple[Trial, ...]]
 """Trials by Eval, fixture and side, each in order of repetition."""
 
 LOST_SHARE = 0.2
@@ -19,6 +20,11 @@ LOST_SHARE = 0.2
 
 def group_trials(trials: Iterable[Trial]) -> Grouped:
     """Return the trials by (Eval, fixture, side)."""
+    return _grouped(tuple(trials))
+
+
+@known_of_last
+def _grouped(trials: tuple[Trial, ...]) -> Grouped:
     groups: dict[tuple[str, str, Side], list[Trial]] = {}
     for trial in trials:
         groups.setdefault((trial.key.eval, trial.key.fixture, trial.key.side), []).append(trial)
@@ -29,7 +35,7 @@ def group_trials(trials: Iterable[Trial]) -> Grouped:
 
 def with_stored(plan: Plan, trials: Iterable[Trial]) -> Grouped:
     """Return the trials by (Eval, fixture, side), the plan's stored ones among those of base."""
-    groups = group_trials(trials)
+    groups = dict(group_trials(trials))
     for planned in plan.evals:
         for one in planned.stored:
             where = planned.name, one.fixture, Side.BASE

@@ -228,20 +228,21 @@ def score_fixture(
             graded=repetitions if planned.scoring.graded else 0,
         )
     lost = [trial.outcome for trial in counted if trial.passed is None]
-    failed = [trial for trial in counted if trial.passed is False]
-    grades = [score for score in map(grade, counted) if score is not None]
+    measured = [trial for trial in counted if trial.passed is not None] if lost else counted
+    failed = [trial for trial in measured if not trial.passed]
     weighted = planned.scoring.graded
+    grades = [score for score in map(grade, counted) if score is not None] if weighted else []
     return FixtureScore(
         fixture=fixture.name,
         severity=fixture.severity,
         weight=planned.weight(fixture),
         planned=repetitions,
-        passed=len(counted) - len(lost) - len(failed),
+        passed=len(measured) - len(failed),
         failed=len(failed),
         silent=sum(not trial.answered for trial in failed),
         errors=lost.count(Outcome.ERROR),
         skips=lost.count(Outcome.SKIP),
-        share=_mean_score(trial for trial in counted if trial.passed is not None),
+        share=_mean_score(measured),
         points=fsum(grades) if weighted else None,
         graded=len(grades) if weighted else 0,
     )

@@ -21,5 +21,15 @@ def threshold_repetitions(
     written = planned.threshold is not None and planned.threshold < 1
     if not written or planned.deterministic or reps >= CONFIRMING:
         return reps
+    if first is None and _none_fails(planned, trials):
+        return reps
     score = first or score_eval(planned, Side.HEAD, trials)
     return CONFIRMING if score.measured and score.close else reps
+
+
+def _none_fails(planned: PlannedEval, trials: Grouped) -> bool:
+    """Whether no trial of head can have lowered the score: cheaper than to work it out."""
+    if planned.scoring.graded or planned.standing:
+        return False
+    heads = (trials.get((owner, name, Side.HEAD), ()) for name, owner in planned.owners().items())
+    return not any(trial.passed is False for several in heads for trial in several)

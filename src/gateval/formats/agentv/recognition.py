@@ -74,6 +74,8 @@ def may_be_suite(path: str, data: bytes) -> bool:
 
 def _of_others(data: bytes) -> bool:
     """Whether each document begins with `apiVersion`, as manifests do: no suite has that key."""
+    if b"---" not in data:
+        return _HEAD.match(data) is not None
     parts = [part for part in _MARK.split(data) if part.strip()]
     return bool(parts) and all(_HEAD.match(part) for part in parts)
 

@@ -14,8 +14,8 @@ _WIDE_MARKERS = tuple(
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 )
 _AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
-_NAMES_FILES = "|".join((*OWN_CHECKS, "playground")).encode()
-_CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:" + _NAMES_FILES + rb")(?![A-Za-z0-9])")
+_NAMES_FILES = tuple(word.encode() for word in (*OWN_CHECKS, "playground"))
+_CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:" + b"|".join(_NAMES_FILES) + rb")(?![A-Za-z0-9])")
 _MESSAGES = re.compile(rb"(?<![A-Za-z0-9])(?:messages|turns)(?![A-Za-z0-9])")
 _WITH_CHECKS = (b"EvalFixture", b"Benchmark")
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
@@ -53,7 +53,7 @@ def may_name_files(data: bytes) -> bool:
     that can spell them.
     """
     if any(kind in data for kind in _WITH_CHECKS):
-        if _CHECK.search(data) is not None:
+        if any(word in data for word in _NAMES_FILES) and _CHECK.search(data) is not None:
             return True
         if b"path" in data and _MESSAGES.search(data) is not None:
             return True

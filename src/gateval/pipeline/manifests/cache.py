@@ -51,6 +51,7 @@ class ManifestCache:
             _as_plain(match_any(config.manifests)) if config.manifests else lambda _path: True
         )
         self._blobs: dict[str, bytes | None] = {}
+        self._recognised: dict[tuple[str, str], tuple[ManifestFormat, ...]] = {}
         self._parsed: dict[tuple[str, str], Parsed] = {}
         self._shelves: dict[int, TreeFiles] = {}
         self._made: dict[Hashable, object] = {}
@@ -85,8 +86,11 @@ class ManifestCache:
         )
 
     def _formats(self, path: str, entry: TreeEntry) -> tuple[ManifestFormat, ...]:
-        data = self.data(entry)
-        return formats_of(path, data) if data is not None else ()
+        key = (path, entry.oid)
+        if key not in self._recognised:
+            data = self.data(entry)
+            self._recognised[key] = formats_of(path, data) if data is not None else ()
+        return self._recognised[key]
 
     def _may_be(self, path: str, entry: TreeEntry) -> bool:
         return (
@@ -120,8 +124,8 @@ class ManifestCache:
         """The manifests of a file, or None when no manifest format recognises it."""
         key = (path, entry.oid)
         if key not in self._parsed:
-            data = self.data(entry)
-            found = read_file(path, data, self.registries) if data is not None else None
+            data = self.data(entry) or b""
+            found = read_file(path, data, self.registries, self._formats(path, entry))
             if found is None:
                 return None
             self._parsed[key] = found

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from gateval.domain.base import known_of_last
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -131,6 +132,7 @@ def _badness(trial: Trial) -> tuple[int, float, int]:
     return (_WORST_FIRST.index(trial.passed), trial.score or 0.0, trial.key.repetition)
 
 
+@known_of_last
 def gather(report: Report) -> tuple[FixtureFacts, ...]:
     """Return the facts of all fixtures in the plan's order."""
     trials = group_trials(report.results.trials)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from gateval.domain.base import known_of_last
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.fixtures.embedding import embedded
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
@@ -105,6 +106,7 @@ class AgentUsage(NamedTuple):
         return tuple(one for one in every if one[1].money.known or one[1].money.unknown)
 
 
+@known_of_last
 def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
     """Return the usage per Agent, in the order of the plan's Evals."""
     plan = report.results.plan
