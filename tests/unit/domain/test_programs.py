@@ -274,6 +274,9 @@ def test_a_route_lies_where_its_router_says() -> None:
         ("program.option('-q, --question <text>')", Invocation(("--question", "{{ prompt }}"), "")),
         ("parseArgs({ options: { task: { type: 'string' } } })", Invocation(("--task", "{{ prompt }}"), "")),
         ("program.argument('<name>')", Invocation(("{{ prompt }}",), "", sure=False)),
+        ("program.command('models').action(f);\nprogram.command('ask').argument('<question>').action(g)", Invocation(("ask", "{{ prompt }}"), "")),
+        ("yargs.command('serve', '').command('try <message> [loud]', '')", Invocation(("try", "{{ prompt }}"), "")),
+        ("program.command('go').action(() => readFileSync(0))", Invocation(("go",), "{{ prompt }}", sure=False)),
     ],
 )  # fmt: skip
 def test_how_node_is_asked(text: str, expected: Invocation) -> None:
@@ -287,6 +290,8 @@ def test_how_node_is_asked(text: str, expected: Invocation) -> None:
         ("p.add_argument('file')", Invocation(("{{ prompt }}",), "", sure=False)),
         ("p.add_argument('--model')\nsys.stdin.read()", Invocation(stdin="{{ prompt }}")),
         ("@click.argument('question')", Invocation(("{{ prompt }}",), "")),
+        ("Ticket.model_validate_json(sys.stdin.read())\nr.choices[0].message.content", Invocation(sure=False)),
+        ("json.load(sys.stdin)['text']\nr['message']['content']", Invocation(stdin='{"text": {{ prompt | tojson }}}')),
         ("@app.command()\ndef about() -> None: ...\n@app.command()\ndef ask(question: str):\n", Invocation(("ask", "{{ prompt }}"), "")),
         ("@app.command('say-it')\ndef x(text: str = typer.Argument(None)): ...\n@app.command()\ndef y(): ...", Invocation(("say-it", "{{ prompt }}"), "")),
         ("@app.callback()\ndef main(): ...\n@app.command()\ndef run(prompt: str): ...", Invocation(("run", "{{ prompt }}"), "")),

@@ -1,4 +1,4 @@
-"""The commands of a Python program that has several: which one is asked, and by which text."""
+"""The commands of a program that has several: which one is asked, and by which text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from gateval.domain.setup.programs.serving import QUESTION
 _DECORATED = re.compile(r"^@(\w+)\.command\(\s*(?:name=)?(?:[\"']([\w-]+)[\"'])?", re.M)
 _FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
 _PARSER = re.compile(r"(?:^|\s)(\w+)\s*=\s*\w+\.add_parser\(\s*[\"']([\w-]+)[\"']")
+_OF_NODE = re.compile(r"\.command\(\s*[\"'`]([a-z][\w-]*)((?:\s+[<\[][\w.]+[>\]])*)[\"'`]")
 _ASKING = re.compile(r"ask|chat|answer|query|prompt|question|talk|run")
-_TAKES = re.compile(rf"\b(?:{QUESTION})\b\s*:|[\"'](?:--)?(?:{QUESTION})[\"']")
+_TAKES = re.compile(
+    rf"\b(?:{QUESTION})\b\s*:|[\"'](?:--)?(?:{QUESTION})[\"']|[<\[](?:{QUESTION})[>\]]"
+)
 
 
 class Subcommand(NamedTuple):
@@ -27,9 +30,10 @@ class Subcommand(NamedTuple):
     sure: bool = True
 
 
-def subcommand_of(text: str) -> Subcommand | None:
+def subcommand_of(path: str, text: str) -> Subcommand | None:
     """Return the command that takes a question; None where the program has just one, unnamed."""
-    found = [*_of_decorators(text), *_of_argparse(text)]
+    python = path.endswith(".py")
+    found = [*_of_decorators(text), *_of_argparse(text)] if python else [*_of_node(text)]
     named = [one for one in found if _ASKING.fullmatch(one.name)]
     taking = [one for one in found if _TAKES.search(one.text)]
     if not found:
@@ -48,6 +52,15 @@ def _of_decorators(text: str) -> Iterator[Subcommand]:
         function = _FUNCTION.search(part)
         if owner != "click" and function and (counts[owner] > 1 or group):
             yield Subcommand(start[2] or function[1].replace("_", "-"), part)
+
+
+def _of_node(text: str) -> Iterator[Subcommand]:
+    """Those of commander and yargs, whose arguments may stand behind the name."""
+    starts = list(_OF_NODE.finditer(text))
+    places = [*(one.start() for one in starts), len(text)]
+    for start, (_, end) in zip(starts, pairwise(places), strict=True):
+        inline = f".argument('{start[2].strip()}')" if start[2] else ""
+        yield Subcommand(start[1], inline + text[start.end() : end])
 
 
 def _of_argparse(text: str) -> Iterator[Subcommand]:
