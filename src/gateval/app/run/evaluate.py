@@ -67,34 +67,36 @@ def evaluate(
     """
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
-    started, begin = clock.utc_now(), clock.monotonic()
+    begun = clock.utc_now(), clock.monotonic()
     walls = _walls(plan, settings, listen)
     shut = shutter(plan, key or token_bytes(32))
-    listen = sealed_off(listen, shut, plan)
     warnings: dict[str, None] = {}
     replays: list[CalibrationReplay] = []
     under_way = UnderWay()
+    noting = under_way.heard_by(_noting(warnings, sealed_off(listen, shut, plan)))
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, shut)
-        noting = under_way.heard_by(_noting(warnings, listen))
         run = EvaluationRun(
             plan, repository, settings, folder, log, noting, walls, at_once, minutes, replays
         )
         trials, interrupted = _trials_of(run)
-    late = trials is None and not interrupted
     info = RunInfo(
         run=folder.run,
-        started_at=started,
-        seconds=round(clock.monotonic() - begin, 3),
+        started_at=begun[0],
+        seconds=round(clock.monotonic() - begun[1], 3),
         gateval=__version__,
         isolation=_isolation(plan, walls),
         interrupted=interrupted,
         started=under_way.keys,
-        ended=f"The time of the run was over ({minutes:g} minutes)." if late else "",
+        ended=_ended(minutes) if trials is None and not interrupted else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
     done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials
     return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
+
+
+def _ended(minutes: float) -> str:
+    return f"The time of the run was over ({minutes:g} minutes)."
 
 
 def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
