@@ -76,4 +76,5 @@ async def _tried(
     )
     assessments, judge_usage = found
     scoring = task.planned.scoring
-    return Tried(conclude_answer(key, fixture, answer, assessments, judge_usage, scoring))
+    trial = conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)
+    return Tried(trial, in_vain=judge.model in context.judge.denied)
