@@ -3,75 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import NamedTuple
 
-from gateval.domain.base import Value
 from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.trial import Trial, TrialKey
 
 
-class RunStarted(Value):
+class RunStarted(NamedTuple):
     """The run begins."""
 
-    event: Literal["run-started"] = "run-started"
     plan: Plan
 
 
-class RunWarned(Value):
+class RunWarned(NamedTuple):
     """Something about the whole run that a person should know. `message` is a sentence of ours."""
 
-    event: Literal["run-warned"] = "run-warned"
     message: str
 
 
-class CandidatePreparing(Value):
+class CandidatePreparing(NamedTuple):
     """A revision is exported and set up for an agent; this can take long."""
 
-    event: Literal["candidate-preparing"] = "candidate-preparing"
     agent: str
     side: str
     what: str
 
 
-class CandidateWarned(Value):
+class CandidateWarned(NamedTuple):
     """A candidate did what a person should know of, though it changes no outcome.
 
     `message` is a sentence; what the candidate itself said may stand in it, so it is not clean.
     `lasting` says that it belongs to the results: it may have changed what later trials met.
     """
 
-    event: Literal["candidate-warned"] = "candidate-warned"
     agent: str
     side: str
     message: str
     lasting: bool = False
 
 
-class TrialsAdded(Value):
+class TrialsAdded(NamedTuple):
     """So many further trials are asked for, because something looks worse or is close."""
 
-    event: Literal["trials-added"] = "trials-added"
-    count: int
+    more: int
 
 
-class TrialStarted(Value):
+class TrialStarted(NamedTuple):
     """A trial begins."""
 
-    event: Literal["trial-started"] = "trial-started"
     key: TrialKey
 
 
-class TrialFinished(Value):
+class TrialFinished(NamedTuple):
     """A trial is over and stored."""
 
-    event: Literal["trial-finished"] = "trial-finished"
     trial: Trial
 
 
-class RunFinished(Value):
+class RunFinished(NamedTuple):
     """All trials are over, or the run was stopped."""
 
-    event: Literal["run-finished"] = "run-finished"
     finished: int
     planned: int
 

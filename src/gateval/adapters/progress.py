@@ -144,8 +144,8 @@ class PlainProgress:
             self._tally.start(event)
             self._line(f"Running {self._tally.named(self._tally.planned)}.")
         elif isinstance(event, TrialsAdded):
-            self._tally.planned += event.count
-            self._line(f"{event.count} more, where something looks worse or is close.")
+            self._tally.planned += event.more
+            self._line(f"{event.more} more, where something looks worse or is close.")
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
         elif isinstance(event, CandidateWarned | RunWarned):
@@ -175,7 +175,7 @@ class LiveProgress:
             self._tally.start(event)
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, TrialsAdded):
-            self._tally.planned += event.count
+            self._tally.planned += event.more
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, CandidatePreparing):
             self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])

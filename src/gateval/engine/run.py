@@ -90,7 +90,7 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
         while keys := next_trials(plan, trials.values()):
             if trials:
                 planned += len(keys)
-                context.tell(TrialsAdded(count=len(keys)))
+                context.tell(TrialsAdded(more=len(keys)))
             for phase in phases(plan, keys, first):
                 await _rest(context, running, unless=phase.side)
                 running = phase.side

@@ -59,7 +59,7 @@ def sealed_off(listen: Listener, shut: Callable[[Trial], Trial], plan: Plan) -> 
             event = event if shown is event.trial else TrialFinished(trial=shown)
         elif isinstance(event, CandidateWarned):
             said = shut_message(event.message, event.agent, agents)
-            event = event.model_copy(update={"message": said})
+            event = event._replace(message=said)
         elif isinstance(event, RunStarted):
             event = RunStarted(plan=shut_plan(event.plan))
         listen(event)
