@@ -50,10 +50,31 @@ def test_what_failed_runs_again_until_it_passes(shop: Repo) -> None:
     assert (decision["verdict"], decision["exit_code"]) == ("incomplete", 3)
     assert gateval(shop, "report", f".gateval/results/{stored(shop)[-1]}").returncode == 3
 
+    ended = stored(shop)[-1]
     nothing = gateval(shop, "check", "--failed")
     assert nothing.returncode == 2
-    assert "Nothing failed in the last run" in nothing.stderr
+    assert f"Nothing failed in the last run that measured anything, {ended}." in nothing.stderr
     assert gateval(shop, "check").returncode == 0
+
+
+def test_a_check_that_measures_nothing_forgets_nothing(shop: Repo) -> None:
+    assert gateval(shop, "check").returncode == 1
+    (failed,) = stored(shop)
+    shop.write("README.md", "Nothing of an agent.\n")
+    shop.commit()
+    assert gateval(shop, "check", "--base", "HEAD~1").returncode == 0
+    assert len(stored(shop)) == 2
+
+    again = gateval(shop, "check", "--failed")
+    assert again.returncode == 1, again.stderr
+    assert f"Again: 1 fixture that did not pass in {failed}." in again.stderr
+
+
+def test_failed_after_runs_that_measured_nothing_says_so(shop: Repo) -> None:
+    assert gateval(shop, "check", "--base", "HEAD").returncode == 0
+    done = gateval(shop, "check", "--failed")
+    assert done.returncode == 2
+    assert "No run that is stored here measured anything." in done.stderr
 
 
 def test_failed_without_a_run_says_so(shop: Repo) -> None:

@@ -61,6 +61,58 @@ def test_a_key_of_a_tool_that_is_nearly_one_of_ours_is_an_error(
     assert said in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("metadata", "code", "said"),
+    [
+        ("lables: {a: b}", 2, 'a.yaml:3:21: metadata.lables: "lables" means nothing here. Did you mean "labels"?'),
+        ("annotation: {a: b}", 2, 'Did you mean "annotations"?'),
+        ("team: x", 0, 'These keys of the Agent "a" mean nothing to the gate: "metadata.team".'),
+        ("uid: x, generation: 2, managedFields: []", 0, ""),
+    ],
+)  # fmt: skip
+def test_metadata_of_an_agent_is_looked_at(
+    empty: Repo, metadata: str, code: int, said: str
+) -> None:
+    text = manifest("a, " + metadata, "  models: [openai/x]\n  system: You help.\n")
+    empty.write("a.yaml", text)
+    done = gateval(empty, "validate")
+
+    assert done.returncode == code, done.stdout
+    assert said in " ".join(done.stdout.split())
+    assert bool(said) == ("mean" in done.stdout)
+
+
+@pytest.mark.parametrize(
+    "kind", ["Eval", "EvalFixture", "JudgeCalibration", "Benchmark", "Experiment"]
+)
+def test_metadata_of_the_other_kinds_is_as_strict(empty: Repo, kind: str) -> None:
+    text = manifest("a, lables: {a: b}", "  x: 1\n").replace("kind: Agent", f"kind: {kind}")
+    empty.write("a.yaml", text)
+    done = gateval(empty, "validate")
+
+    assert done.returncode == 2
+    assert 'metadata.lables: Unknown key "lables". Did you mean "labels"?' in done.stdout, (
+        done.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("payload", "meant"),
+    [("Prompt: Hi", "prompt"), ("promt: Hi", "prompt"), ("txt: Hi", "text"), ("test: Hi", ""), ("prompt: Hi, prompts: x", "")],
+)  # fmt: skip
+def test_a_prompt_that_is_misspelled_in_the_payload_is_told(
+    shop: Repo, payload: str, meant: str
+) -> None:
+    text = "apiVersion: gateval/v1\nkind: EvalFixture\nmetadata: {name: odd, labels: {suite: x}}\n"
+    asked = f"input: {{type: prompt, payload: {{{payload}}}}}"
+    shop.write("odd.yaml", f"{text}spec: {{{asked}, assertions: [{{type: contains, value: a}}]}}\n")
+    done = gateval(shop, "validate")
+
+    assert done.returncode == 0, done.stdout
+    assert ("is not the prompt, so the agent is told" in done.stdout) == bool(meant)
+    assert f'Did you mean "{meant}"?' in done.stdout or not meant
+
+
 @pytest.mark.parametrize("key", ["systemPrompt", "system_prompt", "instructions", "prompt"])
 def test_a_prompt_by_another_tools_name_is_not_dropped(empty: Repo, key: str) -> None:
     empty.write("a.yaml", manifest("a", f"  models: [openai/x]\n  {key}: You help.\n"))
@@ -173,3 +225,14 @@ def test_commands_that_are_nearly_ours(empty: Repo) -> None:
     assert near.returncode == 2
     assert "No such command 'chekc'. Did you mean \"check\"?" in near.stderr
     assert "There are aa, action, audit, calibrate," in gateval(empty, "qqq").stderr
+
+
+def test_a_greeting_of_a_program_that_does_not_go_on_is_an_error(empty: Repo) -> None:
+    runtime = "  runtime: {type: command, command: [python3, a.py], greeting: 1}\n"
+    empty.write("agent/a.py", "")
+    empty.write("agent/a.yaml", manifest("a", runtime))
+    done = gateval(empty, "validate")
+    assert done.returncode == 2
+    assert "spec.runtime.greeting: Only a process that goes on has a greeting" in done.stdout
+    empty.write("agent/a.yaml", manifest("a", runtime.replace("}", ", conversation: process}")))
+    assert gateval(empty, "validate").returncode == 0

@@ -78,6 +78,7 @@ class Door:
     ended: int = 0
     closed: int = 0
     stray: int = 0
+    asks: bool = False
     tools_asked: bool = False
 
     def open(

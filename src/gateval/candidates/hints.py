@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateval.candidates.base import RuntimeContext
 from gateval.domain.plan.absent import absent_sentence, find_absent, is_explained, plain_hint
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.setup.programs.advice import read_only_advice, set_up_advice
+from gateval.domain.setup.programs.advice import project_advice, read_only_advice, set_up_advice
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
 from gateval.events import CandidateWarned
@@ -38,7 +38,7 @@ class Hints:
             advice = set_up_advice(lines, agent.cwd, around.given | around.outside)
             if advice:
                 return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
-        if advice := read_only_advice(lines):
+        if advice := project_advice(lines) or read_only_advice(lines):
             return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
         if around.outside and not silence.timed_out and agent.name not in self._hinted:
             self._hinted.add(agent.name)

@@ -88,7 +88,7 @@ class ModelRuntime(Runtime):
         clock = self.context.clock
         talk.hear_user(content)
         began = clock.monotonic()
-        reason, cause, late = "", Cause.CANDIDATE, False
+        reason, cause, late, lasting = "", Cause.CANDIDATE, False, False
         try:
             async with asyncio.timeout(seconds) as limit:
                 reply = await self._converse(talk, live)
@@ -99,7 +99,7 @@ class ModelRuntime(Runtime):
             else:
                 return _answer(reply, talk.trace(), max(clock.monotonic() - began, 0.0))
         except ModelCallError as error:
-            reason, cause = error.message, error.cause
+            reason, cause, lasting = error.message, error.cause, error.lasting
         except ServerFault as fault:
             spent = max(clock.monotonic() - began, 0.0)
             return fault.silence.model_copy(update={"trace": talk.trace(), "seconds": spent})
@@ -116,6 +116,7 @@ class ModelRuntime(Runtime):
             cause=cause,
             reason=reason,
             timed_out=late,
+            lasting=lasting,
             trace=talk.trace(),
             seconds=max(clock.monotonic() - began, 0.0),
         )

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.invocation import write_stdin, write_words
+from gateval.candidates.contract.invocation import one_line, write_stdin, write_words
 from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
 from gateval.candidates.environment.allowlist import instance_environment
 from gateval.candidates.preparing.workplace import Workplace
+from gateval.candidates.process.answer_line import AnswerLine, answer_line, linger
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
 from gateval.candidates.process.program import Limits, NotStarted, Program
 from gateval.candidates.process.running import Running
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 
 _FLUSH = "It has to print each answer as one line and flush it."
+_ELSEWHERE = (
+    "Anything else belongs on standard error. What it prints before it is asked is no answer: say "
+    "how many lines that are in `runtime.greeting`."
+)
 
 
 class OneProcess(Talk):
@@ -47,6 +52,8 @@ class OneProcess(Talk):
         self._session: ModelSession | None = None
         self._turn = 0
         self._read_to = 0
+        self._in_step = False
+        self._slowest = 0.0
         self._limits = Limits(
             seconds=request.timeout_seconds,
             grace_seconds=runtime.context.timeouts.grace_seconds,
@@ -58,7 +65,7 @@ class OneProcess(Talk):
         now, clock = asked.told_once(first=self._turn == 1), self._runtime.context.clock
         try:
             ground = self._ground.addresses.playground
-            line = _one_line(write_stdin(self._runtime.options_given.stdin, now, ground))
+            line = one_line(write_stdin(self._runtime.options_given.stdin, now, ground))
             running = self._running or await self._start(now)
         except TemplateError as error:
             return no_start(f"The program cannot be asked: {error}.", self._command)
@@ -67,26 +74,52 @@ class OneProcess(Talk):
         session, began = self._session, clock.monotonic()
         if session:
             session.begin(self._request.key.repetition, self._request.replay)
-        late, printed = False, b""
+        said, late, more = AnswerLine(b"", in_step=False, early=False), False, False
         if self._unread().strip() and not running.ended.done():
             recorded = session.end() if session else None
             return await self._two_lines(self._turn - 1, recorded, 0.0)
-        since = self._read_to = running.stdout.total
-        running.tell(line)
+        spent = seconds
         try:
-            printed = await asyncio.wait_for(running.line(since), seconds)
+            said = await asyncio.wait_for(self._asked(running, line), seconds)
+            spent = max(clock.monotonic() - began, 0.0)
+            more = await self._goes_on(running, said, spent)
         except TimeoutError:
             late = True
         finally:
             trouble = session.trouble(seconds, late=late) if session else None
             recorded = session.end() if session else None
-        spent = max(clock.monotonic() - began, 0.0)
-        self._read_to = since + len(printed)
-        last = self._turn == len(self._request.turns)
-        if last and self._unread().strip() and not running.ended.done():
-            return await self._two_lines(self._turn, recorded, spent)
-        given = await self._read(printed, recorded, spent, late=seconds if late else None)
+        if more:
+            return await self._two_lines(max(self._turn - said.early, 1), recorded, spent)
+        given = await self._read(said.text, recorded, spent, late=seconds if late else None)
         return untouched_tools(out_of_reach(given, trouble, recorded), self._request, session)
+
+    async def _asked(self, running: Running, line: bytes) -> AnswerLine:
+        """Tell the program the question, the first one after its greeting, and hear its answer."""
+        if self._turn > 1:
+            self._read_to = running.stdout.total  # blank lines
+        for _ in range(self._runtime.options_given.greeting if self._turn == 1 else 0):
+            self._read_to += len(await running.line(self._read_to))
+        running.tell(line)
+        said = await answer_line(running, self._read_to)
+        self._read_to += len(said.text)
+        return said
+
+    async def _goes_on(self, running: Running, said: AnswerLine, spent: float) -> bool:
+        """Whether the program has printed more lines than answers, or will: after the last turn
+        one that may have greeted first is waited for, and must neither print nor ask a model.
+        """
+        if self._turn == 1:
+            self._in_step = said.in_step
+        elif said.early:
+            return True
+        else:
+            self._slowest = max(self._slowest, spent)
+        if self._turn < len(self._request.turns) or running.ended.done():
+            return False
+        if not (self._in_step or self._unread()):
+            await linger(running, self._slowest)
+        asks = not self._in_step and self._session is not None and self._session.asks
+        return asks or (bool(self._unread().strip()) and not running.ended.done())
 
     async def close(self) -> None:
         """End the program, and its way to models."""
@@ -138,8 +171,8 @@ class OneProcess(Talk):
         """End a program that printed more than its answer: which line answers what is unknown."""
         assert self._running is not None  # noqa: S101 - it was asked
         ran = await self._running.stop()
-        reason = f"The agent printed more than one line in turn {turn}. {_FLUSH}"
-        silence = told(f"{reason} Anything else belongs on standard error.", ran, self._command)
+        reason = f"The agent printed more than one line in turn {turn}. {_FLUSH} {_ELSEWHERE}"
+        silence = told(reason, ran, self._command)
         return silence.model_copy(update={"trace": recorded, "seconds": seconds})
 
     async def _read(
@@ -149,9 +182,8 @@ class OneProcess(Talk):
         command = self._runtime.agent.runtime.command
         silence: NoAnswer | None = None
         if late is not None:
-            ran = await self._running.stop()
             reason = f"The agent did not answer within {late:g} s. {_FLUSH}"
-            silence = told(reason, ran, self._command)
+            silence = told(reason, await self._running.stop(), self._command)
         elif not printed.endswith(b"\n"):
             ran = await self._running.stop()
             silence = failure("The agent", ran, command, self._limits)
@@ -162,17 +194,7 @@ class OneProcess(Talk):
                 said = read_response(self._runtime.options_given.response, printed)
                 return answer_from(said, recorded, seconds)
             except ClaimError as error:
-                ran = await self._running.stop()
                 reason = f"The agent's answer cannot be used: {error}."
-                silence = told(reason, ran, self._command)
+                silence = told(reason, await self._running.stop(), self._command)
         update = {"trace": recorded, "timed_out": late is not None, "seconds": seconds}
         return silence.model_copy(update=update)
-
-
-def _one_line(written: bytes) -> bytes:
-    line = written.rstrip(b"\n")
-    if b"\n" in line:
-        raise TemplateError(
-            "what it reads in a turn has to be one line; write `{{ prompt | tojson }}` in `stdin`"
-        )
-    return line + b"\n"

@@ -164,15 +164,16 @@ async def _work(
 
 
 async def _measured(task: Task, context: RunContext) -> Trial:
-    """Run one trial; one that was lost, through no fault of the candidate's, again.
+    """Run one trial; one that was lost, through no fault of the candidate's, again, unless that
+    would be in vain.
 
     What lost attempts took is paid for like the rest, so the trial keeps it.
     """
     lost: list[Usage] = []
     for left in reversed(range(TRIES)):
-        trial = await run_trial(task, context)
+        trial, in_vain = await run_trial(task, context)
         is_lost = trial.passed is None and trial.cause in {Cause.PROVIDER, Cause.JUDGE}
-        if not (is_lost and left):
+        if in_vain or not (is_lost and left):
             break
         lost += (one for one in (trial.usage, trial.judge_usage) if one.total is not None)
     return trial.model_copy(update={"lost_usage": add_usage(lost)}) if lost else trial

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.assertions.assess import assess
 from gateval.assertions.world import believed
@@ -17,26 +17,33 @@ if TYPE_CHECKING:
     from gateval.engine.run import RunContext, Task
 
 
-async def run_trial(task: Task, context: RunContext) -> Trial:
+class Tried(NamedTuple):
+    """One try at a trial. `in_vain` says that another try would be lost for the same reason."""
+
+    trial: Trial
+    in_vain: bool = False
+
+
+async def run_trial(task: Task, context: RunContext) -> Tried:
     """Run one trial: let the candidate answer, then assess the answer."""
     key, fixture = task.key, task.fixture
     if task.agent is None:
         reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
-        return conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason))
+        return Tried(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
     if fixture.playground is None:
         return await _tried(task, task.agent, context, None)
     if context.playgrounds is None:
         reason = "nothing makes playgrounds here"
-        return conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason))
+        return Tried(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
     async with context.playgrounds.opened(task.agent, task.planned, fixture) as ground:
         if isinstance(ground, NoAnswer):
-            return conclude_no_answer(key, ground)
+            return Tried(conclude_no_answer(key, ground))
         return await _tried(task, task.agent, context, ground)
 
 
 async def _tried(
     task: Task, agent: AgentDefinition, context: RunContext, ground: ReadyPlayground | None
-) -> Trial:
+) -> Tried:
     """Have the candidate answer, in a playground if there is one, and assess what came of it."""
     key, fixture = task.key, task.fixture
     request = TrialRequest(
@@ -52,7 +59,7 @@ async def _tried(
     if ground:
         ground.playground.shut()
     if isinstance(answer, NoAnswer):
-        return conclude_no_answer(key, answer, task.planned.scoring)
+        return Tried(conclude_no_answer(key, answer, task.planned.scoring), answer.lasting)
     judge = task.planned.judge
     checks = context.checks.of(task.planned) if context.checks else None
     agreements = context.agreements
@@ -69,4 +76,5 @@ async def _tried(
     )
     assessments, judge_usage = found
     scoring = task.planned.scoring
-    return conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)
+    trial = conclude_answer(key, fixture, answer, assessments, judge_usage, scoring)
+    return Tried(trial, in_vain=judge.model in context.judge.denied)

@@ -31,7 +31,7 @@ from gateval.wire.base import WireError
 from gateval.wire.registry import WIRE_FORMATS
 
 _NO_SUCH_MODEL = 404
-_NO_SUCH_ACCOUNT = frozenset({401, 429})
+_NO_SUCH_ACCOUNT = frozenset({400, 401, 429})
 """The key is unknown, or the account behind it has nothing left."""
 
 Scripts = Mapping[Side, Mapping[str, ScriptedModel]]

@@ -75,7 +75,8 @@ _Read = Callable[[ModelReply], _Reading]
 class Judge:
     """An LLM judge behind `calls`. One instance serves all judgements of a run, at the same time.
 
-    `new_nonce` gives the unpredictable part of a prompt's delimiters, new in each call.
+    `new_nonce` gives the unpredictable part of a prompt's delimiters, new in each call. `denied`
+    are the models whose provider refuses the key or the account, as it will the next time.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Judge:
         self._calls = calls
         self._limits = limits or JudgeLimits()
         self._new_nonce = new_nonce
+        self.denied: set[str] = set()
 
     async def judge(
         self,
@@ -180,6 +182,8 @@ class Judge:
             seconds = f"{self._limits.seconds:g}"
             why, cause = f"{model} did not answer within {seconds} seconds", Cause.PROVIDER
         except ModelCallError as error:
+            if error.lasting:
+                self.denied.add(model)
             gate = error.fault is ModelCallFault.UNCONFIGURED
             why, cause = error.message, Cause.GATE if gate else Cause.PROVIDER
         raise JudgeError(cause, f"the judge could not be asked: {why}", usage=spent)

@@ -52,6 +52,11 @@ class ModelCallError(Exception):
             return Cause.GATE
         return Cause.PROVIDER
 
+    @property
+    def lasting(self) -> bool:
+        """Whether the same would come of it again, until a person mends the key or the account."""
+        return self.fault is ModelCallFault.DENIED
+
 
 REFUSED = "The gateway refused a call."
 """How the reason begins where a trial has no answer after a refusal of ours."""
@@ -70,11 +75,13 @@ def waited_sentence(seconds: float) -> str:
 class ModelTrouble(NamedTuple):
     """Why a trial may say nothing of the candidate, as a sentence: its models were out of reach.
 
-    With the candidate as cause: the gateway or the provider refused what it asked.
+    With the candidate as cause: the gateway or the provider refused what it asked. `lasting` says
+    that the provider refuses the key or the account, as it will the next time.
     """
 
     cause: Cause
     reason: str
+    lasting: bool = False
 
 
 Embed = Callable[[str, tuple[str, ...]], Awaitable[InputReply]]

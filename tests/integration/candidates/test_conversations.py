@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Sequence
@@ -18,9 +19,13 @@ from gateval.domain.manifests.fixtures.messages import InputMessage, InputToolCa
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
+from gateval.gateway.door import Gateway
+from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.upstream.endpoints import read_upstreams
 from tests.helpers.candidates import Door, World, ask, command_agent, no_survivors
 from tests.helpers.scripted_calls import ScriptedCalls, calls, says
 from tests.helpers.serving import answers, server, serving
+from tests.servers.model_server import ModelServer, reply
 
 ASKED = ("My order is late.", "It is 4711.")
 SAID_BEFORE = (InputMessage(role=Role.USER, content="Hi"), InputMessage(role=Role.ASSISTANT, content="Hello!"))  # fmt: skip
@@ -110,6 +115,79 @@ def test_which_line_answers_what_is_not_guessed(tmp_path: Path, source: str, tur
     assert f"printed more than one line in turn {turn}. It has to print" in found.reason
     assert found.cause is Cause.CANDIDATE
     assert world.leftovers() == []
+
+
+GREETS = """\
+import json, sys, time
+print("Welcome!")
+for line in sys.stdin:
+    time.sleep({seconds})
+    print("heard " + json.loads(line)["prompt"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "turns"),
+    [(0, ["a", "b"]), (0, ["a"]), (0.1, ["a"]), (0.1, ["a", "b", "c"]), (0.7, ["a", "b"])],
+)
+def test_a_greeting_is_no_answer(tmp_path: Path, seconds: float, turns: list[str]) -> None:
+    """Each answer would stand one turn too late, and the last one nowhere."""
+    world = World(tmp_path)
+    world.write("agent.py", GREETS.format(seconds=seconds))
+    (found,) = answers(world, program("process"), talk(turns))
+    assert isinstance(found, NoAnswer), found
+    assert "printed more than one line in turn" in found.reason
+    assert "lines that are in `runtime.greeting`" in found.reason
+    assert found.cause is Cause.CANDIDATE
+    assert world.leftovers() == []
+
+
+def test_a_program_that_asks_a_model_after_its_greeting_has_not_answered(tmp_path: Path) -> None:
+    calls_model = (
+        "import json, os, urllib.request\n"
+        "print('Welcome!')\n"
+        "input()\n"
+        "body = json.dumps({'model': 'm', 'messages': [{'role': 'user', 'content': 'hi'}]})\n"
+        "headers = {'Authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']}\n"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        "print(urllib.request.urlopen(urllib.request.Request(url, body.encode(), headers)).read())\n"
+    )
+
+    async def go() -> Answer | NoAnswer:
+        async with ModelServer(lambda call: reply(call, "late", delay=2)) as provider:
+            environ = {"OPENAI_BASE_URL": provider.openai_url, "OPENAI_API_KEY": "sk-0123456789"}
+            async with (
+                Gateway(read_upstreams(environ), {}) as gateway,
+                GatewayServer(gateway) as door,
+            ):
+                world = World(tmp_path, calls=gateway, door=door)
+                world.write("agent.py", calls_model)
+                agent = program("process").model_copy(update={"models": ("openai/m",)})
+                async with world.http, Candidates(world.context) as candidates:
+                    return await candidates.answer(agent, talk(["a"]))
+
+    found = asyncio.run(go())
+    assert isinstance(found, NoAnswer), found
+    assert "printed more than one line in turn 1" in found.reason
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1])
+def test_a_greeting_that_is_told_is_left_out(tmp_path: Path, seconds: float) -> None:
+    world = World(tmp_path)
+    world.write("agent.py", GREETS.format(seconds=seconds))
+    agent = program("process")
+    runtime = agent.runtime.model_copy(update={"options": {"greeting": 1}})
+    agent = agent.model_copy(update={"runtime": runtime})
+    (found,) = answers(world, agent, talk(["a", "b"]))
+    assert outputs(found) == ["heard a", "heard b"]
+
+
+def test_a_slow_program_that_greets_nobody_is_in_step(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    slow = GREETS.replace('print("Welcome!")', "time.sleep(0.4)")
+    world.write("agent.py", slow.format(seconds=0.4))
+    (found,) = answers(world, program("process"), talk(["a", "b"]))
+    assert outputs(found) == ["heard a", "heard b"]
 
 
 SERVER = """

@@ -141,6 +141,57 @@ def test_an_outage_is_the_providers(tmp_path: Path, code: int, program: str | No
     assert "openai" in given.reason
 
 
+def no_quota(_call: Call) -> Served:
+    return Served(429, b'{"error": {"message": "No.", "code": "insufficient_quota"}}')
+
+
+def no_credit(_call: Call) -> Served:
+    said = (
+        b'{"type": "invalid_request_error", "message": "Your credit balance is too low to access"}'
+    )
+    return Served(400, b'{"type": "error", "error": ' + said + b"}")
+
+
+@pytest.mark.parametrize("respond", [no_quota, no_credit, status(401)], ids=["429", "400", "401"])
+@pytest.mark.parametrize(
+    "program",
+    [GIVES_UP, APOLOGISES, FAILS, EXCUSES_ITSELF, None],
+    ids=["gives-up", "apologises", "server fails", "server excuses itself", "model"],
+)
+def test_an_account_that_cannot_pay_will_not_pay_the_next_time(
+    tmp_path: Path, respond: Callable[[Call], Served], program: str | None
+) -> None:
+    given = ask(tmp_path, respond, program=program)
+    assert isinstance(given, NoAnswer)
+    assert (given.cause, given.lasting) == (Cause.PROVIDER, True)
+    if respond is no_quota or respond is no_credit:
+        assert "the account has no quota left; look at its plan and billing" in given.reason
+
+
+@pytest.mark.parametrize("program", [GIVES_UP, FAILS, None], ids=["command", "http", "model"])
+def test_an_outage_may_pass(tmp_path: Path, program: str | None) -> None:
+    given = ask(tmp_path, status(503), program=program)
+    assert isinstance(given, NoAnswer)
+    assert not given.lasting
+
+
+def test_a_program_that_only_says_so_is_at_fault(tmp_path: Path) -> None:
+    """What counts is what the gateway saw, not what a program prints."""
+    says = "import sys\nsys.exit('429 insufficient_quota: Your credit balance is too low')\n"
+    given = ask(tmp_path, no_quota, program=says)
+    assert isinstance(given, NoAnswer)
+    assert (given.cause, given.lasting) == (Cause.CANDIDATE, False)
+
+
+def test_a_request_that_the_provider_quotes_is_at_fault(tmp_path: Path) -> None:
+    def quotes(call: Call) -> Served:
+        return failure(call, 400, "No such word: Your credit balance is too low")
+
+    given = ask(tmp_path, quotes, program=GIVES_UP)
+    assert isinstance(given, NoAnswer)
+    assert (given.cause, given.lasting) == (Cause.CANDIDATE, False)
+
+
 @pytest.mark.parametrize("program", [GIVES_UP, FAILS, None], ids=["command", "http", "model"])
 @pytest.mark.parametrize(
     ("respond", "told"),

@@ -27,9 +27,9 @@ from gateval.engine.run import TRIES, RunContext, run_trials
 from gateval.events import Event, TrialFinished, TrialsAdded, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.judging.judge import Judge
-from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
 from gateval.ports.trial_log import TrialLog
-from tests.helpers.shop import AGENT, EVAL, PROMPT, build_shop, plan_of
+from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, build_shop, plan_of
 
 
 class SlowModel:
@@ -88,7 +88,7 @@ def plan(tmp_path: Path) -> Plan:
 
 def run(
     plan: Plan,
-    model: SlowModel,
+    model: ModelCalls,
     log: TrialLog,
     scratch: Path,
     *,
@@ -222,6 +222,48 @@ def test_what_the_candidate_itself_breaks_is_made_once(plan: Plan, tmp_path: Pat
         trials, _ = run(one_at_a_time(plan), SlowModel(refuse), log, tmp_path)
     assert {(trial.passed, trial.answered) for trial in trials} == {(False, False)}
     assert len(asked) == len(trials)
+
+
+def test_a_trial_that_would_be_lost_again_is_made_once(plan: Plan, tmp_path: Path) -> None:
+    asked: list[Side] = []
+
+    def cannot_pay(_request: ModelRequest, side: Side) -> ModelReply:
+        asked.append(side)
+        raise ModelCallError(ModelCallFault.DENIED, "openai has no quota left", status=429)
+
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(one_at_a_time(plan), SlowModel(cannot_pay), log, tmp_path)
+    assert {(trial.passed, trial.cause) for trial in trials} == {(None, Cause.PROVIDER)}
+    assert len(asked) == len(trials)
+
+
+@pytest.mark.parametrize(
+    ("fault", "tries"), [(ModelCallFault.DENIED, 1), (ModelCallFault.OUTAGE, TRIES)]
+)
+def test_no_agent_is_asked_again_for_a_judge_that_is_refused(
+    tmp_path: Path, fault: ModelCallFault, tries: int
+) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.write("agents/prompts/support.md", PROMPT + "Changed.\n")
+    shop.write("evals/support-eval.yaml", EVAL + "  judge: {model: openai/judge}\n")
+    greets = FIXTURES + "    - {type: judge, rubric: It is friendly.}\n"
+    shop.write("evals/fixtures.yaml", greets)
+    shop.commit()
+    asked: list[Side] = []
+
+    class Models:
+        async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
+            """Fulfil `ModelCalls.call`."""
+            if model == "openai/judge":
+                raise ModelCallError(fault, "the judge cannot be asked")
+            asked.append(side)
+            return greet(request, side)
+
+    with TrialLogFile(tmp_path / "log") as log:
+        trials, _ = run(one_at_a_time(plan_of(shop)), Models(), log, tmp_path)
+    lost = [trial for trial in trials if trial.passed is None]
+    assert {trial.cause for trial in lost} == {Cause.PROVIDER}
+    assert len(asked) == len(trials) + (tries - 1) * len(lost)
 
 
 @pytest.mark.parametrize(("exact", "expected"), [(True, [2]), (False, [4, 6])])

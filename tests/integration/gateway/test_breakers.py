@@ -90,8 +90,14 @@ def test_only_one_call_waits_for_a_model_that_is_down() -> None:
             1,
             "(the account has no quota left",
         ),
+        (
+            lambda call: failure(call, 400, "Your credit balance is too low to access the API."),
+            ModelCallFault.DENIED,
+            1,
+            "(the account has no quota left",
+        ),
     ],
-    ids=["key", "model", "quota"],
+    ids=["key", "model", "quota", "credit"],
 )
 def test_what_can_never_work_is_found_by_the_first_call(
     answer: Responder, fault: ModelCallFault, other: int, meaning: str

@@ -24,6 +24,18 @@ ORDER = {
 }
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"requird": {"type": "string"}, "tpye": True}},
+        {"type": "object", "example": {"typ": 1}, "x-titles": 1, "nullable": True, "team": "a"},
+        {"enum": [{"requird": 1}], "const": {"typ": 1}, "dependentRequired": {"typ": ["a"]}},
+    ],
+)
+def test_names_and_examples_are_no_keywords(schema: dict[str, Any]) -> None:
+    assert JsonSchema.model_validate({"schema": schema}) is not None
+
+
 def doubling(levels: int) -> dict[str, Any]:
     """A schema of `levels` definitions, each of which refers to the next one twice."""
     names = [f"d{level}" for level in range(levels)]
@@ -79,6 +91,9 @@ def test_names_up_to_three_mismatches_with_their_paths() -> None:
         ({"pattern": "(?=a)"}, "cannot be used"),
         ({"pattern": "(a{1000}){1000}"}, "cannot be used"),
         ({"format": "colour"}, "cannot be used"),
+        ({"requird": ["id"]}, '"requird" is no keyword of JSON Schema; did you mean "required"\\?'),
+        ({"properties": {"a": {"items": {"typ": "string"}}}}, 'did you mean "type"\\?'),
+        ({"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"propertys": {}}}}, '"properties"'),
         ({"$ref": "http://127.0.0.1:9/schema"}, "leaves the schema; nothing is fetched"),
         ({"$ref": "file:///etc/passwd"}, "leaves the schema"),
         ({"$ref": "other.json#/a"}, "leaves the schema"),

@@ -8,7 +8,7 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.planning.files.interpreters import missing_interpreters
 from gateval.domain.repository.place import Place
-from gateval.domain.setup.programs.advice import set_up_advice
+from gateval.domain.setup.programs.advice import project_advice, set_up_advice
 
 UV = "setup: {run: [uv, sync, --frozen, --no-install-project, --compile-bytecode], inputs: [pyproject.toml, uv.lock]"
 NODE_SAYS = "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@ai-sdk/openai' imported from /x"
@@ -45,6 +45,19 @@ def test_advice(line: str, cwd: str, tracked: set[str], said: str) -> None:
     found = set_up_advice(("$ python3 agent.py", line), cwd, tracked)
     assert said in found
     assert bool(said) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("importlib.metadata.PackageNotFoundError: No package metadata was found for helpdesk", "The package helpdesk is not installed"),
+        ("PackageNotFoundError: helpdesk", ""),
+    ],
+)  # fmt: skip
+def test_a_project_that_asks_for_its_own_version_is_installed_itself(line: str, said: str) -> None:
+    found = project_advice(("$ python3 agent.py", line))
+    assert said in found
+    assert bool(said) == ("uv pip install --no-deps ." in found)
 
 
 def agent(runtime: dict[str, object]) -> Agent:

@@ -274,6 +274,9 @@ def test_a_route_lies_where_its_router_says() -> None:
         ("program.option('-q, --question <text>')", Invocation(("--question", "{{ prompt }}"), "")),
         ("parseArgs({ options: { task: { type: 'string' } } })", Invocation(("--task", "{{ prompt }}"), "")),
         ("program.argument('<name>')", Invocation(("{{ prompt }}",), "", sure=False)),
+        ("program.command('models').action(f);\nprogram.command('ask').argument('<question>').action(g)", Invocation(("ask", "{{ prompt }}"), "")),
+        ("yargs.command('serve', '').command('try <message> [loud]', '')", Invocation(("try", "{{ prompt }}"), "")),
+        ("program.command('go').action(() => readFileSync(0))", Invocation(("go",), "{{ prompt }}", sure=False)),
     ],
 )  # fmt: skip
 def test_how_node_is_asked(text: str, expected: Invocation) -> None:
@@ -287,6 +290,16 @@ def test_how_node_is_asked(text: str, expected: Invocation) -> None:
         ("p.add_argument('file')", Invocation(("{{ prompt }}",), "", sure=False)),
         ("p.add_argument('--model')\nsys.stdin.read()", Invocation(stdin="{{ prompt }}")),
         ("@click.argument('question')", Invocation(("{{ prompt }}",), "")),
+        ("Ticket.model_validate_json(sys.stdin.read())\nr.choices[0].message.content", Invocation(sure=False)),
+        ("json.load(sys.stdin)['text']\nr['message']['content']", Invocation(stdin='{"text": {{ prompt | tojson }}}')),
+        ("@app.command()\ndef about() -> None: ...\n@app.command()\ndef ask(question: str):\n", Invocation(("ask", "{{ prompt }}"), "")),
+        ("@app.command('say-it')\ndef x(text: str = typer.Argument(None)): ...\n@app.command()\ndef y(): ...", Invocation(("say-it", "{{ prompt }}"), "")),
+        ("@app.callback()\ndef main(): ...\n@app.command()\ndef run(prompt: str): ...", Invocation(("run", "{{ prompt }}"), "")),
+        ("@click.group()\ndef cli(): ...\n@cli.command()\n@click.option('--query')\ndef ask_it(query): ...", Invocation(("ask-it", "--query", "{{ prompt }}"), "")),
+        ("@click.command()\n@click.option('--query')\ndef ask(query): ...", Invocation(("--query", "{{ prompt }}"), "")),
+        ("s = p.add_subparsers()\nv = s.add_parser('version')\nc = s.add_parser('chat')\nc.add_argument('message')", Invocation(("chat", "{{ prompt }}"), "")),
+        ("@app.command()\ndef serve(): ...\n@app.command()\ndef index(folder: str): ...", Invocation(("serve",), "{{ prompt }}", sure=False)),
+        ("@app.command()\ndef about(): ...\n@app.command()\ndef chat():\n    sys.stdin.read()", Invocation(("chat",), "{{ prompt }}")),
     ],
 )  # fmt: skip
 def test_how_python_is_asked(text: str, expected: Invocation) -> None:
@@ -317,6 +330,35 @@ def test_what_installs_it(files: dict[str, str], run: str, inputs: tuple[str, ..
         (run, f"{run} --no-self", "requirements.txt", "pyproject.toml")
     )
     assert program.setup.inputs == inputs
+
+
+ITSELF = '[project]\nname = "desk"\nreadme = "README.md"\ndependencies = []\n[project.scripts]\ndesk = "desk.main:main"\n'
+BUILT = ITSELF + '[build-system]\nrequires = ["hatchling"]\n'
+VERSION = "from importlib.metadata import version\n__version__ = version('desk')\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "asks", "project", "lock", "run", "more"),
+    [
+        ("src/desk", VERSION, BUILT, "", "--compile-bytecode .", ("src/**", "README.md")),
+        ("desk", VERSION, BUILT, "", "--compile-bytecode .", ("desk/**", "README.md")),
+        ("desk", VERSION, BUILT, "uv.lock", "uv sync --frozen --no-editable --compile-bytecode", ("uv.lock", "desk/**", "README.md")),
+        ("desk", VERSION, BUILT, "poetry.lock", "poetry install --compile", ("poetry.lock", "desk/**", "README.md")),
+        ("desk", "", BUILT, "", "--compile-bytecode -r pyproject.toml", ()),
+        ("desk", VERSION, ITSELF, "uv.lock", "uv sync --frozen --no-install-project --compile-bytecode", ("uv.lock",)),
+        ("desk", VERSION, BUILT, "requirements.txt", "requirements.txt", None),
+    ],
+)  # fmt: skip
+def test_a_project_that_asks_for_its_version_is_installed_itself(
+    folder: str, asks: str, project: str, lock: str, run: str, more: tuple[str, ...] | None
+) -> None:
+    main = "import openai\ndef main(): input()"
+    files = {f"{folder}/__init__.py": asks, f"{folder}/main.py": main, "README.md": ""}
+    (program,) = found({**files, "pyproject.toml": project, **({lock: ""} if lock else {})})
+    assert program.setup is not None
+    assert " ".join(program.setup.run).endswith(run)
+    assert more is None or program.setup.inputs == ("pyproject.toml", *more)
+    assert program.setup.locked == bool(lock)
 
 
 def test_pnpm_has_packages_beside_each_package() -> None:

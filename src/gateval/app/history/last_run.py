@@ -15,6 +15,8 @@ from gateval.domain.decision.report import Report, make_report
 from gateval.errors import UsageError
 from gateval.render.report.facts import FixtureStatus, gather
 
+_ALL = "`gateval check` without --failed measures all that the change calls for."
+
 GOOD = {FixtureStatus.PASSING, FixtureStatus.IMPROVED}
 
 
@@ -46,18 +48,22 @@ def failed_in(report: Report) -> tuple[tuple[str, str], ...]:
 
 
 def failed_last(root: Path) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the id of the last run, and what did not pass in it.
+    """Return the id of the last run that measured anything, and what did not pass in it.
 
-    Raises `UsageError` when everything passed, `StageFileError` when it cannot be read.
+    Raises `UsageError` when everything passed or nothing was ever measured, `StageFileError` when a
+    run cannot be read.
     """
-    folder = last_run(root)
-    failed = failed_in(make_report(read_results(folder)))
-    if not failed:
+    last_run(root)
+    for run in sorted(_runs(root), reverse=True):
+        results = read_results(root.joinpath(*PARENTS, run))
+        if not results.trials:
+            continue
+        if failed := failed_in(make_report(results)):
+            return run, failed
         raise UsageError(
-            f"Nothing failed in the last run, {folder.name}.",
-            hint="`gateval check` without --failed measures all that the change calls for.",
+            f"Nothing failed in the last run that measured anything, {run}.", hint=_ALL
         )
-    return folder.name, failed
+    raise UsageError("No run that is stored here measured anything.", hint=_ALL)
 
 
 def _runs(root: Path) -> list[str]:

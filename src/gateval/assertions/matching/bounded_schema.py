@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import JsonValue
 
 from gateval.assertions.matching.schema_references import count_nodes
+from gateval.assertions.matching.schema_words import misspelled
 from gateval.domain.base import JsonObject
+from gateval.domain.text.quoting import quote
 from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
@@ -60,6 +62,9 @@ def compiled(schema: str) -> BoundedValidator:
         raise ValueError(f"the schema cannot be used: {_mismatch(error)}") from None
     except (jsonschema_rs.ReferencingError, ValueError) as error:
         raise ValueError(f"the schema cannot be used: {shorten(str(error))}") from None
+    if slip := misspelled(document):
+        key, meant = slip
+        raise ValueError(f'{quote(key)} is no keyword of JSON Schema; did you mean "{meant}"?')
     return BoundedValidator(validator, nodes)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from gateval.candidates.bounded import template
 from gateval.candidates.contract.question import template_values, write_question
 from gateval.domain.manifests.fixture import FixtureInput
+from gateval.formats.templates.parts import TemplateError
 
 
 def write_words(
@@ -43,3 +44,13 @@ def write_stdin(source: str | None, asked: FixtureInput, playground: str = "") -
     values = template_values(asked, playground)
     pieces = template.render_text(source, values, template.Budget())
     return "".join(text for text, _ in pieces).encode("utf-8", "replace")
+
+
+def one_line(written: bytes) -> bytes:
+    """Return what a program that goes on reads in a turn. Raises `TemplateError`."""
+    line = written.rstrip(b"\n")
+    if b"\n" in line:
+        raise TemplateError(
+            "what it reads in a turn has to be one line; write `{{ prompt | tojson }}` in `stdin`"
+        )
+    return line + b"\n"

@@ -76,6 +76,13 @@ class CommandOptions(Spec):
         description="What the program reads on its standard input, a template: `{{ prompt }}`. "
         'Default: `{"version": 1, "input": {"type", "payload"}, "prompt"}` on one line.',
     )
+    greeting: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        description="Lines that a program prints before it is asked, with `conversation: process`: "
+        "they are waited for, and are no answer.",
+    )
     response: CommandResponse = Field(
         default=CommandResponse(), description="Where the answer stands; by default it is printed."
     )

@@ -40,6 +40,10 @@ class ModelSession(Protocol):
         """Whether the instance ever spoke to the server that answers for tools."""
 
     @property
+    def asks(self) -> bool:
+        """Whether a call is under way."""
+
+    @property
     def stray(self) -> int:
         """How many calls were refused because no trial was under way, since it was opened."""
 

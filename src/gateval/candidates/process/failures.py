@@ -85,12 +85,16 @@ def out_of_reach(
         return given
     if isinstance(given, Answer):
         return NoAnswer(
-            cause=trouble.cause, reason=trouble.reason, trace=trace, seconds=given.seconds
+            cause=trouble.cause,
+            reason=trouble.reason,
+            lasting=trouble.lasting,
+            trace=trace,
+            seconds=given.seconds,
         )
     reason = f"{trouble.reason} {given.reason}"
     detail = given.detail[:1] if reason.startswith(REFUSED) else given.detail
     changed = {"cause": trouble.cause, "reason": reason, "detail": detail}
-    return given.model_copy(update=changed)
+    return given.model_copy(update={**changed, "lasting": trouble.lasting})
 
 
 def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:

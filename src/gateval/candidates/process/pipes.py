@@ -8,7 +8,10 @@ pipe it does not tell that the process is gone (#119710).
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import sys
+import termios
 from typing import IO
 
 from gateval.candidates.process.capture import Capture
@@ -70,6 +73,14 @@ class PipeWriter:
         if not self._pipe.closed:
             self._rest = memoryview(bytes(self._rest) + data)
             self._loop.add_writer(self._pipe.fileno(), self._write)
+
+    @property
+    def taken(self) -> bool:
+        """Whether the program read all of it, or reads no more."""
+        if self._pipe.closed:
+            return True
+        unread = fcntl.ioctl(self._pipe.fileno(), termios.FIONREAD, bytes(4))  # ioctl_pipe(2)
+        return not self._rest and not int.from_bytes(unread, sys.byteorder)
 
     def _write(self) -> None:
         try:

@@ -91,6 +91,11 @@ class Running:
         """Write this to its standard input, which `Program.listens` keeps open."""
         self._writer.feed(data)
 
+    @property
+    def heard(self) -> bool:
+        """Whether it has read all that it was told."""
+        return self._writer.taken
+
     async def line(self, since: int) -> bytes:
         """Wait for the end of the line that begins after `since` printed bytes, and return it.
 

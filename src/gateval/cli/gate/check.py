@@ -16,7 +16,9 @@ from gateval.cli import options
 @options.named("--agent", "agents", "Only this Agent; may be given again.")
 @options.named("--eval", "evals", "Only this Eval; may be given again.")
 @options.named("--fixture", "fixtures", "Only this fixture; may be given again.")
-@click.option("--failed", is_flag=True, help="Only what did not pass in the last stored run.")
+@click.option(
+    "--failed", is_flag=True, help="Only what did not pass in the last run that measured anything."
+)
 @options.results
 @options.max_minutes
 @click.option(

@@ -182,13 +182,16 @@ class Agent(Value):
     """An Agent as read from one revision.
 
     `path` is the tracked file's path, `folder` the folder it stands in ("" is the repository
-    root). `places` maps `spec.KEY` to the place of that key. `digest` covers the manifest's whole
-    meaning (canonical JSON of the document without places), not the files it refers to.
+    root). `places` maps `spec.KEY` and `metadata.KEY` to the place of that key;
+    `other_metadata` are the keys in `metadata` that nothing here reads. `digest` covers the
+    manifest's whole meaning (canonical JSON of the document without places), not the files it
+    refers to.
     """
 
     kind: Literal["Agent"] = "Agent"
     name: Name
     labels: dict[str, str] = {}
+    other_metadata: tuple[str, ...] = ()
     spec: AgentSpec
     place: Place
     path: str

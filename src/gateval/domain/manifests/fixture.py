@@ -46,6 +46,10 @@ class InputType(StrEnum):
     EMAIL = "email"
 
 
+PROMPTS = ("prompt", "text")
+"""Keys of a payload whose text is what the agent is asked."""
+
+
 class FixtureInput(Spec):
     """The input of one fixture."""
 
@@ -67,7 +71,7 @@ class FixtureInput(Spec):
         """`payload.prompt` or `payload.text` if it is text, else what the user says last in
         `messages`, else the payload as canonical JSON.
         """
-        for key in ("prompt", "text"):
+        for key in PROMPTS:
             value = self.payload.get(key)
             if isinstance(value, str):
                 return value

@@ -160,13 +160,15 @@ class NoAnswer(Value):
     """Why a candidate gave nothing that can be assessed.
 
     `timed_out` makes the trial a `skip`, everything else an `error`. `detail` holds the command
-    and the last lines of its output. What was seen so far is in `trace`.
+    and the last lines of its output. What was seen so far is in `trace`. `lasting` says that the
+    gateway saw a provider refuse the key or the account, so that another try is in vain.
     """
 
     cause: Cause
     reason: str
     detail: tuple[str, ...] = ()
     timed_out: bool = False
+    lasting: bool = False
     trace: Trace | None = None
     seconds: float = Field(default=0, ge=0)
 

@@ -85,13 +85,6 @@ class CaseBody(AgentvNode):
     on_turn_failure: Literal["continue", "stop"] = "continue"
 
 
-class TurnBody(AgentvNode):
-    """A turn of a conversation beside what is said and expected."""
-
-    assertions: Entries = None
-    assert_: Entries = Field(default=None, alias="assert")
-
-
 EXECUTION_KEYS = (
     *ExecutionBody.model_fields, "cache", "cache_path", "budget_usd", "fail_on_error",
     "otel_file", "keep_workspaces", "verbose", "assertions",

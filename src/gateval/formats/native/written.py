@@ -41,9 +41,9 @@ class Metadata(Spec):
 
 
 class OpenMetadata(Metadata):
-    """Metadata of an Agent: keys that only a cluster knows are left alone."""
+    """Metadata of an Agent: other keys, which a cluster may know, are looked at later."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="allow")
 
 
 class Written(Spec):

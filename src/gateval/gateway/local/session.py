@@ -110,6 +110,11 @@ class Session:
         return trial.end() if trial else None
 
     @property
+    def asks(self) -> bool:
+        """Whether a call is under way."""
+        return self.trial is not None and self.trial.asks
+
+    @property
     def stray(self) -> int:
         """How many calls came between trials, since the session was opened. All were refused."""
         return self._stray

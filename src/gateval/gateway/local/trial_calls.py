@@ -103,6 +103,11 @@ class TrialCalls:
             return f"A trial may use {self._limits.tokens} tokens, and this one used them."
         return ""
 
+    @property
+    def asks(self) -> bool:
+        """Whether a call is under way."""
+        return bool(self._running)
+
     def next_id(self) -> str:
         """Return an id for a reply of ours, unique in this trial."""
         self._ids += 1
@@ -150,7 +155,7 @@ class TrialCalls:
             self.turned_away(error)
             self._recorder.error(request, error)
             return
-        self._trouble = ModelTrouble(error.cause, error.message)
+        self._trouble = ModelTrouble(error.cause, error.message, error.lasting)
         self._recorder.error(request, error.message, error.cost)
 
     def turned_away(self, message: str) -> None:

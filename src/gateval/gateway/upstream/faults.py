@@ -34,7 +34,7 @@ def fault_of(status: int) -> ModelCallFault:
 def status_text(status: int, said: str, *, no_quota: bool = False) -> str:
     """Return the end of a sentence on an answer other than 2xx; `said` is its own message.
 
-    `no_quota` where a 429 says that the account has nothing left, which waiting does not mend.
+    `no_quota` where it says that the account has nothing left, which waiting does not mend.
     """
     meaning = _MEANINGS.get(status, "")
     if no_quota:

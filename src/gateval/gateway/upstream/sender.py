@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TypeVar
 
+from gateval.gateway.upstream.billing import cannot_pay
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.faults import sentence, status_error, status_text
 from gateval.gateway.upstream.http_client import (
@@ -27,9 +28,6 @@ from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
 from gateval.wire.streams import STREAM_FORMATS
 
 Got = TypeVar("Got")
-
-_NO_QUOTA = b"insufficient_quota"
-"""How OpenAI says by 429 that the account cannot pay, which waiting does not mend."""
 
 
 class Sender:
@@ -107,10 +105,12 @@ class Sender:
         return got if isinstance(got, OpenStream) else self._checked(wire, got)
 
     def _checked(self, wire: str, got: ReceivedResponse) -> ReceivedResponse:
-        """Return an answer without keys. Raises `Transient` if another attempt is worth it."""
+        """Return an answer without keys. Raises `Transient` if another attempt is worth it, and
+        `Denied` if the account cannot pay.
+        """
         got = got._replace(body=self._scrubber.body(got.body))
-        if is_transient(got.status, got.headers):
-            no_quota = got.status == 429 and _NO_QUOTA in got.body
+        no_quota = cannot_pay(got.status, got.body)
+        if no_quota or is_transient(got.status, got.headers):
             said = FORMATS[wire].decode_error(got.body)
             text = status_text(got.status, said, no_quota=no_quota)
             if no_quota:

@@ -79,6 +79,9 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
     ):
         message = "A process that goes on prints its answers: a line in each turn, and no file."
         yield problem_in(agent, "spec.runtime.response", message)
+    if runtime.conversation is not ConversationMode.PROCESS and runtime.options.get("greeting"):
+        message = "Only a process that goes on has a greeting: add `conversation: process`."
+        yield problem_in(agent, "spec.runtime.greeting", message)
     yield from beside_problems(agent, runtime)
     if runtime.type == MODEL_RUNTIME:
         of_servers = ("setup", "cwd", "env") if runtime.servers else ()

@@ -11,7 +11,7 @@ from gateval.domain.manifests.catalogue import Catalogue, by_name, select_fixtur
 from gateval.domain.manifests.checks.agent import agent_problems, counts_whole_repository
 from gateval.domain.manifests.checks.decided import decided_beforehand
 from gateval.domain.manifests.checks.evals import eval_problems, reference_problems
-from gateval.domain.manifests.checks.keys import unknown_keys
+from gateval.domain.manifests.checks.keys import meaningless_keys, misspelled_prompt
 from gateval.domain.manifests.checks.models import (
     agent_model_problems,
     embedding_model_problems,
@@ -100,15 +100,8 @@ def _hardly_meant(catalogue: Catalogue) -> tuple[Problem, ...]:
             for agent in catalogue.agents
             if counts_whole_repository(agent)
         ),
-        *(
-            Problem(
-                place=agent.place,
-                message=f'These keys of the Agent "{agent.name}" mean nothing to the gate; they '
-                f"only count as a part of it: {', '.join(one.shown for one in unknown)}.",
-            )
-            for agent in catalogue.agents
-            if (unknown := unknown_keys(agent))
-        ),
+        *(found for agent in catalogue.agents for found in meaningless_keys(agent)),
+        *(found for one in catalogue.fixtures for found in misspelled_prompt(one)),
         *_untouched(catalogue),
         *(() if catalogue.locked else _unselected(catalogue, selected)),
         *decided_beforehand(catalogue),

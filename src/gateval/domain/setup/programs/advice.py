@@ -35,6 +35,22 @@ def set_up_advice(lines: Iterable[str], cwd: str, tracked: Container[str]) -> st
     return ""
 
 
+_NO_METADATA = re.compile(r"PackageNotFoundError: No package metadata was found for (\S{1,100})")
+"""How Python says that a project asks for its own version where only its files are."""
+
+
+def project_advice(lines: Iterable[str]) -> str:
+    """Return how a project itself is installed; empty if no line tells that it looked for that."""
+    found = next(filter(None, map(_NO_METADATA.search, lines)), None)
+    if found is None:
+        return ""
+    return (
+        f"The package {found[1]} is not installed: a set-up that sees lock files alone installs "
+        "what it depends on. Let `setup` install the project too (`uv pip install --no-deps .`), "
+        "with its sources in `setup.inputs`."
+    )
+
+
 _READ_ONLY = re.compile(
     r"readonly database|unable to open database file|Read-only file system|EROFS|EACCES"
     r"|PermissionError: \[Errno 13\]|Permission denied",

@@ -7,6 +7,7 @@ import re
 from gateval.domain.setup.programs.found import Invocation
 from gateval.domain.setup.programs.golang import go_invocation
 from gateval.domain.setup.programs.serving import QUESTION, served, server_of
+from gateval.domain.setup.programs.subcommands import subcommand_of
 
 PROMPT = "{{ prompt }}"
 
@@ -23,13 +24,14 @@ _PLACED = re.compile(
     r"typer\.Argument\(|sys\.argv\[1|process\.argv\[2\]|process\.argv\.slice\(2\)|\.argv\._\["
 )
 _READS_JSON = re.compile(
-    r"json\.loads?\(\s*(?:sys\.)?(?:stdin|input\(|raw\b|line\b)"
+    r"json\.loads?\(\s*(?:sys\.)?(?:stdin|input\(|raw\b|line\b)|\.(?:model_)?validate_json\("
     r"|JSON\.parse\(\s*(?:(?:fs\.)?readFileSync\(\s*(?:0|[\"']/dev/stdin)"
     r"|(?:await )?\w*(?:stdin|input|raw|chunks|line|body)\b)",
     re.IGNORECASE,
 )
 _READS = re.compile(r"\binput\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin")
-_JSON_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b")
+_JSON_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?content\b)")
+"""A key of what is read; `.message.content` is that of a reply."""
 
 
 def reads_arguments(text: str) -> bool:
@@ -44,6 +46,15 @@ def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
         return go_invocation(text, PROMPT)
     if server_of(path, text, behind):
         return served(path, f"{text}\n{behind}")
+    chosen = subcommand_of(path, text)
+    if chosen is None:
+        return _asked(text)
+    asked = _asked(chosen.text)
+    sure = chosen.sure and (asked.sure or bool(_READS.search(text)))
+    return asked._replace(words=(chosen.name, *asked.words), sure=sure)
+
+
+def _asked(text: str) -> Invocation:
     for pattern in (_OPTION, _PARSED):
         if option := pattern.search(text):
             return Invocation(words=(f"--{option[1].lstrip('-')}", PROMPT), stdin="")

@@ -20,7 +20,7 @@ class SetUp(NamedTuple):
     @property
     def locked(self) -> bool:
         """Whether a lock file says which versions it installs."""
-        return self.inputs != ("pyproject.toml",)
+        return "uv pip install" not in self.run[-1]
 
 
 class Invocation(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from posixpath import basename, dirname, splitext
+from posixpath import basename, dirname, join, splitext
 
 from gateval.domain.setup.programs.around import ENDINGS, Around, is_own
 from gateval.domain.setup.programs.asking import invocation_of
 from gateval.domain.setup.programs.fitting import fitted
 from gateval.domain.setup.programs.found import FoundProgram, SetUp
 from gateval.domain.setup.programs.installing import project_of
+from gateval.domain.setup.programs.itself import with_itself
 from gateval.domain.setup.programs.needing import files_read, shared_packages, with_shared
 from gateval.domain.setup.programs.starting import import_root, start_of
 
@@ -75,8 +76,12 @@ def _program(path: str, framework: str, around: Around) -> FoundProgram:
 def _set_up(path: str, around: Around) -> tuple[str, SetUp | None]:
     """Return the folder that the program works in, and what installs its dependencies."""
     root, setup = project_of(path, around.files)
-    packages = around.imported(around.below(root))
-    setup = fitted(setup, path, root, around.projects, packages, around.files)
+    inside = around.below(root)
+    setup = fitted(setup, path, root, around.projects, around.imported(inside), around.files)
+    if path.endswith(".py"):
+        project = around.projects.get(join(root, "pyproject.toml"), "")
+        own = (around.texts[other] for other in inside)
+        setup = with_itself(setup, root, own, project, around.files)
     if setup is None and path.endswith(".py") and root == dirname(path):
         found = import_root(path, around.texts[path], "", around.modules[path], around.files)
         root = root if found is None else found

@@ -1,7 +1,7 @@
 """Reads an Agent; its runtime is checked by the model registered for the runtime's type.
 
 Several generations of this kind exist, so keys nobody here knows are kept under `spec` and its
-tools, and left alone in the metadata. The runtime is our own, and strict.
+tools, and named in the metadata. The runtime is our own, and strict.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name not in NOT
 
 
 def read(source: Source) -> Read:
-    """Return the Agent and its problems; `places` goes two levels deep (`spec.tools[0]`)."""
+    """Return the Agent and its problems; `places` goes two levels deep (`spec.tools[0]`) in `spec`
+    and one in `metadata`.
+    """
     document, problems = validate(AgentDocument, _without_runtime(source.body), source.document)
     runtime, broken = _read_runtime(source)
     if document is None or broken:
@@ -64,10 +66,12 @@ def read(source: Source) -> Read:
     agent = Agent(
         name=document.metadata.name,
         labels=document.metadata.labels,
+        other_metadata=tuple(document.metadata.model_extra or ()),
         spec=spec,
         place=source.document.place(("metadata", "name")),
         path=source.path,
-        places=source.document.key_places(("spec",), depth=2),
+        places=source.document.key_places(("spec",), depth=2)
+        | source.document.key_places(("metadata",), depth=1),
         digest=meaning(document.kind, document.metadata, canonical(spec)),
     )
     return Read(agent, problems)
