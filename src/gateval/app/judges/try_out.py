@@ -27,7 +27,7 @@ from gateval.judging.judge import Judge
 from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.ports.model_calls import ModelCalls
-from gateval.render.terminal.judging import Exchange, TriedAssertion, render_judging
+from gateval.render.terminal.judging import JudgeExchange, TriedAssertion, render_judging
 from gateval.settings import Settings, read_settings
 
 
@@ -43,12 +43,12 @@ class _Overheard:
 
     def __init__(self, calls: ModelCalls) -> None:
         self._calls = calls
-        self.said: list[Exchange] = []
+        self.said: list[JudgeExchange] = []
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
         """Fulfil `ModelCalls.call`."""
         reply = await self._calls.call(model, request, side=side)
-        self.said.append(Exchange(request, reply))
+        self.said.append(JudgeExchange(request, reply))
         return reply
 
 

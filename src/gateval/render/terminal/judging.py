@@ -14,7 +14,7 @@ from gateval.render.report.words.wording import evidence_icon, evidence_mark, wh
 from gateval.render.terminal.page import Page
 
 
-class Exchange(NamedTuple):
+class JudgeExchange(NamedTuple):
     """A question to a model, and its answer."""
 
     request: ModelRequest
@@ -26,7 +26,7 @@ class TriedAssertion(NamedTuple):
 
     spec: AssertionSpec
     assessment: Assessment
-    said: tuple[Exchange, ...]
+    said: tuple[JudgeExchange, ...]
 
 
 def render_judging(
