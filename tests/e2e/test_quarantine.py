@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,19 @@ from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL, PROMPT, SCRIPT, build_shop
 
-TODAY = datetime.now(UTC).date()
 WORSE = PROMPT.replace("ask for the reason", "be quick")
 ENTRY = "{fixture: refund-asks-why, owner: ada, until: 'DAY'}"
 
 
+ROOM = 30
+"""Seconds that a test has before midnight (UTC), so that it begins and ends on one day."""
+
+
 @pytest.fixture
 def shop(tmp_path: Path) -> Repo:
+    left = 86_400 - time.time() % 86_400
+    if left < ROOM:
+        time.sleep(left)
     return build_shop(tmp_path / "shop")
 
 
@@ -43,7 +50,7 @@ def checked(shop: Repo) -> tuple[int, list[dict[str, Any]], str]:
 
 
 def day(distance: int) -> str:
-    return (TODAY + timedelta(days=distance)).isoformat()
+    return (datetime.now(UTC).date() + timedelta(days=distance)).isoformat()
 
 
 def test_without_it_the_change_blocks(shop: Repo) -> None:

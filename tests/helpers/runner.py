@@ -84,9 +84,8 @@ class Job:
         """Do what actions/checkout does: fetch one ref, shallow unless `options` say otherwise."""
         repo = Repo(self.workspace)
         depth = options or ("--depth=1",)
-        repo.git("fetch", "--quiet", "--no-tags", *depth, source.as_uri(), f"+{ref}:refs/x/head")
-        repo.git("checkout", "--quiet", "--detach", "refs/x/head")
-        repo.git("update-ref", "-d", "refs/x/head")
+        repo.git("fetch", "--quiet", "--no-tags", *depth, source.as_uri(), ref)
+        repo.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
         return repo
 
     def environ(self, inputs: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:

@@ -22,12 +22,21 @@ from gateval.render.report.environment import environment
 NOT_FOR_IMPORT = ("gateval.__main__", "gateval.candidates.isolation.supervisor")
 """A program's first module, and what runs without the gate."""
 
+LATE = (
+    "encodings.utf_8_sig", "genai_prices.data", "jsonpath_rfc9535", "jsonschema_rs", "pyrage", "re2",
+    "rich.console", "rich.markup", "rich.table", "ruamel.yaml",
+)  # fmt: skip
+"""What the gate imports when it first needs it; to link one of them takes longer than many a run."""
+
 
 def warm() -> None:
     """Import the gate whole, build all validators, compile all templates; keep them for good."""
     for module in pkgutil.walk_packages(gateval.__path__, "gateval."):
         if not module.name.startswith(NOT_FOR_IMPORT):
             importlib.import_module(module.name)
+    for name in LATE:
+        importlib.import_module(name)
+    importlib.import_module("rich.cells").cell_len("·")  # reads its table of widths
     importlib.import_module("tests.helpers.forked")  # with which forked processes begin
     github.Auth.Token("x")  # has it import the rest
     for model in _below(pydantic.BaseModel):

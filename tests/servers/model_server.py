@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Self
 
+from tests.servers.settling import settled
+
 STATUS_TEXT = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized"}
 
 _NUMBERS = count(1)
@@ -167,9 +169,11 @@ class ModelServer:
 
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
+            await settled()
             self._server.close()
             for transport in list(self._connections):
                 transport.abort()
+            await settled()
             await self._server.wait_closed()
 
     @property

@@ -9,6 +9,9 @@ import threading
 from pathlib import Path
 from typing import Self
 
+SETTLED_AFTER = 0.05
+"""Seconds in which the loop ends connections whose clients are gone."""
+
 
 class TlsFront:
     """Passes bytes on to `port`. `greetings` counts handshakes that were tried."""
@@ -17,41 +20,46 @@ class TlsFront:
         self._behind = port
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._server: asyncio.Server | None = None
+        self._context.sni_callback = self._greeted
+        self._thread = threading.Thread(target=asyncio.run, args=(self._serve(),), daemon=True)
+        self._ready = threading.Event()
+        self._stop = asyncio.Event()
+        self._open: set[asyncio.WriteTransport] = set()
+        self._port = 0
         self.greetings = 0
 
     @property
     def url(self) -> str:
         """Its address, by the name that the certificate is for."""
-        assert self._server is not None
-        return f"https://localhost:{self._server.sockets[0].getsockname()[1]}"
+        return f"https://localhost:{self._port}"
 
     def __enter__(self) -> Self:
-        self._context.sni_callback = self._greeted
         self._thread.start()
-        starting = asyncio.start_server(self._pass, "127.0.0.1", 0, ssl=self._context)
-        self._server = asyncio.run_coroutine_threadsafe(starting, self._loop).result()
+        assert self._ready.wait(10), "the front did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                self._loop.run_until_complete(task)
-        if self._server is not None:
-            self._server.close()
-        self._loop.run_until_complete(asyncio.sleep(0))
-        self._loop.close()
 
     def _greeted(self, *_: object) -> None:
         self.greetings += 1
 
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        server = await asyncio.start_server(self._pass, "127.0.0.1", 0, ssl=self._context)
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._stop.wait()
+        await asyncio.sleep(SETTLED_AFTER)
+        server.close()
+        for transport in self._open:
+            transport.abort()
+        await asyncio.sleep(SETTLED_AFTER)
+
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self._behind)
+        self._open |= {writer.transport, back.transport}
         await asyncio.gather(_copy(reader, back), _copy(there, writer))
 
 

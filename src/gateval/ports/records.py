@@ -36,6 +36,12 @@ class Edit(NamedTuple):
 class Records(Protocol):
     """Files of records on refs of a remote repository. Every method raises `RecordsError`."""
 
+    def preload(self, *files: RecordFile) -> None:
+        """Bring what `refs/gateval/` holds in one visit: a `read` of each soon after pays none.
+
+        Does nothing where the remote refuses; what has to be said of that says `read`.
+        """
+
     def read(self, file: RecordFile) -> Stored | None:
         """Return the remote's content of now, or None when it has no such ref."""
 

@@ -67,7 +67,7 @@ def test_a_cancelled_benchmark_keeps_its_completed_tasks(shop: GitHubShop, pause
     job = shop.on_pull(pull)
     run = job.start()
     until = time.monotonic() + 60
-    while b'"desk.done"' not in b"".join(
+    while b'"desk.done","side":"head"' not in b"".join(
         one.read_bytes() for one in job.workspace.glob(".gateval/results/*/trials.jsonl")
     ):
         assert time.monotonic() < until
@@ -79,7 +79,8 @@ def test_a_cancelled_benchmark_keeps_its_completed_tasks(shop: GitHubShop, pause
     assert ended.code == 130, ended.errors
     assert shop.conclusions(pull.head_sha) == ["cancelled"]
     said = "desk@2: cancelled; 1 of 2 tasks completed: 1 pass; what was completed is kept"
-    assert said in " ".join(ended.log.split())
+    log = " ".join(ended.log.split())
+    assert said in log, log
     assert "cancelled; 1 of 2 tasks completed" in ended.summary
     kept = Repo.at(shop.bare).git("show", "refs/gateval/runs:runs.jsonl")
     assert kept == (ended.results / "run.v1.json").read_bytes()

@@ -7,20 +7,23 @@ this process, for only here can the waits be short; `test_git_faults.py` and
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gateval.adapters.git import Remote
-from gateval.adapters.git.records.records import PATIENCE
+from gateval.adapters.git.records.once import RecordsOnce
 from gateval.adapters.git.records.remotes import open_records
+from gateval.adapters.git.records.retries import PATIENCE
 from gateval.adapters.git.run import Git
 from gateval.adapters.git.server.asking import FetchRetries
 from gateval.adapters.git.server.fetch import Fetcher
 from gateval.adapters.github import GitHubAccess, GitHubForge
-from gateval.app.action.context import ActionContext, build_context, build_request
+from gateval.app.action.context import ActionContext, build_request, open_context
 from gateval.app.action.gate import run_gate
 from gateval.app.action.progress import ActionProgress
 from gateval.publish.github import complete_unfinished
@@ -72,33 +75,37 @@ def disturbed(shop: GitHubShop, turn: int) -> Pull:
     return pull
 
 
-def hasty(context: ActionContext, job: Job) -> ActionContext:
+@contextlib.contextmanager
+def hasty(job: Job) -> Iterator[ActionContext]:
     """The world of a job as it is, but for the length of its waits."""
     access = GitHubAccess(repository=job.repository, token=job.token, api_url=job.api)
     environ = job.environ({}, {})
     remote = Remote(f"{job.server}/{job.repository}", job.token, environ)
     git = Git(job.workspace, environ)
     push = PATIENCE._replace(race_wait=0.01, outage_wait=0.01)
-    return replace(
-        context,
-        forge=GitHubForge(access, sleep=lambda _: None),
-        server=Fetcher(git, remote, retries=FetchRetries(first_wait=0.01)),
-        open_records=lambda: open_records(
-            git, environ, remote=remote.url, token=remote.token, retries=push
-        ),
-    )
+    with (
+        open_context(environ, build_request(environ)) as context,
+        RecordsOnce(
+            lambda: open_records(git, environ, remote=remote.url, token=remote.token, retries=push)
+        ) as records,
+    ):
+        yield replace(
+            context,
+            forge=GitHubForge(access, sleep=lambda _: None),
+            server=Fetcher(git, remote, retries=FetchRetries(first_wait=0.01)),
+            open_records=records,
+        )
 
 
 @pytest.mark.parametrize("turn", some_always(range(len(WAYS)), 4))
 def test_every_call_fails_once(shop: GitHubShop, turn: int) -> None:
     pull = disturbed(shop, turn)
     job = shop.on_pull(pull)
-    environ = job.environ({}, {})
-    context = hasty(build_context(environ, build_request(environ)), job)
-    result = run_gate(context, ActionProgress(context, lambda _: None))
-    assert (result.exit_code, result.outputs["verdict"]) == (1, "fail")
-    if result.unfinished is not None:
-        complete_unfinished(context.forge, result.unfinished)
+    with hasty(job) as context:
+        result = run_gate(context, ActionProgress(context, lambda _: None))
+        assert (result.exit_code, result.outputs["verdict"]) == (1, "fail")
+        if result.unfinished is not None:
+            complete_unfinished(context.forge, result.unfinished)
     all_is_said(shop, pull)
 
 

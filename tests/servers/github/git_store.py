@@ -9,6 +9,8 @@ from pathlib import Path
 from tests.servers.github.state.commits import ChangedFile, Commit
 
 _STATUS = {"A": "added", "M": "modified", "D": "removed", "R": "renamed", "T": "changed"}
+_LENGTHS = (40, 64)
+"""Of a commit's full id."""
 _FORMAT = "%H%x00%P%x00%T%x00%an%x00%ae%x00%aI%x00%B"
 
 _CONFIG = """
@@ -17,6 +19,7 @@ _CONFIG = """
 \tallowFilter = true
 [receive]
 \thideRefs = refs/pull/
+\tautogc = false
 [gc]
 \tauto = 0
 [maintenance]
@@ -30,11 +33,15 @@ refuse() {
   echo "- $2" >&2
   exit 1
 }
-if [ -z "$(echo "$3" | tr -d 0)" ]; then
+case "$3" in *[!0]*) ;; *)
   case "$NO_DELETION" in *" $1 "*) refuse "$1" "Cannot delete this branch" ;; esac
-elif [ -n "$(echo "$2" | tr -d 0)" ] && ! git merge-base --is-ancestor "$2" "$3"; then
-  case "$NO_FORCE" in *" $1 "*) refuse "$1" "Cannot force-push to this branch" ;; esac
-fi
+  exit 0
+esac
+case "$2" in *[!0]*)
+  case "$NO_FORCE" in *" $1 "*)
+    git merge-base --is-ancestor "$2" "$3" || refuse "$1" "Cannot force-push to this branch" ;;
+  esac
+esac
 """
 
 
@@ -43,6 +50,7 @@ class GitStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._changed: dict[tuple[str, str], list[ChangedFile]] = {}
         if not (path / "HEAD").exists():
             path.mkdir(parents=True, exist_ok=True)
             self.git("init", "--quiet", "--bare", "--initial-branch=main", "--template=")
@@ -76,7 +84,7 @@ class GitStore:
 
     def history(self, sha: str) -> dict[str, Commit]:
         """Return a commit by its full id with all that leads to it; empty if it is not here."""
-        if len(sha) not in {40, 64}:
+        if len(sha) not in _LENGTHS:
             return {}
         shown = self._run("log", "-z", f"--format={_FORMAT}", f"{sha}^{{commit}}")
         if shown.returncode:
@@ -104,7 +112,10 @@ class GitStore:
         self.git("update-ref", name, sha)
 
     def take(self, source: Path, revision: str, ref: str) -> str:
-        """Bring a revision of another repository here under `ref`; return its commit id."""
+        """Bring a revision of a repository here under `ref`; return its commit id."""
+        if source == self.path and len(revision) in _LENGTHS:
+            self.set_ref(ref, revision)
+            return revision
         self.git("fetch", "--quiet", "--no-tags", str(source), f"+{revision}:{ref}")
         return self.git("rev-parse", ref)
 
@@ -120,9 +131,11 @@ class GitStore:
         return sha
 
     def changed_files(self, base: str, head: str) -> list[ChangedFile]:
-        """Return what differs between two commits, renames found."""
-        fields = self.git("diff", "--raw", "--numstat", "-z", "-M", "--no-color", base, head)
-        return _parsed(fields.split("\0"))
+        """Return what differs between two commits by their full ids, renames found."""
+        if (base, head) not in self._changed:
+            fields = self.git("diff", "--raw", "--numstat", "-z", "-M", "--no-color", base, head)
+            self._changed[base, head] = _parsed(fields.split("\0"))
+        return self._changed[base, head]
 
     def _run(self, *arguments: str, check: bool = False) -> subprocess.CompletedProcess[str]:
         line = ["git", *arguments]

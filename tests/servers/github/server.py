@@ -27,6 +27,7 @@ from tests.servers.github.limits import Limits
 from tests.servers.github.log import Log
 from tests.servers.github.state.world import World
 from tests.servers.github.views.links import Links
+from tests.servers.settling import settled
 
 MOST_BYTES = 256 * 2**20
 
@@ -119,7 +120,9 @@ class GitHubServer:
         self._api.links = Links(self.api_url, self.url)
         self._ready.set()
         await self._stop.wait()
+        await settled()
         await runner.cleanup()
+        await settled()
         await self._loop.shutdown_default_executor()
 
     async def _handle(self, incoming: web.Request) -> web.StreamResponse:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from gateval.adapters.list_prices import ListPrices
@@ -63,21 +60,3 @@ def test_a_class_of_service_has_its_own_price() -> None:
     usage = tokens(MILLION, MILLION)
     assert ListPrices().price("openai/o3", usage) == 10
     assert ListPrices().price("openai/o3", usage, tier="flex") == 5
-
-
-@pytest.mark.parametrize(
-    "module", ["gateval.app.planning", "gateval.app.run.evaluate", "gateval.adapters.list_prices"]
-)
-def test_the_list_is_not_loaded_before_money_is_counted(module: str) -> None:
-    code = f"import sys, {module}; sys.exit('genai_prices' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_what_the_list_updates_itself_with_is_never_loaded() -> None:
-    code = (
-        "import sys; from gateval.adapters.list_prices import ListPrices; ListPrices().load(); "
-        "before = 'httpx2._client' in sys.modules; import httpx2; httpx2.Timeout(1); "
-        "print(before, 'httpx2._client' in sys.modules, type(httpx2).__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True", "module"]

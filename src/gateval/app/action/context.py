@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from pydantic import SecretStr, ValidationError
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, Remote, open_repository
+from gateval.adapters.git.records.once import RecordsOnce
 from gateval.adapters.github import WRITES, GitHubAccess, GitHubForge, Needs
 from gateval.app.action.job_facts import (
     event_file,
@@ -140,8 +142,12 @@ def build_request(environ: Mapping[str, str]) -> ActionRequest:
     )
 
 
-def build_context(environ: Mapping[str, str], request: ActionRequest) -> ActionContext:
-    """Open the repository that was checked out. Raises `RepositoryError`, `UsageError`."""
+@contextlib.contextmanager
+def open_context(environ: Mapping[str, str], request: ActionRequest) -> Iterator[ActionContext]:
+    """Open the repository that was checked out, and its records when they are first asked for.
+
+    Raises `RepositoryError`, `UsageError`.
+    """
     workspace = Path(environ.get("GITHUB_WORKSPACE") or Path.cwd())
     try:
         repository = open_repository(workspace, environ, trusted=True)
@@ -151,12 +157,15 @@ def build_context(environ: Mapping[str, str], request: ActionRequest) -> ActionC
             hint="Put `uses: actions/checkout` with `fetch-depth: 0` before the gate's step.",
         ) from error
     remote = _remote(environ, request.inputs, request.trigger)
-    return ActionContext(
-        **{field.name: getattr(request, field.name) for field in fields(request)},
-        repository=repository,
-        server=repository.fetcher(remote),
-        open_records=lambda: repository.records(environ, remote=remote.url, token=remote.token),
-    )
+    with RecordsOnce(
+        lambda: repository.records(environ, remote=remote.url, token=remote.token)
+    ) as open_records:
+        yield ActionContext(
+            **{field.name: getattr(request, field.name) for field in fields(request)},
+            repository=repository,
+            server=repository.fetcher(remote),
+            open_records=open_records,
+        )
 
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from types import FrameType
 
-from gateval.app.action.context import build_context, build_forge, build_request, secrets_of
+from gateval.app.action.context import build_forge, build_request, open_context, secrets_of
 from gateval.app.action.result import ActionResult
 from gateval.app.action.runner_output import RunnerOutput
 from gateval.app.guard import tell
@@ -54,8 +54,8 @@ def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
         request, lambda target: output.keep(STATE_TARGET, target.model_dump_json())
     )
     try:
-        with _ended_by_signals():
-            result = run_gate(build_context(environ, request), progress)
+        with _ended_by_signals(), open_context(environ, request) as context:
+            result = run_gate(context, progress)
     except GatevalError as error:
         result = progress.report_error(error)
     except KeyboardInterrupt:

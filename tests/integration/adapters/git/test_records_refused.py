@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git.records.records import GitRecords, PushRetries
+from gateval.adapters.git.records.records import GitRecords
 from gateval.adapters.git.records.remotes import open_records
+from gateval.adapters.git.records.retries import PushRetries
 from gateval.adapters.git.run import Git
 from gateval.errors import RecordsError, UsageError
 from gateval.ports.records import Edit, RecordFile

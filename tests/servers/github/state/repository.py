@@ -96,12 +96,12 @@ class Repository:
 
     def resolve(self, name: str) -> str | None:
         """Return the commit that a branch, a ref or a full commit id names."""
+        if self.look(name):
+            return name
         short = name.removeprefix("refs/").removeprefix("heads/")
         if short in self.branches:
             return self.branches[short]
-        if name in self.refs():
-            return self.refs()[name]
-        return name if self.look(name) else None
+        return self.refs().get(name)
 
     def refs(self) -> dict[str, str]:
         """Return every ref with its commit."""

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, Self, TypeVar
-
-from tenacity import RetryCallState, Retrying
-from tenacity.retry import retry_if_exception
-from tenacity.stop import stop_after_attempt, stop_any, stop_before_delay
-from tenacity.wait import wait_random_exponential
+from typing import Self, TypeVar
 
 from gateval.adapters.git.records.destination import (
     REMOTE,
@@ -27,15 +24,19 @@ from gateval.adapters.git.records.destination import (
     without_secrets,
 )
 from gateval.adapters.git.records.fast_import import NOBODY, Author, write_commit
-from gateval.adapters.git.records.refusals import Refusal, RefusalKind, refusal
+from gateval.adapters.git.records.refusals import Refusal, refusal
+from gateval.adapters.git.records.retries import PATIENCE, PushRetries, RemoteRefused, persistently
 from gateval.adapters.git.records.stored import stored_at, too_large
 from gateval.adapters.git.run import Git, GitResult
 from gateval.domain.repository.paths import show_path
-from gateval.errors import RecordsError, RepositoryError
+from gateval.errors import GatevalError, RecordsError, RepositoryError
 from gateval.ports.records import Edit, RecordFile, Stored
 
-TIP = "refs/gateval/tip"
-"""Where the private repository keeps what the remote has."""
+_OURS = "refs/gateval/"
+"""What is below it at the remote is nobody's but the gate's."""
+
+_TIPS = "refs/tips/"
+"""Where the private repository keeps what the remote has, each ref under its own name."""
 
 _ANY = tuple(range(-64, 256))
 _CONFIG = (
@@ -53,29 +54,11 @@ T = TypeVar("T")
 _ABSENT = re.compile(r"couldn't find remote ref", re.IGNORECASE)
 
 
-class PushRetries(NamedTuple):
-    """How long to go on when others write at the same time, or the remote is out of reach.
-
-    No attempt starts later than `seconds` after the first, and none after the outage of that
-    number. Waits are random; they begin at about `race_wait` or `outage_wait` seconds and grow to
-    20 times that. One git process may take `process_seconds`.
-    """
-
-    attempts: int = 60
-    seconds: float = 120
-    outages: int = 3
-    race_wait: float = 0.05
-    outage_wait: float = 2
-    process_seconds: float = 60
-
-
-PATIENCE = PushRetries()
-
-
 class GitRecords:
     """Fulfils `ports.records.Records` for one remote. Use it as a context: it holds a folder.
 
     `near` is git in the user's repository, which is asked for its object format and nothing else.
+    It may be used from several threads; one visit to the remote waits for the other.
     """
 
     def __init__(
@@ -95,6 +78,12 @@ class GitRecords:
         self._retries = retries
         self._stack = contextlib.ExitStack()
         self._private: Git | None = None
+        self._closed = False
+        self._lock = threading.RLock()
+        self._seen: dict[str, Stored | None] = {}
+        """What the remote had when it was last asked, by ref."""
+        self._unread: dict[str, float] = {}
+        """Until when refs that were brought along may be read without a visit, each once."""
 
     @property
     def where(self) -> str:
@@ -105,55 +94,98 @@ class GitRecords:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._closed = True
         self._stack.close()
-        self._private = None
+
+    def preload(self, *files: RecordFile) -> None:
+        """Bring files below `refs/gateval/` in one visit; a remote that refuses is asked later.
+
+        Where none is there, git fails without a word. That is good enough for a write, which the
+        remote refuses if it is not so; a read asks again.
+        """
+        with self._lock, contextlib.suppress(GatevalError, OSError):
+            answer = self._bring(f"+{_OURS}*:{_TIPS}{_OURS}*", "--prune")
+            for file in files:
+                if answer.code == 0:
+                    self._seen[file.ref] = stored_at(self._git(), _TIPS + file.ref, file)
+                    self._unread[file.ref] = time.monotonic() + self._retries.fresh_seconds
+                elif not answer.err:
+                    self._seen[file.ref] = None
 
     def read(self, file: RecordFile) -> Stored | None:
-        """Return the remote's content of now, or None when it has no such ref."""
-        return self._persistently("read", file, lambda: self._fetch(file))
+        """Return the remote's content of now, or None when it has no such ref.
+
+        The first time after `preload` it is the content of then, if that is not too old.
+        """
+        with self._lock:
+            if time.monotonic() < self._unread.pop(file.ref, 0):
+                return self._seen[file.ref]
+            return self._persist("read", file, lambda: self._fetch(file))
 
     def change(self, file: RecordFile, edit: Callable[[bytes], Edit | None]) -> str | None:
-        """Write what `edit` makes of the content; again on what others wrote meanwhile."""
-        return self._persistently("write", file, lambda: self._attempt(file, edit))
+        """Write what `edit` makes of the content; again on what others wrote meanwhile.
+
+        What was read before is good enough to begin with: a remote that has moved on refuses it.
+        """
+        with self._lock:
+            return self._persist("write", file, lambda: self._attempt(file, edit))
 
     def _attempt(self, file: RecordFile, edit: Callable[[bytes], Edit | None]) -> str | None:
-        tip = self._fetch(file)
-        made = edit((tip and tip.content) or b"")
+        known = file.ref in self._seen
+        tip = self._seen[file.ref] if known else self._fetch(file)
+        made = edit(_content(tip))
+        if made is None and known:
+            tip = self._fetch(file)
+            made = edit(_content(tip))
         if made is None:
             return None
         if len(made.content) > file.limit:
             raise RecordsError(too_large(file))
-        old = tip.commit if tip else ""
-        parent = old if file.keeps_history else None
+        self._forget(file)
+        commit = self._push(file, made, tip.commit if tip else "")
+        self._seen[file.ref] = Stored(made.content, commit)
+        return commit
+
+    def _push(self, file: RecordFile, made: Edit, old: str) -> str:
+        parent = old if file.keeps_history else ""
         commit = write_commit(
             self._git(), file.path, made, parent=parent or None, author=self._author
         )
-        # The history's ref is replaced, but only if it still is what was read.
-        lease = () if file.keeps_history else (f"--force-with-lease={file.ref}:{old}",)
-        options = ("--porcelain", "--no-progress", "--no-verify", *lease)
+        # RemoteRefused unless the ref still is what was read, one that was deleted since included.
+        lease = f"--force-with-lease={file.ref}:{old}"
+        options = ("--porcelain", "--no-progress", "--no-verify", lease)
         answer = self._talk("push", *options, "--", REMOTE, f"{commit}:{file.ref}")
         if answer.code:
-            raise _Refused(self._refusal("write", file, answer))
+            raise RemoteRefused(self._refusal("write", file, answer))
         return commit
 
     def _fetch(self, file: RecordFile) -> Stored | None:
-        answer = self._talk(
+        self._forget(file)
+        tip = _TIPS + file.ref
+        answer = self._bring(f"+{file.ref}:{tip}")
+        absent = bool(answer.code and _ABSENT.search(self._said(answer)))
+        if answer.code and not absent:
+            raise RemoteRefused(self._refusal("read", file, answer))
+        self._seen[file.ref] = found = None if absent else stored_at(self._git(), tip, file)
+        return found
+
+    def _forget(self, file: RecordFile) -> None:
+        self._seen.pop(file.ref, None)
+        self._unread.pop(file.ref, None)
+
+    def _bring(self, refspec: str, *options: str) -> GitResult:
+        return self._talk(
             "fetch",
             "--quiet",
             "--depth=1",
             "--no-tags",
             "--no-write-fetch-head",
             "--no-recurse-submodules",
+            *options,
             "--",
             REMOTE,
-            f"+{file.ref}:{TIP}",
+            refspec,
         )
-        said = self._said(answer)
-        if answer.code and _ABSENT.search(said):
-            return None
-        if answer.code:
-            raise _Refused(self._refusal("read", file, answer))
-        return stored_at(self._git(), TIP, file)
 
     def _talk(self, command: str, *arguments: str) -> GitResult:
         """Run a git that speaks to the remote, whatever comes of it."""
@@ -165,6 +197,8 @@ class GitRecords:
 
     def _git(self) -> Git:
         """Git in the private repository, made when it is first needed."""
+        if self._closed:  # another thread was at it when the run ended
+            raise RecordsError("The run is over, so its records are no longer asked for.")
         if self._private is None:
             answer = self._near.run("rev-parse", "--show-object-format")
             folder = self._stack.enter_context(
@@ -183,47 +217,9 @@ class GitRecords:
     def _refusal(self, action: str, file: RecordFile, answer: GitResult) -> Refusal:
         return refusal(action, file.ref, self.where, self._said(answer))
 
-    def _wait(self, state: RetryCallState) -> float:
-        error = state.outcome and state.outcome.exception()
-        outage = isinstance(error, _Refused) and error.refusal.kind is RefusalKind.OUTAGE
-        first = self._retries.outage_wait if outage else self._retries.race_wait
-        return wait_random_exponential(multiplier=first, max=20 * first)(state)
-
-    def _persistently(self, action: str, file: RecordFile, attempt: Callable[[], T]) -> T:
-        """Make an attempt again while others are quicker, and some times after outages."""
-        outages = 0
-
-        def again(error: BaseException) -> bool:
-            nonlocal outages
-            kind = error.refusal.kind if isinstance(error, _Refused) else RefusalKind.FINAL
-            outages += kind is RefusalKind.OUTAGE
-            return kind is RefusalKind.RACE or (
-                kind is RefusalKind.OUTAGE and outages < self._retries.outages
-            )
-
-        retrying = Retrying(
-            retry=retry_if_exception(again),
-            stop=stop_any(
-                stop_after_attempt(self._retries.attempts),
-                stop_before_delay(self._retries.seconds),
-            ),
-            wait=self._wait,
-            reraise=True,
-        )
-        where = f"{file.ref} at {self.where}"
-        try:
-            return retrying(attempt)
-        except _Refused as refused:
-            raise refused.refusal.error from None
-        except RepositoryError as error:
-            raise refusal(action, file.ref, self.where, error.message).error
-        except OSError as error:
-            raise RecordsError(f"Gateval cannot {action} {where}: {error.strerror}.") from error
+    def _persist(self, action: str, file: RecordFile, attempt: Callable[[], T]) -> T:
+        return persistently(self._retries, attempt, action=action, ref=file.ref, where=self.where)
 
 
-class _Refused(Exception):
-    """One attempt that the remote refused."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.error.message)
-        self.refusal = refusal
+def _content(stored: Stored | None) -> bytes:
+    return (stored and stored.content) or b""

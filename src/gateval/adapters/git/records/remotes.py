@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from gateval.adapters.git.records.destination import destination_at
 from gateval.adapters.git.records.fast_import import NOBODY, Author
-from gateval.adapters.git.records.records import PATIENCE, GitRecords, PushRetries
+from gateval.adapters.git.records.records import GitRecords
+from gateval.adapters.git.records.retries import PATIENCE, PushRetries
 from gateval.adapters.git.revisions import check_name
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.paths import show_path

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
 
 from gateval.adapters.git.run import Git
 from gateval.adapters.git.server.asking import (
@@ -74,7 +76,7 @@ class Fetcher:
         missing = self._missing(commits)
         if not missing:
             return
-        depth = (f"--depth={self._depth}",) if self._is_shallow() else ()
+        depth = (f"--depth={self._depth}",) if self._cuts() else ()
         try:
             self._fetch(*depth, wanted=missing)
         except RepositoryError as error:
@@ -98,23 +100,27 @@ class Fetcher:
 
     def _is_joined(self, one: str, other: str) -> bool:
         """Whether a merge-base is here and no cut in history could hide a better one."""
-        if not self._is_shallow():
+        cuts = self._cuts()
+        if not cuts:
             return True
         found = self._git.run("merge-base", "--end-of-options", one, other, accept=(0, 1))
         if found.code:
             return False
         base = found.out.decode().strip()
         between = self._git.run("rev-list", one, other, f"^{base}", "--")
-        return not self._cuts() & set(between.out.decode().split())
+        return not cuts & set(between.out.decode().split())
 
     def _cuts(self) -> set[str]:
-        """The commits whose parents are missing because the clone is shallow."""
-        where = os.fsdecode(self._git.run("rev-parse", "--git-path", "shallow").out).strip()
-        with (self._git.folder / where).open() as file:
-            return set(file.read().split())
+        """The commits whose parents are missing because the clone is shallow; none if it is not."""
+        try:
+            return set(self._shallow_file.read_text().split())
+        except FileNotFoundError:
+            return set()
 
-    def _is_shallow(self) -> bool:
-        return self._git.run("rev-parse", "--is-shallow-repository").out.strip() == b"true"
+    @cached_property
+    def _shallow_file(self) -> Path:
+        where = os.fsdecode(self._git.run("rev-parse", "--git-path", "shallow").out)
+        return self._git.folder / where.removesuffix("\n")
 
     def _missing(self, commits: Sequence[str]) -> list[str]:
         wanted = list(dict.fromkeys(commits))

@@ -29,6 +29,7 @@ from gateval.pipeline.history import StoredRecords, read_stored_records, verdict
 from gateval.pipeline.rules import read_rules
 from gateval.ports.record_files import HISTORY
 from gateval.ports.records import Stored
+from gateval.ports.run_file import RUNS
 from gateval.publish.check import newest_check
 from gateval.publish.history import store_verdict
 
@@ -126,6 +127,7 @@ def with_earlier_findings(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
         return plan, ""
     try:
         with event.context.open_records() as records:
+            records.preload(HISTORY, RUNS)
             stored = records.read(HISTORY)
     except (GatevalError, OSError) as error:
         if event.trigger.event is EventName.COMMENT:

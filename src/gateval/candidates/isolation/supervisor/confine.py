@@ -10,6 +10,7 @@ import contextlib
 import os
 import resource
 import signal
+from collections.abc import Sequence
 
 from gateval.candidates.isolation.supervisor import kernel, landlock, syscalls
 from gateval.candidates.isolation.supervisor.orders import Caps, House, Order
@@ -60,7 +61,7 @@ class Grounds:
             kernel.load_filter(program)
 
 
-def _opened(paths: list[str]) -> landlock.Places:
+def _opened(paths: Sequence[str]) -> landlock.Places:
     return [place for path in paths if (place := landlock.open_place(path)) is not None]
 
 

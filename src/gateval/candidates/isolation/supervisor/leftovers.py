@@ -9,7 +9,7 @@ import contextlib
 import os
 import stat
 import warnings  # noqa: F401 - os.execvpe imports it, where the library may no longer be read
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 DEPTH = 4
 """How far below a shared folder another one that everybody may write to is looked for."""
@@ -20,7 +20,7 @@ SLACK = 2.0
 _KINDS = {"shm": ("shmid", "-m"), "sem": ("semid", "-s"), "msg": ("msqid", "-q")}
 
 
-def shared_folders(roots: list[str]) -> list[str]:
+def shared_folders(roots: Sequence[str]) -> list[str]:
     """Return these folders and those below them in which everybody may make files."""
     found = []
     waiting = [(root, 0) for root in roots]

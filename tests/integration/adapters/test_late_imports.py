@@ -1,0 +1,37 @@
+"""What costs a process much is loaded when it is needed, and by what needs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from gateval.cli.main import COMMANDS
+
+
+@pytest.mark.parametrize(
+    "module", ["gateval.app.planning", "gateval.app.run.evaluate", "gateval.adapters.list_prices"]
+)
+def test_the_list_is_not_loaded_before_money_is_counted(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('genai_prices' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_the_list_updates_itself_with_is_never_loaded() -> None:
+    code = (
+        "import sys; from gateval.adapters.list_prices import ListPrices; ListPrices().load(); "
+        "before = 'httpx2._client' in sys.modules; import httpx2; httpx2.Timeout(1); "
+        "print(before, 'httpx2._client' in sys.modules, type(httpx2).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "module"]
+
+
+def test_a_command_loads_no_other() -> None:
+    code = (
+        "import sys; from gateval.cli.main import run; run(['schema']); "
+        f"print([n for n in {list(COMMANDS)} if any(m.startswith('gateval.cli.') and m.endswith(f'.{{n}}') for m in sys.modules)], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "['schema']"
