@@ -18,10 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.forked import run_forked
+from tests.helpers.made_once import Build, made_once
 from tests.helpers.measured import MEASURED
 from tests.helpers.repo import Repo
 
 _JOBS = count(1)
+_CHECKED_OUT: dict[tuple[str, tuple[str, ...]], Build] = {}
+"""By commit and depth; commits of tests are the same again, since their dates are."""
 
 
 def read_entries(path: Path) -> dict[str, str]:
@@ -82,11 +85,19 @@ class Job:
 
     def check_out(self, source: Path, ref: str, *options: str) -> Repo:
         """Do what actions/checkout does: fetch one ref, shallow unless `options` say otherwise."""
-        repo = Repo(self.workspace)
         depth = options or ("--depth=1",)
-        repo.git("fetch", "--quiet", "--no-tags", *depth, source.as_uri(), ref)
-        repo.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
-        return repo
+        commit = Repo.at(source).id(ref)
+        if (commit, depth) not in _CHECKED_OUT:
+
+            @made_once
+            def build(path: Path) -> Repo:
+                repo = Repo(path)
+                repo.git("fetch", "--quiet", "--no-tags", *depth, source.as_uri(), ref)
+                repo.git("checkout", "--quiet", "--detach", "FETCH_HEAD")
+                return repo
+
+            _CHECKED_OUT[commit, depth] = build
+        return _CHECKED_OUT[commit, depth](self.workspace)
 
     def environ(self, inputs: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
         """The environment of the container."""

@@ -1,7 +1,8 @@
 """Git's own server side of smart HTTP: one request through `git http-backend`, which speaks CGI.
 
-Its two steps that readers ask for all the time cost less here: what a repository can do is asked
-once, and `git upload-pack` gets a plain request as the backend hands it over.
+The steps that are asked for all the time cost less here: what a repository can do for readers is
+asked once, and `git upload-pack` and `git receive-pack` get a plain request as the backend hands
+it over.
 https://git-scm.com/docs/git-http-backend, https://git-scm.com/docs/gitprotocol-http
 """
 
@@ -26,14 +27,21 @@ def serve(root: Path, body: bytes, request: Mapping[str, str], env: Mapping[str,
 
     `request` are the CGI variables of the request, `env` is the environment git works in.
     """
-    path, method = request["PATH_INFO"], request["REQUEST_METHOD"]
-    folder = root / path.removesuffix(_ABILITIES).removesuffix(_READING).strip("/")
+    path, query = request["PATH_INFO"], request["QUERY_STRING"]
+    end = next((end for end in (_ABILITIES, _READING, _WRITING) if path.endswith(end)), "")
+    folder = root / path.removesuffix(end).strip("/")
     protocol = request.get("GIT_PROTOCOL") or request.get("HTTP_GIT_PROTOCOL", "")
     config = folder / "config"
-    plain = protocol == "version=2" and "HTTP_CONTENT_ENCODING" not in request and config.is_file()
-    if plain and method == "POST" and path.endswith(_READING):
-        return _upload_pack(folder, body, {**env, "GIT_PROTOCOL": protocol})
-    if plain and path.endswith(_ABILITIES) and request["QUERY_STRING"] == _READER:
+    plain = "HTTP_CONTENT_ENCODING" not in request and config.is_file()
+    known = plain and bool(request.get("REMOTE_USER"))  # the backend asks for no more in writers
+    told = {**env, **request, "GIT_PROTOCOL": protocol}
+    if plain and protocol == "version=2" and end == _READING:
+        return _direct("upload-pack", folder, body, told)
+    if known and end == _WRITING:
+        return _direct("receive-pack", folder, body, told)
+    if known and end == _ABILITIES and query == _WRITER:
+        return _refs_for_writers(folder, told)
+    if plain and protocol == "version=2" and end == _ABILITIES and query == _READER:
         key = config.read_bytes()
         if key not in _ABLE:
             _ABLE[key] = _backend(root, body, request, env)
@@ -41,17 +49,27 @@ def serve(root: Path, body: bytes, request: Mapping[str, str], env: Mapping[str,
     return _backend(root, body, request, env)
 
 
-_ABILITIES, _READING = "/info/refs", "/git-upload-pack"
-_READER = "service=git-upload-pack"
+_ABILITIES, _READING, _WRITING = "/info/refs", "/git-upload-pack", "/git-receive-pack"
+_READER, _WRITER = "service=git-upload-pack", "service=git-receive-pack"
 _ABLE: dict[bytes, Served] = {}
 """What a repository with this configuration can do; the second protocol names no refs there."""
 
 
-def _upload_pack(folder: Path, body: bytes, env: Mapping[str, str]) -> Served:
-    line = ["git", "upload-pack", "--stateless-rpc", str(folder)]
+def _direct(command: str, folder: Path, body: bytes, env: Mapping[str, str]) -> Served:
+    line = ["git", command, "--stateless-rpc", str(folder)]
     done = subprocess.run(line, input=body, env=env, capture_output=True, check=False)
-    kind = "application/x-git-upload-pack-result"
-    return Served(200, {"Content-Type": kind, "Cache-Control": "no-cache"}, done.stdout)
+    return _served(f"application/x-git-{command}-result", done.stdout)
+
+
+def _refs_for_writers(folder: Path, env: Mapping[str, str]) -> Served:
+    line = ["git", "receive-pack", "--http-backend-info-refs", str(folder)]
+    done = subprocess.run(line, env=env, capture_output=True, check=True)
+    announced = b"001f# service=git-receive-pack\n0000"
+    return _served("application/x-git-receive-pack-advertisement", announced + done.stdout)
+
+
+def _served(kind: str, body: bytes) -> Served:
+    return Served(200, {"Content-Type": kind, "Cache-Control": "no-cache"}, body)
 
 
 def _backend(root: Path, body: bytes, request: Mapping[str, str], env: Mapping[str, str]) -> Served:

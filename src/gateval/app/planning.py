@@ -51,18 +51,19 @@ def make_plan(
     """Plan a change, or what was picked of it. While git looks through the repository, Python
     imports the rest.
     """
-    with ThreadPoolExecutor(1) as aside:
-        finding = aside.submit(find_revisions, repository, base=base, head=head)
-        from gateval.app.registries import registries
-        from gateval.app.shared_rules import rules_here
-        from gateval.domain.planning.picking import ALL
-        from gateval.pipeline.plan import plan_a_change
+    with repository.reading():
+        with ThreadPoolExecutor(1) as aside:
+            finding = aside.submit(find_revisions, repository, base=base, head=head)
+            from gateval.app.registries import registries
+            from gateval.app.shared_rules import rules_here
+            from gateval.domain.planning.picking import ALL
+            from gateval.pipeline.plan import plan_a_change
 
-        revisions = finding.result()
-    announce_worktree(revisions.head)
-    rules = rules_here(environ)
-    today = SystemClock().utc_now()[:10]
-    return plan_a_change(repository, registries(), revisions, rules, pick=pick or ALL, today=today)
+            revisions = finding.result()
+        announce_worktree(revisions.head)
+        rules, whole = rules_here(environ), pick or ALL
+        today = SystemClock().utc_now()[:10]
+        return plan_a_change(repository, registries(), revisions, rules, pick=whole, today=today)
 
 
 def show_plan(

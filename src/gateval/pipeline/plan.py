@@ -20,12 +20,14 @@ from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
 from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.read import read_change, read_revision
+from gateval.pipeline.reading import reading
 from gateval.pipeline.revisions import Revisions
 from gateval.pipeline.rules import read_rules
 from gateval.ports.repository import Repository
 from gateval.ports.shared_rules import SharedRules
 
 
+@reading
 def plan_a_change(
     repository: Repository,
     registries: Registries,
@@ -71,6 +73,7 @@ def plan_a_change(
     return _with_disk(repository, plan)
 
 
+@reading
 def plan_named_evals(
     repository: Repository,
     registries: Registries,
@@ -104,6 +107,7 @@ def plan_named_evals(
     return _with_disk(repository, plan)
 
 
+@reading
 def plan_everything(
     repository: Repository,
     registries: Registries,

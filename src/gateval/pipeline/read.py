@@ -28,6 +28,7 @@ from gateval.formats.registries import Registries
 from gateval.pipeline.manifests.cache import ManifestCache
 from gateval.pipeline.manifests.case_files import named_case_files
 from gateval.pipeline.pointers import pointer_problems
+from gateval.pipeline.reading import reading
 from gateval.pipeline.rules import RulesRead, read_edit, read_own
 from gateval.pipeline.snapshots import snapshot_of
 from gateval.ports.repository import Repository
@@ -111,6 +112,7 @@ def read_revision(
     return snapshot
 
 
+@reading
 def survey(repository: Repository, registries: Registries, revision: Revision) -> Snapshot:
     """Read everything of one revision; what is wrong, its gate config included, is kept in it.
 

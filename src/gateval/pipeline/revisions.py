@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateval.errors import RepositoryError, StageFileError, UsageError
+from gateval.pipeline.reading import reading
 
 if TYPE_CHECKING:
     from gateval.domain.plan.plan import Plan, Revision
@@ -45,6 +46,7 @@ def find_base_tip(repository: Repository, name: str | None) -> Revision:
     return repository.resolve(found)
 
 
+@reading
 def find_revisions(repository: Repository, *, base: str | None, head: str | None) -> Revisions:
     """Resolve all three revisions of a change. Raises `UsageError` or `RepositoryError`.
 

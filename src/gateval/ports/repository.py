@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,6 +19,9 @@ class Repository(Protocol):
 
     Every method raises `RepositoryError` when git cannot answer.
     """
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Within this block, what reads may stay at work between calls; no candidate runs in it."""
 
     def resolve(self, name: str) -> Revision:
         """The revision called `name`: branch, tag, commit, `HEAD~2` and the like."""

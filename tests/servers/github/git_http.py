@@ -5,6 +5,7 @@ Tokens decide who may read and push; https://git-scm.com/docs/git-http-backend.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -71,6 +72,8 @@ def take_note(call: GitCall) -> None:
     assert repo.git is not None
     assert user is not None
     prefix = "refs/heads/"
+    if prefix.encode() not in call.request.raw:
+        return
     now = {
         name.removeprefix(prefix): sha
         for name, sha in repo.git.refs().items()
@@ -113,7 +116,19 @@ def _cgi(call: GitCall, folder: str) -> dict[str, str]:
         "NO_FORCE": _guarded(call.repo, "non_fast_forward"),
         "NO_DELETION": _guarded(call.repo, "deletion"),
     }
+    assert call.repo.git is not None
+    hooks = [one.name for one in (call.repo.git.path / "hooks").iterdir()]
+    if hooks == ["update"] and not (environment["NO_FORCE"] or environment["NO_DELETION"]):
+        environment |= _NO_HOOK
     return environment | ({"REMOTE_USER": call.user.login} if call.user else {})
+
+
+_NO_HOOK = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.hooksPath",
+    "GIT_CONFIG_VALUE_0": os.devnull,
+}
+"""The hook of `GitStore` guards refs; to start it takes a process."""
 
 
 def _guarded(repo: Repository, rule: str) -> str:

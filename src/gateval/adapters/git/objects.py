@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from gateval.adapters.git.cat_file import asked, looked_up
 from gateval.adapters.git.explain import FULL_CONTENT
 from gateval.adapters.git.process import GitProcess
 from gateval.adapters.git.run import Git
 from gateval.errors import RepositoryError
 
 _PIECE = 1024 * 1024
-_STREAM_ABOVE = "core.bigFileThreshold=8m"
-"""Blobs above this size pass through git in pieces instead of being held in memory."""
 
 
 class Batch:
@@ -22,8 +21,13 @@ class Batch:
     For each blob call `size`, then `read` or `copy` with that size.
     """
 
-    def __init__(self, process: GitProcess) -> None:
+    def __init__(self, process: GitProcess, count: int) -> None:
         self._process = process
+        self._left = count
+
+    def _passed(self) -> None:
+        self._left -= 1
+        self._process.answered = not self._left
 
     def size(self, oid: str) -> int:
         """Return the size of the next blob, which has to be `oid`, in bytes."""
@@ -37,6 +41,7 @@ class Batch:
         content = self._process.out.read(size + 1)
         if len(content) != size + 1:
             raise self._process.failure()
+        self._passed()
         return content[:-1]
 
     def copy(self, size: int, target: int) -> None:
@@ -50,14 +55,15 @@ class Batch:
             while piece:
                 piece = piece[os.write(target, piece) :]
         self._process.out.read(1)
+        self._passed()
 
 
 @contextmanager
 def batch(git: Git, oids: Iterable[str]) -> Iterator[Batch]:
     """Start reading these blobs; leaving early is fine."""
-    config = (_STREAM_ABOVE,)
-    with git.start("cat-file", "--batch", "--buffer", stdin=_lines(oids), config=config) as process:
-        yield Batch(process)
+    wanted = tuple(oids)
+    with asked(git, "--batch", _lines(wanted)) as process:
+        yield Batch(process, len(wanted))
 
 
 def read_blobs(git: Git, oids: Iterable[str], limit: int) -> dict[str, bytes | None]:
@@ -80,7 +86,7 @@ def sizes(git: Git, oids: Sequence[str]) -> dict[str, int]:
     """Return the size of each of these blobs in bytes. One process, no content."""
     if not oids:
         return {}
-    headers = git.run("cat-file", "--batch-check", "--buffer", stdin=_lines(oids)).out.splitlines()
+    headers = looked_up(git, _lines(oids))
     return {oid: _size(header, oid) for oid, header in zip(oids, headers, strict=True)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from contextlib import suppress
 from typing import IO, cast
 
 from gateval.adapters.git.explain import explain
@@ -16,20 +17,38 @@ _GRACE = 5.0
 
 
 class GitProcess:
-    """A git at work. `out` is its standard output; end it with `close` whatever happens."""
+    """A git at work. `out` is its standard output; end it with `close` whatever happens.
+
+    `answered` says of one that is asked again that all its answers were read.
+    """
 
     def __init__(
         self, process: subprocess.Popen[bytes], errors: IO[bytes], command: str, timeout: float
     ) -> None:
         self.out = cast("IO[bytes]", process.stdout)
+        self.answered = False
         self._process = process
         self._errors = errors
         self._command = command
         self._timeout = timeout
         self._expired = False
-        self._timer = threading.Timer(timeout, self._expire)
-        self._timer.daemon = True
-        self._timer.start()
+        self._timer = self._started_timer()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None and not self._expired
+
+    def ask(self, questions: bytes) -> None:
+        """Write these lines to it; its time starts anew."""
+        self._timer.cancel()
+        self._timer = self._started_timer()
+        stdin = cast("IO[bytes]", self._process.stdin)
+        try:
+            stdin.write(questions)
+            stdin.flush()
+        except OSError:
+            raise self.failure() from None
 
     def read(self, limit: int) -> bytes:
         """Return all output; raises `RepositoryError` beyond `limit` bytes."""
@@ -64,8 +83,17 @@ class GitProcess:
         """End the process if it still runs, and free what it held."""
         self._timer.cancel()
         self._process.kill()
+        if self._process.stdin is not None:
+            with suppress(OSError):  # what was not written yet
+                self._process.stdin.close()
         self.out.close()
         self._process.wait()
+
+    def _started_timer(self) -> threading.Timer:
+        timer = threading.Timer(self._timeout, self._expire)
+        timer.daemon = True
+        timer.start()
+        return timer
 
     def _expire(self) -> None:
         """Ask git to end, so that it takes its lock files away, and end it if it does not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,10 @@ class GitRepository:
         self.git_folder = git_folder
         self._git = git.at(root)
         self._trees: dict[str, Mapping[str, TreeEntry]] = {}
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Within this block, git stays at work between questions about objects."""
+        return self._git.kept.block()
 
     def resolve(self, name: str) -> Revision:
         """The commit called `name` and its tree."""

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from gateval.adapters.git.cat_file import looked_up
 from gateval.adapters.git.explain import FULL_CONTENT, FULL_HISTORY
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.paths import show_path
@@ -32,8 +33,7 @@ def resolve(git: Git, name: str) -> Revision:
     """Return the commit called `name` and its tree. One process: four questions to `cat-file`."""
     check_name(name)
     questions = (f"{name}^{{commit}}", f"{name}^{{tree}}", name, "HEAD")
-    answer = git.run("cat-file", "--batch-check", stdin=_lines(questions))
-    lines = _split(answer.out)
+    lines = [os.fsdecode(line) for line in looked_up(git, _lines(questions))]
     commit, tree = map(_FOUND.fullmatch, lines[:2])
     if commit and tree:
         from gateval.domain.plan.plan import Revision  # pydantic: while git works

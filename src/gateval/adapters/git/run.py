@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from gateval.adapters.git.cat_file import Kept
 from gateval.adapters.git.environment import clean_environment, global_options
 from gateval.adapters.git.explain import explain
 from gateval.adapters.git.process import GitProcess
@@ -56,6 +57,7 @@ class Git:
         self._environ = clean_environment(environ)
         self._timeout = timeout
         self._config = config
+        self.kept = Kept()
 
     def at(self, folder: Path) -> Git:
         """Return the same git for another folder."""
@@ -91,19 +93,18 @@ class Git:
         self,
         command: str,
         *arguments: str,
-        stdin: bytes = b"",
+        stdin: bytes | None = b"",
         env: Mapping[str, str] | None = None,
         config: tuple[str, ...] = (),
     ) -> Iterator[GitProcess]:
         """Start `git command` and hand it over for reading; it is ended with the block.
 
         Input and errors go through files, so that nobody ever waits for the other side to read.
+        With None as input, it is what `GitProcess.ask` writes.
         """
         settings = (*self._config, *config)
         line = ["git", *global_options(), *(part for each in settings for part in ("-c", each))]
-        with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as given:
-            given.write(stdin)
-            given.seek(0)
+        with tempfile.TemporaryFile() as errors, _given(stdin) as given:
             popen = self._popen([*line, command, *arguments], given, errors, env or {})
             process = GitProcess(popen, errors, command, self._timeout)
             try:
@@ -112,7 +113,7 @@ class Git:
                 process.close()
 
     def _popen(
-        self, line: list[str], given: IO[bytes], errors: IO[bytes], env: Mapping[str, str]
+        self, line: list[str], given: IO[bytes] | int, errors: IO[bytes], env: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         if self._largest:
             limit = str(self._largest // _LIMIT_UNIT)
@@ -135,3 +136,16 @@ class Git:
                 f"git cannot be started: {error.strerror}.",
                 hint="Install git 2.31 or newer, and see that it is on PATH.",
             ) from error
+
+
+@contextmanager
+def _given(stdin: bytes | None) -> Iterator[IO[bytes] | int]:
+    if stdin is None:
+        yield subprocess.PIPE
+    elif not stdin:
+        yield subprocess.DEVNULL
+    else:
+        with tempfile.TemporaryFile() as given:
+            given.write(stdin)
+            given.seek(0)
+            yield given

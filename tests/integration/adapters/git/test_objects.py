@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
+
 import pytest
 
 from gateval.adapters.git import GitRepository
@@ -8,6 +11,13 @@ from gateval.domain.repository.tree import TreeEntry
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.repo import Repo
+
+
+@pytest.fixture(params=["one process each", "one that stays"])
+def found(found: GitRepository, request: pytest.FixtureRequest) -> Iterator[GitRepository]:
+    """The repository, asked in both ways that there are."""
+    with found.reading() if request.param == "one that stays" else nullcontext():
+        yield found
 
 
 def test_a_tree_lists_everything_with_mode_and_id(repo: Repo, found: GitRepository) -> None:

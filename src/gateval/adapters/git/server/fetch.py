@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from gateval.adapters.git.cat_file import looked_up
 from gateval.adapters.git.run import Git
 from gateval.adapters.git.server.asking import (
     GONE,
@@ -125,7 +126,7 @@ class Fetcher:
     def _missing(self, commits: Sequence[str]) -> list[str]:
         wanted = list(dict.fromkeys(commits))
         asked = "".join(f"{commit}^{{tree}}\n" for commit in wanted).encode()
-        lines = self._git.run("cat-file", "--batch-check", stdin=asked).out.splitlines()
+        lines = looked_up(self._git, asked)
         return [
             commit
             for commit, line in zip(wanted, lines, strict=True)
