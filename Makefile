@@ -30,7 +30,7 @@ suite: $(VENV)/dev.stamp $(VENV)/frameworks.stamp $(VENV)/collected.stamp ## Run
 
 test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests, the whole of the large tables and properties too
 	@$(BIN)/python -m pytest --hypothesis-profile whole -m "not frameworks" -n $(WORKERS) --dist worksteal --ignore tests/hostile
-	@$(BIN)/python -m pytest -n 2 tests/hostile
+	@$(BIN)/python -m pytest -m "not frameworks" -n 2 tests/hostile
 
 test-frameworks: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run the sample repositories in all frameworks; takes registries and minutes
 	@$(BIN)/python -m pytest tests/frameworks -m "frameworks or not frameworks" --durations 0

@@ -39,7 +39,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ("phoning_home", "with switches / without"),
             ("playgrounds", "3 tasks, 50 files each: a task without one"),
         ],
-        4,
+        6,
         spread=True,
     ),
 )

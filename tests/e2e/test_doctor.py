@@ -13,6 +13,7 @@ import pytest
 from examples.demo import WITHOUT_RIGHTS, gate
 from tests.helpers.command import ROOT, environment, gateval
 from tests.helpers.repo import Repo
+from tests.helpers.tiers import some_always
 
 if TYPE_CHECKING:
     from tests.servers.github.server import GitHubServer
@@ -105,7 +106,7 @@ SAMPLES = sorted((ROOT / "examples/workflows").glob("*.yml"))
 
 @pytest.mark.parametrize(
     "samples",
-    [*([path] for path in SAMPLES), SAMPLES],
+    some_always([SAMPLES, *([path] for path in SAMPLES)], 4),
     ids=lambda found: "all" if len(found) > 1 else found[0].name,
 )
 def test_it_finds_nothing_wrong_with_our_samples(repo: Repo, samples: list[Path]) -> None:

@@ -100,7 +100,10 @@ def shop_with(path: Path, runtime: str, egress: str, port: int) -> Repo:
 
 @pytest.mark.parametrize("runtime", some_always(RUNTIMES, 2))
 @pytest.mark.parametrize(
-    ("egress", "reached"), [("gateway", False), ("[443]", False), ("PORT", True), ("open", True)]
+    ("egress", "reached"),
+    some_always(
+        [("gateway", False), ("[443]", False), ("PORT", True), ("open", True)], 2, spread=True
+    ),
 )
 def test_candidates_reach_the_gateway_and_what_is_listed(
     elsewhere: int, runtime: str, egress: str, *, reached: bool
@@ -125,7 +128,7 @@ def test_candidates_reach_the_gateway_and_what_is_listed(
         assert "policy.egress" in printed, "an edit of the policy is told"
 
 
-@pytest.mark.parametrize("egress", ["gateway", "[443]", "open"])
+@pytest.mark.parametrize("egress", some_always(["gateway", "[443]", "open"], 3))
 def test_where_the_kernel_cannot_hold_it_nothing_runs(elsewhere: int, egress: str) -> None:
     with open_folder() as folder:
         shop = shop_with(folder / "shop", "command", egress, elsewhere)

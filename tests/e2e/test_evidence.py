@@ -12,6 +12,7 @@ from tests.helpers.command import gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, SCRIPT, build_shop
+from tests.helpers.tiers import some_always
 from tests.servers.model_server import Answer, Call, failure, reply
 
 PROGRAM = f"""\
@@ -264,7 +265,7 @@ spec:
 """
 
 
-@pytest.mark.parametrize("runs", ["model", "program"])
+@pytest.mark.parametrize("runs", some_always(["program", "model"], 2))
 def test_waits_for_a_provider_that_refuses_are_no_latency(tmp_path: Path, runs: str) -> None:
     shop = program(tmp_path, ASKS.replace("scripted/support", "support"), QUICK)
     manifest = PROGRAM.replace("scripted/support", "openai/support")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
-from tests.helpers.users import SAME_USER, Who, who
+from tests.helpers.users import BOTH_USERS, SAME_USER, Who, who
 
 __all__ = ["who"]
 
@@ -238,6 +238,7 @@ def test_the_least_recently_used_give_way(repo: Repo) -> None:
     assert files(repo) == kept
 
 
+@BOTH_USERS
 def test_candidates_do_not_reach_the_folder(repo: Repo, who: Who, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     spy = AGENT + (

@@ -16,6 +16,7 @@ from tests.helpers.foreign import Elsewhere, elsewhere
 from tests.helpers.github_shop import SAME, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, PROMPT, SCRIPT
+from tests.helpers.tiers import some_always
 from tests.servers.github.server import GitHubServer
 
 PUBLISHED = manifest(TASKS).replace("targetAgent: support", "targetAgent: theirs")
@@ -87,14 +88,18 @@ def test_it_runs_as_its_owners_wrote_it_on_ones_own_agent(there: Elsewhere, tmp_
 
 @pytest.mark.parametrize(
     ("file", "why"),
-    [
-        ("bench/held.yaml.age", "its owners hold the key. Open a pull request"),
-        ("bench/two.yaml", "holds 2 benchmarks"),
-        ("bench/none.yaml", "holds no benchmarks"),
-        ("bench/odd.yaml", "that this version reads: at 15:"),
-        ("bench/ground.yaml", "names files of its repository"),
-        ("bench/absent.yaml", "no file"),
-    ],
+    some_always(
+        [
+            ("bench/held.yaml.age", "its owners hold the key. Open a pull request"),
+            ("bench/two.yaml", "holds 2 benchmarks"),
+            ("bench/odd.yaml", "that this version reads: at 15:"),
+            ("bench/none.yaml", "holds no benchmarks"),
+            ("bench/ground.yaml", "names files of its repository"),
+            ("bench/absent.yaml", "no file"),
+        ],
+        2,
+        spread=True,
+    ),
 )
 def test_what_cannot_be_taken_over_is_told(
     there: Elsewhere, tmp_path: Path, file: str, why: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.e2e.test_set_ups import repo
 from tests.helpers.repo import Repo
 from tests.helpers.serving import HTTP
-from tests.helpers.users import Who, who
+from tests.helpers.users import BOTH_USERS, Who, who
 
 __all__ = ["repo", "who"]
 
@@ -140,6 +140,7 @@ print("Hello", json.dumps(found))
 """
 
 
+@BOTH_USERS
 def test_no_name_tells_a_candidate_which_side_it_is(repo: Repo, who: Who, tmp_path: Path) -> None:
     runtime = "  runtime: {type: command, command: [python3, -I, agent.py]}\n"
     repo.write("desk/agent.yaml", SERVED.partition("  runtime:")[0] + runtime)

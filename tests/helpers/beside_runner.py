@@ -20,6 +20,9 @@ from gateval.candidates.isolation.visible_paths import passable
 from tests.helpers.command import ROOT
 from tests.helpers.runner import Ended, Job, read_entries
 
+BOTH_RUNNERS = pytest.mark.parametrize("runner", ["ordinary", "roots"], indirect=True)
+"""For what each run of the tests looks at beside both."""
+
 ORDINARY = 47_117
 """The runner's user where the tests run as root: nobody's id."""
 

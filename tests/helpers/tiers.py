@@ -15,7 +15,7 @@ from hypothesis import settings
 WHOLE = 100
 """Examples of a property that asks for no number, where the whole is looked at."""
 
-PART = 30
+PART = 20
 """Of these, each CI run looks at so many."""
 
 

@@ -30,7 +30,16 @@ class Who(NamedTuple):
 SAME_USER = Who(os.geteuid() != 0, os.environ["PATH"])
 
 
-@pytest.fixture(params=["own users", "same user"])
+SAME_USER_TOO = pytest.param(
+    "same user", marks=() if os.geteuid() else (pytest.mark.exhaustive,), id="same user"
+)
+"""Nightly where the same is tested with users of their own in each run."""
+
+BOTH_USERS = pytest.mark.parametrize("who", ["own users", "same user"], indirect=True)
+"""For what differs between them."""
+
+
+@pytest.fixture(params=["own users", SAME_USER_TOO])
 def who(request: pytest.FixtureRequest) -> Who:
     if request.param == "same user":
         return SAME_USER

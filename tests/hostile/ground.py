@@ -20,7 +20,6 @@ import yaml
 
 from tests.helpers.isolation import open_python
 from tests.helpers.repo import Repo
-from tests.hostile.attacks import ATTACKS
 from tests.hostile.attacks.attack import Attack
 from tests.servers.model_server import Answer, Call, ModelServer, failure, reply, streamed
 
@@ -337,8 +336,3 @@ def own(folder: Path, user: int) -> None:
     shutil.chown(folder, user, user)
     for path in folder.rglob("*"):
         os.chown(path, user, user, follow_symlinks=False)
-
-
-def attacks_for(*, own_users: bool) -> tuple[Attack, ...]:
-    """The attacks that are run."""
-    return tuple(attack for attack in ATTACKS if own_users or not attack.disturbs)

@@ -21,14 +21,18 @@ import pytest
 
 from tests.helpers.isolation import open_folder
 from tests.hostile.attacks import ATTACKS
+from tests.hostile.attacks.answering import ANSWERING
 from tests.hostile.attacks.attack import Attack
-from tests.hostile.ground import WITNESS_TRIALS, Ground, attacks_for, gate_command, own
+from tests.hostile.ground import WITNESS_TRIALS, Ground, gate_command, own
 
 LEAVES = ("/dev/shm",)
 """Where candidates with the gate's own user may leave files: nobody can tell whose they are."""
 
 SHARES = "Resource temporarily unavailable"
 """The kernel counts the processes of a user, so one's fork bomb can keep others from forking."""
+
+HARMLESS_AS_USER = tuple(a for a in ATTACKS if not a.disturbs and a not in ANSWERING)
+"""What an ordinary user's gate meets in each run; of an answer it makes what root's does."""
 
 SECONDS = 240
 
@@ -39,13 +43,27 @@ def test_there_are_enough_of_them() -> None:
     assert max(names.values()) == 1
 
 
-@pytest.mark.parametrize("own_users", [True, False], ids=["root", "ordinary user"])
-def test_hostile_candidates_harm_nobody_but_themselves(*, own_users: bool) -> None:
+@pytest.mark.parametrize(
+    ("own_users", "attacks"),
+    [
+        pytest.param(True, ATTACKS, id="root"),
+        pytest.param(False, HARMLESS_AS_USER, id="ordinary user"),
+        pytest.param(
+            False,
+            (*HARMLESS_AS_USER, *ANSWERING),
+            id="ordinary user, answers too",
+            marks=pytest.mark.exhaustive,
+        ),
+    ],
+)
+def test_hostile_candidates_harm_nobody_but_themselves(
+    attacks: tuple[Attack, ...], *, own_users: bool
+) -> None:
     if own_users and os.geteuid() != 0:
         pytest.skip("users of their own take root")
     user = None if own_users or os.geteuid() != 0 else 200_000 + secrets.randbelow(10**6)
     with open_folder() as base:
-        ground = Ground(base, attacks_for(own_users=own_users))
+        ground = Ground(base, attacks)
         ground.build()
         if user is not None:
             own(base, user)

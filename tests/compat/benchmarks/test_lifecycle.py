@@ -174,7 +174,7 @@ def begun(made: Repo, folder: Path, *, after: int) -> subprocess.Popen[str]:
     raise AssertionError(f"the run never got that far: {run.communicate(timeout=5)}")
 
 
-@pytest.mark.parametrize("moment", some_always(range(MANY), 4))
+@pytest.mark.parametrize("moment", some_always(range(MANY), MANY))
 @states("A run can be cancelled; results of completed tasks are retained")
 @states("A run is cancelled by a call of an API",
         differs="by Ctrl-C, SIGTERM or the workflow's cancel: the run is a process")  # fmt: skip

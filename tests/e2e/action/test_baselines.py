@@ -153,7 +153,7 @@ def _forged_line(main: Main, _: WorkflowRun) -> None:
             (_tag_of_the_branch_s_name, "on main"),
             (lambda main, _: main.shop.repo.workflow_runs.clear(), "knows nothing of it"),
         ],
-        2,
+        3,
         spread=True,
     ),
 )
@@ -225,7 +225,7 @@ def test_policy_can_do_without(main: Main, config: str) -> None:
             ("evals__support-eval.yaml", EVAL + "  execution: {timeoutSeconds: 77}\n"),
             ("evals__support-eval.yaml", EVAL + "  judge: {model: scripted/support}\n"),
         ],
-        2,
+        3,
         spread=True,
     ),
 )

@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.tiers import some_always
 from tests.servers.github.http import Reply
 from tests.servers.github.state.pull import Pull
 
@@ -18,9 +19,17 @@ def statuses(shop: GitHubShop, pull: Pull) -> list[tuple[str, str | None]]:
     return [(one.status, one.conclusion) for one in shop.repo.checks("gateval", pull.head_sha)]
 
 
-@pytest.mark.parametrize(("status", "times"), [(502, 5), (401, 1), (422, 1)])
 @pytest.mark.parametrize(
-    ("prompt", "code", "conclusion"), [(WORSE, 1, "failure"), (SAME, 0, "success")]
+    ("prompt", "code", "conclusion", "status", "times"),
+    some_always(
+        [
+            (*verdict, *answer)
+            for verdict in ((WORSE, 1, "failure"), (SAME, 0, "success"))
+            for answer in ((502, 5), (401, 1), (422, 1))
+        ],
+        2,
+        spread=True,
+    ),
 )
 def test_the_post_entry_publishes_the_verdict(
     shop: GitHubShop, status: int, times: int, prompt: str, code: int, conclusion: str

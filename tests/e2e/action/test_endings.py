@@ -58,7 +58,7 @@ WAIT = "rules:\n  - {when: {user: Wait}, reply: Hello, latencySeconds: 60}\n"
 PATIENT = SCRIPT.replace("rules:\n", WAIT)
 
 
-@pytest.mark.parametrize("pause", [0.05, 0.6])
+@pytest.mark.parametrize("pause", some_always([0.6, 0.05], 2))
 def test_a_cancelled_benchmark_keeps_its_completed_tasks(shop: GitHubShop, pause: float) -> None:
     shop.work.branch("change", "main")
     shop.work.write(".gateval/scripted/support.yaml", PATIENT)

@@ -29,7 +29,7 @@ REFS, PACK = "/acme/shop/info/refs", "/acme/shop/git-upload-pack"
             {"drop": True},
             {"reply": Reply(408, b"")},
         ],
-        3,
+        4,
     ),
     ids=["500", "502", "503", "garbled", "504", "429", "reset", "408"],
 )

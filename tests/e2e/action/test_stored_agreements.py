@@ -14,6 +14,7 @@ from tests.helpers.main_branch import CONFIG, Main
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended
 from tests.helpers.shop import EVAL
+from tests.helpers.tiers import some_always
 from tests.servers.blob_store import BlobStore
 
 JUDGED = EVAL + "  judge: {model: scripted/judge, calibration: tone, minAgreement: 0.6}\n"
@@ -65,7 +66,9 @@ def test_examples_that_the_change_touches_are_replayed(main: Main) -> None:
     assert made == [0, 20], ended.log
 
 
-@pytest.mark.parametrize("lie", ["another record", "no artifact", "a pull request's run"])
+@pytest.mark.parametrize(
+    "lie", some_always(["another record", "no artifact", "a pull request's run"], 2)
+)
 def test_what_is_not_confirmed_is_replayed(main: Main, lie: str) -> None:
     """The line in git says that the judge agrees; whoever may push can write that."""
     run = main.measured()

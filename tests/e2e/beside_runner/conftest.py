@@ -34,9 +34,9 @@ def roots(ordinary: Runner) -> Iterator[Runner]:
         yield Runner(folder, None, ordinary.tool_cache)
 
 
-@pytest.fixture(params=["ordinary", "roots"])
+@pytest.fixture(params=["ordinary", pytest.param("roots", marks=pytest.mark.exhaustive)])
 def runner(request: pytest.FixtureRequest) -> Runner:
-    """One of the two."""
+    """One of the two, root's each night; `BOTH_RUNNERS` asks for both in each run."""
     found: Runner = request.getfixturevalue(request.param)
     return found
 

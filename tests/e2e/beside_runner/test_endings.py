@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.beside_runner.waiting import wait_for_agent, wait_until
-from tests.helpers.beside_runner import Runner
+from tests.helpers.beside_runner import BOTH_RUNNERS, Runner
 from tests.helpers.command import candidate_processes
 from tests.helpers.program_shop import SLOWLY, ProgramShop
 from tests.helpers.tiers import some_always
@@ -30,6 +30,7 @@ def tree(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize("number", some_always([signal.SIGINT, signal.SIGTERM], 2))
+@BOTH_RUNNERS
 def test_cancelled(shop: ProgramShop, runner: Runner, number: signal.Signals) -> None:
     pull = shop.change(SLOWLY)
     job = shop.on_pull(pull)

@@ -18,6 +18,7 @@ from tests.helpers.command import candidate_processes
 from tests.helpers.isolation import open_folder
 from tests.helpers.program_shop import SLOWLY, ProgramShop
 from tests.helpers.runner import Ended
+from tests.helpers.tiers import some_always
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_with_sudo_each_candidate_is_a_user_of_its_own(
         assert "sk-canary" not in log
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", some_always([signal.SIGKILL, signal.SIGINT], 2))
 def test_a_gate_of_root_is_cancelled_by_a_runner_that_is_not(
     shop: ProgramShop, trusted: Runner, number: signal.Signals
 ) -> None:

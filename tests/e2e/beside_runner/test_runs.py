@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.beside_runner import Runner
+from tests.helpers.beside_runner import BOTH_RUNNERS, Runner
 from tests.helpers.isolation import open_folder
 from tests.helpers.program_shop import RUDELY, ProgramShop
 from tests.helpers.runner import Ended, Job
@@ -26,6 +26,7 @@ def owners(job: Job) -> set[int]:
     return {path.lstat().st_uid for path in job.workspace.rglob("*") if path.is_dir()}
 
 
+@BOTH_RUNNERS
 def test_a_change_that_makes_it_worse(shop: ProgramShop, runner: Runner) -> None:
     pull = shop.change(RUDELY)
     job = shop.on_pull(pull)

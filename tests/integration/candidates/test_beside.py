@@ -19,6 +19,7 @@ from tests.helpers.beside import PYTHON, STORE, STORE_SERVICE, TELL, beside
 from tests.helpers.candidates import World, ask, command_agent, no_survivors
 from tests.helpers.isolation import isolated_world
 from tests.helpers.serving import HTTP, server, warnings
+from tests.helpers.users import SAME_USER_TOO
 
 SMALL = Wishes(memory_mib=256, disk_mib=16, files=200, processes=60)
 ADD = TELL + "print('seen', tell('add orders'))"
@@ -45,7 +46,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     assert world.leftovers() == []
 
 
-@pytest.fixture(params=["own users", "same user"])
+@pytest.fixture(params=["own users", SAME_USER_TOO])
 def walled(request: pytest.FixtureRequest) -> Iterator[World]:
     own = request.param == "own users"
     if own and os.geteuid() != 0:

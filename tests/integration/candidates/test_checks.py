@@ -20,15 +20,17 @@ from gateval.errors import UsageError
 from tests.helpers.candidates import World
 from tests.helpers.isolation import held_here, isolated_world, open_python
 from tests.helpers.own_checks import FILES, runner
+from tests.helpers.users import SAME_USER_TOO
 
 SMALL = Wishes(memory_mib=128, disk_mib=16, files=200, processes=40)
 
 
-@pytest.fixture(params=[True, False], ids=["own users", "same user"])
+@pytest.fixture(params=["own users", SAME_USER_TOO])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    if request.param and os.geteuid() != 0:
+    own = request.param == "own users"
+    if own and os.geteuid() != 0:
         pytest.skip("users of their own take root")
-    with isolated_world(SMALL, own_users=request.param) as world:
+    with isolated_world(SMALL, own_users=own) as world:
         yield world
 
 

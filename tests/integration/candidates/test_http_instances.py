@@ -14,6 +14,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import Door, World, ask, no_survivors, open_files
 from tests.helpers.serving import ECHO, HTTP, answers, server, serving, warnings
+from tests.helpers.tiers import some_always
 
 
 def test_instances_run_side_by_side_one_trial_at_a_time_each(tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ STARTS: list[tuple[str, str, str, str]] = [
 
 @pytest.mark.parametrize(
     ("program", "reason", "last", "path"),
-    STARTS,
+    some_always(STARTS, 2, spread=True),
     ids=["fails", "ends", "never-listens", "always-500", "redirects", "never-answers"],
 )
 def test_a_server_that_does_not_start_is_tried_once(

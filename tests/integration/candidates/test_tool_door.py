@@ -25,6 +25,8 @@ from tests.helpers.beside import PYTHON, beside
 from tests.helpers.candidates import World, ask, command_agent, no_survivors
 from tests.helpers.isolation import isolated_world
 from tests.helpers.serving import HTTP, server
+from tests.helpers.tiers import some_always
+from tests.helpers.users import SAME_USER_TOO
 from tests.servers.model_server import Answer as Served
 from tests.servers.model_server import Call, ModelServer, Responder, reply
 
@@ -88,7 +90,7 @@ def run(
     return asyncio.run(main())
 
 
-@pytest.fixture(params=["own users", "same user"])
+@pytest.fixture(params=["own users", SAME_USER_TOO])
 def walled(request: pytest.FixtureRequest) -> Iterator[World]:
     own = request.param == "own users"
     if own and os.geteuid() != 0:
@@ -228,7 +230,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("mode", ["", "legacy"])
+@pytest.mark.parametrize("mode", some_always(["", "legacy"], 2))
 @pytest.mark.parametrize("way", ["http", "stdio"])
 def test_the_official_client_works_with_it(tmp_path: Path, way: str, mode: str) -> None:
     if not OFFICIAL.exists():

@@ -15,6 +15,7 @@ import pytest
 from gateval.candidates.isolation.wishes import Wishes
 from tests.helpers.candidates import World
 from tests.helpers.isolation import isolated_world, output_of
+from tests.helpers.users import SAME_USER_TOO
 
 ROOMY = Wishes(memory_mib=4096, disk_mib=1024, files=4096, processes=1000)
 
@@ -93,11 +94,12 @@ PAGE = """<!DOCTYPE html><p id="said">nothing</p>
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(params=[True, False], ids=["own users", "same user"])
+@pytest.fixture(params=["own users", SAME_USER_TOO])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    if request.param and os.geteuid() != 0:
+    own = request.param == "own users"
+    if own and os.geteuid() != 0:
         pytest.skip("users of their own take root")
-    with isolated_world(ROOMY, own_users=request.param) as world:
+    with isolated_world(ROOMY, own_users=own) as world:
         yield world
 
 
