@@ -96,9 +96,10 @@ def _judged(trial: Trial) -> tuple[Violation, ...]:
     return verdict.violations
 
 
-def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
-    shown = _demo(tmp_path)
-
+def test_the_demo_shows_one_of_everything_and_the_same_again(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "check").mkdir()
+    shown = _demo(tmp_path / "demo")
     assert shown.status == 0, shown.printed
     assert "Exit status: 1: the gate would fail this pull request." in shown.printed
     assert f"{shown.comment}\nAnd this is where all of it stands:\n" in shown.printed
@@ -109,6 +110,7 @@ def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
     _shows_a_regression_with_checked_evidence(shown)
     _shows_an_improvement_and_what_is_unchanged(shown)
     _shows_a_candidate_that_does_not_start(shown)
+    _writes_the_same_comment_again_and_no_key(shown, _check(tmp_path / "check"))
     assert candidate_processes(tmp_path) == []
 
 
@@ -149,11 +151,7 @@ def _shows_a_candidate_that_does_not_start(shown: Shown) -> None:
     assert "head gives no answer where base does" in shown.comment.lower()
 
 
-def test_a_second_run_writes_the_same_comment_and_no_key_is_anywhere(tmp_path: Path) -> None:
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "check").mkdir()
-    first, second = _demo(tmp_path / "demo"), _check(tmp_path / "check")
-
+def _writes_the_same_comment_again_and_no_key(first: Shown, second: Shown) -> None:
     assert second.status == 1, second.printed
     timed = re.compile(r"[0-9.]+ s\b")
     assert timed.sub("", first.comment) == timed.sub("", second.comment)

@@ -13,6 +13,8 @@ from gateval.adapters.git.run import Git
 from gateval.ports.records import Edit
 
 _MADE = "refs/gateval/made"
+_AS_A_PACK = "fastimport.unpackLimit=0"
+"""Without it, git starts another process that takes the pack apart."""
 
 
 class Author(NamedTuple):
@@ -42,7 +44,9 @@ def write_commit(git: Git, path: str, edit: Edit, *, parent: str | None, author:
         b"get-mark :1",
         b"done",
     ]
-    answer = git.run("fast-import", "--quiet", "--force", "--done", stdin=b"\n".join(lines) + b"\n")
+    stream = b"\n".join(lines) + b"\n"
+    options = ("--quiet", "--force", "--done")
+    answer = git.run("fast-import", *options, stdin=stream, config=(_AS_A_PACK,))
     return answer.out.decode().strip()
 
 
