@@ -102,12 +102,11 @@ class GitHubServer:
 
     def _run(self) -> None:
         try:
-            self._loop.run_until_complete(self._serve())
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._serve())
         except BaseException as failure:  # noqa: BLE001 the test's thread raises it
             self._failure = failure
             self._ready.set()
-        finally:
-            self._loop.close()
 
     async def _serve(self) -> None:
         app = web.Application(client_max_size=MOST_BYTES)
@@ -123,7 +122,6 @@ class GitHubServer:
         await settled()
         await runner.cleanup()
         await settled()
-        await self._loop.shutdown_default_executor()
 
     async def _handle(self, incoming: web.Request) -> web.StreamResponse:
         request = Request(
