@@ -93,9 +93,12 @@ $(VENV)/agents.stamp: requirements/agents.txt | $(VENV)/bin/python
 	@$(VENV)/agents/bin/python -m compileall -q $(VENV)/agents/lib || true
 	@touch $@
 
-$(VENV)/dev.stamp: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+# uv is ten times faster than pip, which stays for mirrors that only its own settings name.
+$(VENV)/dev.stamp: requirements/image.txt requirements/dev.txt pyproject.toml | $(VENV)/bin/python
 	@echo "Setting up $(VENV) from requirements/dev.txt ..."
-	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --require-hashes -r requirements/image.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt \
+	  || $(PIP) --require-hashes -r requirements/dev.txt
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/run.stamp
 
