@@ -40,8 +40,10 @@ class Kept:
         finally:
             with self._counted:
                 self._blocks -= 1
-                for mode in () if self._blocks else tuple(self._started):
-                    self._end(mode)
+                if not self._blocks:
+                    with self._used:  # another thread that still asks gets its answer
+                        for mode in tuple(self._started):
+                            self._end(mode)
 
     @contextmanager
     def process(self, git: Git, mode: str) -> Iterator[GitProcess | None]:
@@ -49,21 +51,31 @@ class Kept:
 
         It stays only if `answered` is set once all answers were read.
         """
-        if not self._blocks or not self._used.acquire(blocking=False):
+        process = self._taken(git, mode)
+        if process is None:
             yield None
             return
         try:
+            yield process
+        finally:
+            if not process.answered:
+                self._end(mode)
+            self._used.release()
+
+    def _taken(self, git: Git, mode: str) -> GitProcess | None:
+        """Return a process that is this thread's until `_used` is released, or None without it."""
+        if not self._used.acquire(blocking=False):
+            return None
+        with ExitStack() as undo:
+            undo.callback(self._used.release)
+            if not self._blocks:
+                return None
             if mode in self._started and not self._started[mode][0].alive:
                 self._end(mode)
             process = self._started[mode][0] if mode in self._started else self._start(git, mode)
             process.answered = False
-            try:
-                yield process
-            finally:
-                if not process.answered:
-                    self._end(mode)
-        finally:
-            self._used.release()
+            undo.pop_all()
+        return process
 
     def _start(self, git: Git, mode: str) -> GitProcess:
         stack = ExitStack()

@@ -92,6 +92,22 @@ def test_two_threads_get_their_own_answers(repo: Repo, found: GitRepository) -> 
     assert answers == [{oid: str(number).encode()} for number, oid in enumerate(oids)] * 5
 
 
+def test_the_end_of_a_block_waits_for_another_threads_answer(
+    repo: Repo, found: GitRepository
+) -> None:
+    oids = committed(repo, **{f"file{number}": str(number) for number in range(20)})
+    before = children()
+    with ThreadPoolExecutor(1) as pool:
+        asked = []
+        for oid in oids * 10:
+            with found.reading():
+                asked.append(pool.submit(found.blobs, [oid], limit=9))
+                found.sizes([oid])
+        answers = [one.result() for one in asked]
+    assert answers == [{oid: str(number).encode()} for number, oid in enumerate(oids)] * 10
+    assert children() == before
+
+
 def test_more_questions_than_a_pipe_takes(repo: Repo, found: GitRepository) -> None:
     """A process that stays would wait for the gate to read, and the gate for it."""
     repo.commit_many({f"file{number}": f"{number}" * 100 for number in range(3_000)})
