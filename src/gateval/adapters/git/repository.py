@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from gateval.adapters.git import export, lfs, objects, revisions, snapshot, tracked, trees
+from gateval.adapters.git import revisions, snapshot, tracked
+from gateval.adapters.git.contents import export, lfs, objects, trees
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.tree import TreeEntry
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gateval.adapters.git.objects import read_blobs, sizes
+from gateval.adapters.git.contents.objects import read_blobs, sizes
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.lfs import POINTER_LIMIT, is_lfs_pointer
 from gateval.domain.repository.tree import TreeEntry

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from gateval.adapters.git.objects import Batch, batch
+from gateval.adapters.git.contents.objects import Batch, batch
+from gateval.adapters.git.contents.tree_writer import TreeWriter
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.tree_writer import TreeWriter
 from gateval.domain.repository.links import TEXT_LIMIT, check_links
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.tree import TreeEntry
