@@ -1,6 +1,6 @@
 """The judge: what it is asked, what counts as an answer, and whether its evidence is real.
 
-`prompt` builds the question, with `exhibit` and `neutral` keeping the transcript in its place;
-`verdict` reads the answer; `evidence` checks the quotes; `judge` does all of it in order, and is
-the only one that calls a model.
+`prompt.py` builds the question, with `prompt_data.py` and `neutral.py` keeping the transcript in
+its place; `verdict.py` reads the answer; `evidence.py` checks the quotes; `judge.py` does all of it
+in order, and is the only one that calls a model.
 """

@@ -1,5 +1,5 @@
-"""The way through, in two halves that can run on two machines; knows ports, not adapters.
+"""The first half of the way, from revisions to a plan; knows ports, not adapters.
 
-`plan.py`: revisions → snapshots (`read.py`) → `Plan`. `run.py`: `Plan` → trials → `Results` →
-`Report`. What is written afterwards is the business of `publish/`.
+`plan.py`: revisions → snapshots (`read.py`) → `Plan`. `app/run/measure.py` goes on from the plan,
+on another machine if need be: trials → `Results` → `Report`. `publish/` writes last.
 """

@@ -33,7 +33,7 @@ class Combinator(Assertion, ABC):
     )
 
     def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `NotMeasured`: `assess.py` assesses the parts and has them combined."""
+        """Raise `NotMeasured`: `assertions/assess.py` assesses the parts and has them combined."""
         del evidence
         raise NotMeasured(Cause.GATE, f"`{self.type}` cannot be assessed without its parts")
 

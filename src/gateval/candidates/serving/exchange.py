@@ -1,6 +1,6 @@
 """The request to a server, and how its response is read. Pure.
 
-The same values as in `contract.py`, put where the manifest says.
+The same values as in `candidates/contract/question.py`, put where the manifest says.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An entry of the audit log: who bent or ended which rule, for which commit, and why.
 
 An `AuditEvent` is what happened; an `AuditEntry` is its line in the log, chained to the line
-before it (`audit_chain.py`). Whatever people or the forge wrote is cut to a size, never refused.
+before it (`chain.py`). Whatever people or the forge wrote is cut to a size, never refused.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The order matters, because each step protects the next: size, UTF-8, line breaks that git does not
 know, tag directives (libyaml compares each with all others), then libyaml's events under limits of
-depth and size (`yaml_builder.py`). Nothing recurses further than the depth limit.
+depth and size (`builder.py`). Nothing recurses further than the depth limit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What one run measured, fixture by fixture: where status, history and baselines come from.
 
 A line in git is written by whoever may push, so it is shown as what it says; what it may do beyond
-that, `baseline.py` decides.
+that, `domain/history/baseline.py` decides.
 """
 
 from __future__ import annotations
