@@ -18,7 +18,6 @@ from gateval.domain.base import (
     JsonObject,
     Value,
     ascii_json,
-    digest,
 )
 from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.history.runs.scores import RunScore
@@ -185,8 +184,3 @@ def record_line(record: RunRecord) -> bytes:
     body = ascii_json({key: one for key, one in content.items() if key not in first})
     head = ascii_json(first["id"]), ascii_json(first["event"]), ascii_json(first["version"])
     return '{{"id":{},"event":{},"version":{},'.format(*head).encode() + body[1:].encode() + b"\n"
-
-
-def line_digest(line: bytes) -> str:
-    """Return what an artifact has to hold for a line to be believed: the SHA-256 of its text."""
-    return digest(line.decode("ascii", "replace").rstrip("\n"))
