@@ -22,7 +22,7 @@ from gateval.domain.forge.check_run import (
 )
 from gateval.domain.forge.stamp import Stamp
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
-from gateval.ports.forge.check_runs import CheckRuns
+from gateval.ports.forge import CheckRuns
 from gateval.publish.outcome import Note, Sink, failed, left, written
 from gateval.publish.target import PublishTarget
 

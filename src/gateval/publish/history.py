@@ -6,9 +6,7 @@ from gateval.domain.history.file import add_record
 from gateval.domain.history.record import HistoryRecord
 from gateval.domain.history.runs.file import add_run
 from gateval.domain.history.runs.record import RunRecord
-from gateval.ports.record_files import HISTORY
-from gateval.ports.records import Edit, Records
-from gateval.ports.run_file import RUNS
+from gateval.ports.records import HISTORY, RUNS, Edit, Records
 
 
 def store_verdict(records: Records, record: HistoryRecord) -> None:

@@ -23,12 +23,6 @@ TIME = TIME_PATTERN
 EVALS_LISTED = 50
 """Evals, and lowered bars, named in one entry; the totals count all."""
 
-AUDIT_BRANCH = "gateval-audit"
-"""An ordinary branch, so that a ruleset can forbid rewriting and deleting it."""
-
-AUDIT_FILE = "audit.jsonl"
-"""The log's file on that branch."""
-
 
 class AuditKind(StrEnum):
     """What happened."""

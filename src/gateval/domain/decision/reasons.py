@@ -13,8 +13,7 @@ from gateval.domain.decision.measured_reasons import (
     passes_alone,
     score_reasons,
 )
-from gateval.domain.decision.rising import rise_reasons
-from gateval.domain.decision.spending import budget_reasons
+from gateval.domain.decision.spending import budget_reasons, rise_reasons
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan

@@ -26,9 +26,6 @@ from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import DecisionReason, EvalsVerdict, GateVerdict, ReasonCode
 
-HISTORY_REF = "refs/gateval/history"
-HISTORY_FILE = "history.jsonl"
-
 LISTED = 50
 """Evals, reasons and regressions named in one record; the totals count all."""
 

@@ -96,3 +96,21 @@ def use_before(label: GateLabel, events: Sequence[LabelEvent], use: LabelEvent) 
     """Return when the label was put on the time before `use`; empty if that is its first use."""
     earlier = [one.at for one in events if GateLabel.named(one.label) is label and one.added]
     return earlier[-2] if len(earlier) > 1 and use.added else ""
+
+
+def find_reason(label: GateLabel, comments: Sequence[Comment], *, login: str, since: str) -> str:
+    """Return the newest reason (`/LABEL why`) that `login` gave after `since`; empty if none.
+
+    It is in one line, and may begin on the line below the command. What no letter or digit is in
+    says nothing. Everybody who may write to the repository may edit all comments, and GitHub's REST
+    API does not tell who did, so an edited comment gives no reason. Nor does one from before the
+    label's previous use: each use has a reason of its own.
+    """
+    command = f"/{label}"
+    for comment in reversed(comments):
+        if comment.author != login or comment.edited or comment.created_at < since:
+            continue
+        word, *reason = comment.body.split() or [""]
+        if word == command and any(map(str.isalnum, "".join(reason))):
+            return " ".join(reason)
+    return ""

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gateval.domain.audit.entry import AuditEntry, AuditKind
-from gateval.domain.labels.facts import LabelEvent, LabelFacts, newest_use, use_before
-from gateval.domain.labels.reason import find_reason
+from gateval.domain.labels.facts import LabelEvent, LabelFacts, find_reason, newest_use, use_before
 from gateval.domain.manifests.policy.gate_config import BypassPolicy
 from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, RulingStatus
 

@@ -14,9 +14,8 @@ from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
-from gateval.domain.plan.axes import axis_tests
 from gateval.domain.plan.bar import Baseline
-from gateval.domain.plan.joint import joint_tests, together_only
+from gateval.domain.plan.joint import axis_tests, joint_tests, together_only
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.statistics.shares import (

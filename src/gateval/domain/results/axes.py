@@ -15,7 +15,7 @@ from gateval.domain.results.looks.axes import axis_grades, axis_units
 from gateval.domain.results.progress import Together
 from gateval.domain.statistics.broad import LEAST_DROP, Broad
 from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.graded.axes import axis_rose
+from gateval.domain.statistics.graded.broad import axis_rose
 from gateval.domain.statistics.graded.rule import ESCALATION
 from gateval.domain.statistics.status import CLEAR
 from gateval.domain.trials.trial import Side

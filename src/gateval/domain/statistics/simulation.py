@@ -16,10 +16,9 @@ from gateval.domain.statistics.broad import (
     first,
 )
 from gateval.domain.statistics.design import ESCALATION, Design, LookResult, design
-from gateval.domain.statistics.fresh import FRESH, borne_out
 from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
-from gateval.domain.statistics.walk import counted, walk
+from gateval.domain.statistics.walk import FRESH, borne_out, counted, walk
 
 
 class Rates(Value):

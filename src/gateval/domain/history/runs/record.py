@@ -25,9 +25,6 @@ from gateval.domain.results.models.averages import ScorerAverage
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
-RUNS_REF = "refs/gateval/runs"
-RUNS_FILE = "runs.jsonl"
-
 FIXTURES_LISTED = 2_000
 """Fixtures of one Eval that are named in a record; the counts hold all."""
 

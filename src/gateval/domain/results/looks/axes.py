@@ -18,7 +18,7 @@ from gateval.domain.results.looks.course import AGREEING, alike, has_real_judge
 from gateval.domain.results.models.axes import axis_scores
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.graded.axes import Axis, axis_step
+from gateval.domain.statistics.graded.broad import Axis, axis_step
 from gateval.domain.statistics.graded.grid import Scores
 from gateval.domain.statistics.looks import Look
 from gateval.domain.trials.trial import Side, Trial

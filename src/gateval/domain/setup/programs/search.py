@@ -7,10 +7,9 @@ from posixpath import basename, dirname, join, splitext
 
 from gateval.domain.setup.programs.around import ENDINGS, Around, is_own
 from gateval.domain.setup.programs.asking import invocation_of
-from gateval.domain.setup.programs.fitting import fitted
+from gateval.domain.setup.programs.fitting import fitted, with_itself
 from gateval.domain.setup.programs.found import FoundProgram, SetUp
 from gateval.domain.setup.programs.installing import project_of
-from gateval.domain.setup.programs.itself import with_itself
 from gateval.domain.setup.programs.needing import files_read, shared_packages, with_shared
 from gateval.domain.setup.programs.starting import import_root, start_of
 
