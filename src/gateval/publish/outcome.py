@@ -88,9 +88,9 @@ class Publication(Value):
         return tuple(f"The {note.sink} could not be written. {note.why}" for note in self.failed)
 
 
-def written(sink: Sink, url: str, why: str = "") -> Note:
+def written(sink: Sink, url: str) -> Note:
     """Return the note of something that stands there now."""
-    return Note(sink=sink, status=WriteStatus.WRITTEN, url=url, why=why)
+    return Note(sink=sink, status=WriteStatus.WRITTEN, url=url)
 
 
 def left(sink: Sink, why: str, url: str = "") -> Note:

@@ -106,7 +106,8 @@ def _unknown_score(
     score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
     text = f"{compared.eval} is not fully measured ({score})"
     code = ReasonCode.BAR_UNMEASURED if of_bar else ReasonCode.GATE_ERROR
-    return [_reason(GateVerdict.INCONCLUSIVE, code, text, compared)]
+    verdict = GateVerdict.INCONCLUSIVE
+    return [DecisionReason(verdict=verdict, code=code, text=text, eval=compared.eval)]
 
 
 def _bar_reasons(
@@ -167,12 +168,6 @@ def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:
         return reason
     text = f"{reason.text}; accepted by {plan.bar_accepted}"
     return reason.model_copy(update={"verdict": GateVerdict.PASS, "text": text})
-
-
-def _reason(
-    verdict: GateVerdict, code: ReasonCode, text: str, compared: EvalComparison
-) -> DecisionReason:
-    return DecisionReason(verdict=verdict, code=code, text=text, eval=compared.eval)
 
 
 def _unmeasured_reasons(

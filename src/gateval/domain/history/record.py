@@ -24,7 +24,7 @@ from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.text.bounded import ShortText, first_of
-from gateval.domain.verdicts import DecisionReason, EvalsVerdict, GateVerdict, ReasonCode
+from gateval.domain.verdicts import EvalsVerdict, GateVerdict, ReasonCode
 
 LISTED = 50
 """Evals, reasons and regressions named in one record; the totals count all."""
@@ -129,7 +129,7 @@ def record_of(
         recorded_at=recorded_at,
         run=run,
         verdict=decision.evals,
-        reasons=tuple(_stored_reason(one) for one in decision.reasons[:LISTED]),
+        reasons=tuple(StoredReason.model_validate(dict(one)) for one in decision.reasons[:LISTED]),
         reasons_total=len(decision.reasons),
         regressions=regressions,
         regressions_total=len(regressions),
@@ -137,16 +137,6 @@ def record_of(
         evals=tuple(_stored_eval(one) for one in compared[:LISTED]),
         evals_total=len(compared),
         trials=len(report.results.trials),
-    )
-
-
-def _stored_reason(reason: DecisionReason) -> StoredReason:
-    return StoredReason(
-        verdict=reason.verdict,
-        code=reason.code,
-        text=reason.text,
-        eval=reason.eval,
-        fixture=reason.fixture,
     )
 
 

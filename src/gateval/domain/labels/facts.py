@@ -14,7 +14,7 @@ from pydantic import StringConstraints
 from gateval.domain.audit.entry import TIME, AuditEntry
 from gateval.domain.base import SHA_PATTERN, Value
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.ruling import GateLabel
+from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse
 
 Instant = Annotated[str, StringConstraints(pattern=TIME)]
 """UTC to the second, `2026-11-20T09:30:00Z`: two of them compare as texts."""
@@ -36,6 +36,16 @@ class LabelEvent(Value):
     added: bool
     by: Account
     at: Instant
+
+    def use(self, label: GateLabel, author: str, role: str = "") -> LabelUse:
+        """Return it as the log has it; `author` is the pull request's, `role` the person's."""
+        return LabelUse(
+            name=label,
+            by=AuditPerson(login=self.by.login, id=self.by.id, role=role),
+            applied_at=self.at,
+            event=str(self.number),
+            own=self.by.login == author,
+        )
 
 
 class Push(Value):

@@ -51,13 +51,7 @@ class _Matter(NamedTuple):
 def _use(facts: LabelFacts, event: LabelEvent | None) -> LabelUse:
     if event is None:
         return LabelUse(name=facts.label, by=AuditPerson(login=""))
-    return LabelUse(
-        name=facts.label,
-        by=AuditPerson(login=event.by.login, id=event.by.id, role=facts.role),
-        applied_at=event.at,
-        event=str(event.number),
-        own=event.by.login == facts.author,
-    )
+    return event.use(facts.label, facts.author, facts.role)
 
 
 def _ruling(

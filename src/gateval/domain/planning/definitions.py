@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, RuntimeSpec
 from gateval.domain.manifests.fixtures.embedding import embedding_scripts
-from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.manifests.scripted import ScriptedModel, script_name
 from gateval.domain.plan.plan import AgentDefinition, HiddenFiles, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.change import meaning, scripted_names, system_text
@@ -17,7 +17,6 @@ from gateval.domain.planning.closure import (
     closure_of,
     working_directory,
 )
-from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.trials.trial import Side
 

@@ -68,7 +68,7 @@ def _means(
     found = []
     for fixture in fixtures:
         own = trials.get((owners[fixture.name], fixture.name, side), ())
-        grades = axis_grades(axis, [(fixture, trial) for trial in own])[:reps]
+        grades = axis_grades(axis, fixture, own)[:reps]
         known = [grade for grade in grades if grade is not None]
         if len(known) == reps:
             found.append(fsum(known) / reps)

@@ -22,6 +22,7 @@ from gateval.domain.base import (
 from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.results.models.averages import ScorerAverage
+from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
@@ -129,6 +130,12 @@ class RunEval(Value):
     averages: Annotated[tuple[ScorerAverage, ...], first_of(SCORERS_LISTED)] = ()
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
+
+    @property
+    def called(self) -> str:
+        """What the score of a benchmark is called, if it was measured in full; else empty."""
+        known = self.kind == "Benchmark" and self.low == self.high
+        return benchmark_verdict(self.low).value if known else ""
 
 
 class RunFacts(Value):

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.planning.change import system_text
 from gateval.domain.planning.closure import closure_of, closure_paths
 from gateval.domain.planning.files.departures import prompt_path
-from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place
