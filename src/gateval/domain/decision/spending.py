@@ -11,7 +11,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison, EvalComparison, FixtureChange
 from gateval.domain.results.rises import Measure, Rise
 from gateval.domain.text.figures import show_ratio
-from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
+from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
 
 _CODES = {Measure.COST: ReasonCode.COST, Measure.LATENCY: ReasonCode.LATENCY}
 SPENDING_CODES = (*_CODES.values(), ReasonCode.BUDGET)
@@ -54,9 +54,7 @@ def _key(rise: Rise) -> str:
 
 
 def _reason(rise: Rise, verdict: GateVerdict, text: str) -> DecisionReason:
-    return DecisionReason(
-        verdict=verdict, code=_CODES[rise.measure], text=f"{rise.eval}: {text}", eval=rise.eval
-    )
+    return reason_of(verdict, _CODES[rise.measure], f"{rise.eval}: {text}", rise.eval)
 
 
 _LEFT = "and the budget of the run (policy.budget) leaves nothing to look again"
@@ -71,21 +69,13 @@ def budget_reasons(
     """
     if policy.regressions is not RegressionPolicy.BLOCK:
         return
+    verdict = GateVerdict.INCONCLUSIVE
     own = {fixture.name for fixture in planned.own_fixtures}
     for fixture in compared.fixtures:
         if fixture.cut and fixture.fixture in own and not fixture.no_answer:
             text = f"{fixture.fixture} looks worse: {passes_before_and_now(fixture)}, {_LEFT}"
-            yield _unsettled(compared.eval, text, fixture.fixture)
+            yield reason_of(verdict, ReasonCode.BUDGET, text, compared.eval, fixture.fixture)
     settled = any(one.change is FixtureChange.REGRESSED for one in compared.fixtures)
     if compared.cut and not settled:
-        yield _unsettled(compared.eval, f"{compared.eval} looks worse as a whole, {_LEFT}", "")
-
-
-def _unsettled(evaluation: str, text: str, fixture: str) -> DecisionReason:
-    return DecisionReason(
-        verdict=GateVerdict.INCONCLUSIVE,
-        code=ReasonCode.BUDGET,
-        text=text,
-        eval=evaluation,
-        fixture=fixture,
-    )
+        text = f"{compared.eval} looks worse as a whole, {_LEFT}"
+        yield reason_of(verdict, ReasonCode.BUDGET, text, compared.eval)
