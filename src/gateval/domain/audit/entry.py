@@ -1,7 +1,7 @@
 """An entry of the audit log: who bent or ended which rule, for which commit, and why.
 
 An `AuditEvent` is what happened; an `AuditEntry` is its line in the log, chained to the line
-before it (`audit_chain.py`). Whatever people or the forge wrote is cut to a size, never refused.
+before it (`chain.py`). Whatever people or the forge wrote is cut to a size, never refused.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from gateval.domain.results.comparison import Comparison
 from gateval.domain.ruling import LabelUse
 from gateval.domain.text.bounded import LongText, ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
-
-DIGEST = DIGEST_PATTERN
-TIME = TIME_PATTERN
 
 EVALS_LISTED = 50
 """Evals, and lowered bars, named in one entry; the totals count all."""
@@ -72,7 +69,7 @@ class AuditEvent(Value):
 
     version: Literal["audit.v1"] = "audit.v1"
     kind: AuditKind
-    at: str = Field(pattern=TIME)
+    at: str = Field(pattern=TIME_PATTERN)
     repository: ShortText
     pull_request: int | None = Field(default=None, ge=1)
     head: str = Field(pattern=SHA_PATTERN)
@@ -85,7 +82,7 @@ class AuditEvent(Value):
     failing_total: int = Field(default=0, ge=0)
     bars: Annotated[tuple[ShortText, ...], first_of(EVALS_LISTED)] = ()
     bars_total: int = Field(default=0, ge=0)
-    policy: str = Field(default="", pattern=rf"{DIGEST}|^$")
+    policy: str = Field(default="", pattern=rf"{DIGEST_PATTERN}|^$")
     run: AuditRun = AuditRun()
     stored_by: AuditRun | None = None
 
@@ -98,10 +95,10 @@ class AuditEntry(AuditEvent):
     SHA-256 of the canonical form of everything else.
     """
 
-    id: str = Field(pattern=DIGEST)
+    id: str = Field(pattern=DIGEST_PATTERN)
     number: int = Field(ge=1)
-    previous: str = Field(pattern=DIGEST)
-    hash: str = Field(pattern=DIGEST)
+    previous: str = Field(pattern=DIGEST_PATTERN)
+    hash: str = Field(pattern=DIGEST_PATTERN)
 
 
 def failing_evals(comparison: Comparison) -> tuple[FailingEval, ...]:

@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from gateval.domain.audit.entry import TIME, AuditEntry
-from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.audit.entry import AuditEntry
+from gateval.domain.base import SHA_PATTERN, TIME_PATTERN, Value
 from gateval.domain.forge.pull_request import Comment
 from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse
 
-Instant = Annotated[str, StringConstraints(pattern=TIME)]
+Instant = Annotated[str, StringConstraints(pattern=TIME_PATTERN)]
 """UTC to the second, `2026-11-20T09:30:00Z`: two of them compare as texts."""
 
 

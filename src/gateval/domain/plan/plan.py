@@ -223,10 +223,8 @@ class Plan(Value):
 
     def agent(self, name: str, side: Side) -> AgentDefinition | None:
         """The Agent as it is on this side, or None when that side has none."""
-        for agent in self.agents:
-            if agent.name == name and agent.side is side:
-                return agent
-        return None
+        found = (agent for agent in self.agents if agent.name == name and agent.side is side)
+        return next(found, None)
 
     def most_repetitions(self) -> dict[tuple[str, str, Side], int]:
         """The most repetitions that can be asked for, by Eval, fixture and side."""

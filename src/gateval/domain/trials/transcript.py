@@ -46,10 +46,8 @@ def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
 
 def final_step(trace: Trace) -> Step | None:
     """The last assistant step: in a transcript of `numbered_steps`, the final message."""
-    for step in reversed(trace.steps):
-        if step.kind is StepKind.ASSISTANT:
-            return step
-    return None
+    said = (step for step in reversed(trace.steps) if step.kind is StepKind.ASSISTANT)
+    return next(said, None)
 
 
 def _final(number: int, output: str) -> Step:

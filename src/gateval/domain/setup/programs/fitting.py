@@ -124,12 +124,8 @@ def with_itself(
         return setup
     begin = f"{root}/" if root else ""
     own = [path.removeprefix(begin) for path in files if path.startswith(begin)]
-    packages = {path.split("/")[0] for path in own if path.count("/") == 1 and _is_package(path)}
+    packages = {path.split("/")[0] for path in own if re.fullmatch(r"[^/]+/__init__\.py", path)}
     sources = ["src"] if any(path.startswith("src/") for path in own) else sorted(packages)
     named = [one for one in _NAMES_FILE.findall(project) if join(root, one) in files]
     more = (*(f"{folder}/**" for folder in sources), *dict.fromkeys(named))
     return setup._replace(run=run, inputs=(*setup.inputs, *more))
-
-
-def _is_package(path: str) -> bool:
-    return path.endswith("/__init__.py")
