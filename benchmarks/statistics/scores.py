@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
+from benchmarks.statistics.graded_runs import Draw, GradedRun, simulate_scores
 from benchmarks.statistics.lines import Line
 from gateval.domain.statistics.design import LookResult, design
-from gateval.domain.statistics.graded.simulation import Draw, GradedRun, simulate_scores
 from gateval.domain.statistics.looks import looks
 from gateval.domain.statistics.shares import FIXTURES, fixture_share
 from gateval.domain.statistics.simulation import RunSettings

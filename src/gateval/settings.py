@@ -10,8 +10,7 @@ from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.candidates.isolation.wishes import Wishes, read_wishes
 from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.domain.text.secret_forms import SHORTEST_SECRET
-from gateval.domain.text.secret_names import secret_values, too_short
+from gateval.domain.text.secrets import SHORTEST_SECRET, secret_values, too_short
 from gateval.errors import UsageError
 from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
 

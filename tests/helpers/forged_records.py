@@ -10,9 +10,9 @@ from pydantic import JsonValue
 from gateval.domain.audit.chain import hash_of, read_log
 from gateval.domain.audit.entry import AuditEvent, AuditKind
 from gateval.domain.base import JsonObject, ascii_json
-from gateval.domain.history.record import HISTORY_FILE, HISTORY_REF
 from gateval.domain.ruling import AuditPerson, LabelUse
 from gateval.domain.text.strict_json import read_json
+from gateval.ports.records import HISTORY
 from tests.helpers.github_shop import GitHubShop
 from tests.helpers.repo import Repo
 from tests.servers.github.state.pull import Pull
@@ -59,7 +59,7 @@ def grant(pull: Pull, event: str) -> AuditEvent:
 
 def history(shop: GitHubShop) -> bytes:
     """The stored verdicts."""
-    return Repo.at(shop.bare).git("show", f"{HISTORY_REF}:{HISTORY_FILE}")
+    return Repo.at(shop.bare).git("show", f"{HISTORY.ref}:{HISTORY.path}")
 
 
 def newest_record(shop: GitHubShop) -> JsonObject:
@@ -72,6 +72,6 @@ def newest_record(shop: GitHubShop) -> JsonObject:
 def push_history(shop: GitHubShop, record: JsonObject, **changes: JsonValue) -> None:
     """Put a stored verdict in the place of all others."""
     clone = Repo(Path(mkdtemp(dir=shop.folder)) / "forger")
-    Path(clone.path / HISTORY_FILE).write_text(ascii_json({**record, **changes}) + "\n")
+    Path(clone.path / HISTORY.path).write_text(ascii_json({**record, **changes}) + "\n")
     clone.commit()
-    clone.git("push", "--quiet", "--force", str(shop.bare), f"HEAD:{HISTORY_REF}")
+    clone.git("push", "--quiet", "--force", str(shop.bare), f"HEAD:{HISTORY.ref}")

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
 from gateval.domain.audit.chain import AuditLog, read_log
-from gateval.domain.audit.entry import AUDIT_BRANCH, AuditEntry
+from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_FAILED, EXIT_PASS, RecordsError, UsageError
-from gateval.ports.record_files import AUDIT_LOG
+from gateval.ports.records import AUDIT_BRANCH, AUDIT_LOG
 from gateval.render.github.audit import entry_line, log_line
 from gateval.safe.sanitize import plain_line
 

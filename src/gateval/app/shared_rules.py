@@ -19,7 +19,7 @@ _ON_A_MACHINE = "Set GITHUB_TOKEN to one that may read that repository."
 
 @dataclass(frozen=True)
 class ForgeRules:
-    """Fulfils `ports.shared_rules.SharedRules`; GitHub's adapter is loaded when it is needed.
+    """Fulfils `ports.sources.SharedRules`; GitHub's adapter is loaded when it is needed.
 
     `where` is the next step for somebody whose token is missing.
     """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.fixtures.messages import InputMessage, Role
+from gateval.domain.trials.transcript import Turns
 from gateval.domain.trials.trial import Answer, NoAnswer
-from gateval.domain.trials.turns import Turns
 
 if TYPE_CHECKING:
     from gateval.candidates.base import TrialRequest

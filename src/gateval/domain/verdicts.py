@@ -88,3 +88,10 @@ class DecisionReason(Value):
     text: str
     eval: str = ""
     fixture: str = ""
+
+
+def reason_of(
+    verdict: GateVerdict, code: ReasonCode, text: str, evaluation: str = "", fixture: str = ""
+) -> DecisionReason:
+    """Return a reason; `evaluation` and `fixture` name what it is about, if it is about one."""
+    return DecisionReason(verdict=verdict, code=code, text=text, eval=evaluation, fixture=fixture)

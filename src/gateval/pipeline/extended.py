@@ -10,7 +10,7 @@ from gateval.domain.manifests.policy.rules_source import RulesSource
 from gateval.errors import GatevalError
 from gateval.formats.native.gate_config import read_gate_config
 from gateval.pipeline.manifests.cache import ManifestCache
-from gateval.ports.shared_rules import SharedRules
+from gateval.ports.sources import SharedRules
 
 
 class ExtendedConfig(NamedTuple):

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from gateval.domain.history.file import find_record
 from gateval.domain.history.record import HistoryRecord
 from gateval.pipeline.labels import OpenRecords
-from gateval.ports.record_files import AUDIT_LOG, HISTORY
-from gateval.ports.records import Stored
+from gateval.ports.records import AUDIT_LOG, HISTORY, Stored
 
 
 class StoredRecords(NamedTuple):

@@ -14,7 +14,7 @@ from gateval.domain.labels.facts import LabelEvent, LabelFacts, Push, StartingLa
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.bounded import LONG
 from gateval.errors import ForgeError, ForgeUnavailable, RateLimited, RecordsError
-from gateval.ports.forge.forge import Forge
+from gateval.ports.forge import Forge
 from gateval.ports.records import RecordFile, Records, Stored
 
 OpenRecords = Callable[[], AbstractContextManager[Records]]

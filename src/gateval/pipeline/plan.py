@@ -24,7 +24,7 @@ from gateval.pipeline.reading import reading
 from gateval.pipeline.revisions import Revisions
 from gateval.pipeline.rules import read_rules
 from gateval.ports.repository import Repository
-from gateval.ports.shared_rules import SharedRules
+from gateval.ports.sources import SharedRules
 
 
 @reading

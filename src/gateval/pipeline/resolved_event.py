@@ -21,7 +21,7 @@ from gateval.domain.forge.trigger import (
 )
 from gateval.errors import MissingPermission, UsageError
 from gateval.pipeline.revisions import Revisions, common_ancestor
-from gateval.ports.forge.pull_requests import PullRequests
+from gateval.ports.forge import PullRequests
 from gateval.ports.repository import Repository
 from gateval.ports.server import ServerRepository
 

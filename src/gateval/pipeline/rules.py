@@ -23,7 +23,7 @@ from gateval.gateway.upstream.providers import PREFIXES
 from gateval.pipeline.extended import apply, locked, read_asked
 from gateval.pipeline.manifests.cache import ManifestCache
 from gateval.ports.repository import Repository
-from gateval.ports.shared_rules import SharedRules
+from gateval.ports.sources import SharedRules
 
 
 class RulesRead(NamedTuple):

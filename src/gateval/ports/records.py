@@ -1,4 +1,4 @@
-"""Files of records on refs of a remote repository: the audit log, earlier verdicts."""
+"""Files of records on refs of a remote repository: audit log, earlier verdicts, earlier runs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,23 @@ class RecordFile(NamedTuple):
     path: str
     limit: int
     keeps_history: bool
+
+
+AUDIT_BRANCH = "gateval-audit"
+"""An ordinary branch, so that a ruleset can forbid rewriting and deleting it."""
+
+AUDIT_LOG = RecordFile(
+    f"refs/heads/{AUDIT_BRANCH}", "audit.jsonl", limit=64 * 1024 * 1024, keeps_history=True
+)
+"""Room for some 50,000 entries; what comes then is refused, so that nothing is ever dropped."""
+
+HISTORY = RecordFile(
+    "refs/gateval/history", "history.jsonl", limit=2 * 1024 * 1024, keeps_history=False
+)
+"""Verdicts of earlier runs."""
+
+RUNS = RecordFile("refs/gateval/runs", "runs.jsonl", limit=24 * 1024 * 1024, keeps_history=False)
+"""What earlier runs measured."""
 
 
 class Stored(NamedTuple):

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from gateval.domain.audit.chain import append
 from gateval.domain.audit.entry import AuditEntry, AuditEvent
 from gateval.errors import GatevalError
-from gateval.ports.record_files import AUDIT_LOG
-from gateval.ports.records import Edit, Records
+from gateval.ports.records import AUDIT_LOG, Edit, Records
 
 GIT = "git"
 REQUIRED = (GIT,)

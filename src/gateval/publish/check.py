@@ -22,7 +22,7 @@ from gateval.domain.forge.check_run import (
 )
 from gateval.domain.forge.stamp import Stamp
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
-from gateval.ports.forge.check_runs import CheckRuns
+from gateval.ports.forge import CheckRuns
 from gateval.publish.outcome import Note, Sink, failed, left, written
 from gateval.publish.target import PublishTarget
 
@@ -56,14 +56,8 @@ class _Present(NamedTuple):
 
 def open_check(forge: CheckRuns, target: PublishTarget) -> Note:
     """Show that the gate is at work."""
-    report = CheckReport(
-        name=target.check_name,
-        external_id=str(target.stamp),
-        details_url=target.details_url,
-        started_at=target.stamp.started,
-        title="Evaluating",
-        summary="Gateval is evaluating this commit. The result will stand here.",
-    )
+    summary = "Gateval is evaluating this commit. The result will stand here."
+    report = _report(target, "Evaluating", summary)
     try:
         present = _present(forge, target)
         if present.newer:
@@ -106,15 +100,7 @@ def close_check(
         mine = [run for run in present.mine if not run.completed]
         if not mine and (present.mine or present.newer):
             return left(Sink.CHECK_RUN, "The check run is completed, or a newer run writes it.")
-        report = CheckReport(
-            name=target.check_name,
-            external_id=str(target.stamp),
-            details_url=target.details_url,
-            started_at=target.stamp.started,
-            conclusion=conclusion,
-            title=title,
-            summary=summary,
-        )
+        report = _report(target, title, summary, conclusion)
         done = _write(forge, target, mine, report)
         _close_others(forge, mine, done, report)
         return written(Sink.CHECK_RUN, done.url)
@@ -175,14 +161,24 @@ def _final(
         )
     if superseded:
         notes.append("A newer run of this gate reports on this commit, too.")
+    stamped = target.model_copy(
+        update={"stamp": target.stamp.model_copy(update={"record": announcement.record})}
+    )
+    summary = "\n\n".join((*notes, announcement.check_summary))
+    return _report(stamped, announcement.title, summary, announcement.conclusion)
+
+
+def _report(
+    target: PublishTarget, title: str, summary: str, conclusion: Conclusion | None = None
+) -> CheckReport:
     return CheckReport(
         name=target.check_name,
-        external_id=str(target.stamp.model_copy(update={"record": announcement.record})),
+        external_id=str(target.stamp),
         details_url=target.details_url,
         started_at=target.stamp.started,
-        conclusion=announcement.conclusion,
-        title=announcement.title,
-        summary="\n\n".join((*notes, announcement.check_summary)),
+        conclusion=conclusion,
+        title=title,
+        summary=summary,
     )
 
 

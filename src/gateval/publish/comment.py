@@ -16,7 +16,7 @@ from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.pull_request import Comment
 from gateval.domain.forge.stamp import BORDER, MarkedComment, mark
 from gateval.errors import ForgeError, NotOnForge
-from gateval.ports.forge.comments import Comments
+from gateval.ports.forge import Comments
 from gateval.publish.our_comments import (
     OurComment,
     marked_comments,

@@ -13,12 +13,21 @@ from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Conclusion
 from gateval.domain.ruling import GateLabel
 from gateval.errors import ForgeError
-from gateval.ports.forge.forge import Forge
+from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, open_check
 from gateval.publish.comment import publish_comment
-from gateval.publish.outcome import Note, Publication, Sink, WriteStatus, failed, left
+from gateval.publish.outcome import (
+    Ending,
+    Note,
+    Publication,
+    Sink,
+    Unfinished,
+    WriteStatus,
+    ending_of,
+    failed,
+    left,
+)
 from gateval.publish.target import CommentMode, PublishTarget
-from gateval.publish.unfinished import Ending, Unfinished, ending_of
 
 __all__ = ["abandon", "complete_left_open", "complete_unfinished", "open_check", "publish"]
 

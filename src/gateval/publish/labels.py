@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gateval.domain.audit.entry import AuditKind
 from gateval.domain.ruling import GateLabel, Ruling, RulingStatus
 from gateval.errors import ForgeError
-from gateval.ports.forge.labels import Labels
+from gateval.ports.forge import Labels
 from gateval.publish.audit import AuditReceipt, Delivery
 from gateval.publish.ledger import Ledger
 

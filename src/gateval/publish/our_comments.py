@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.pull_request import Comment
 from gateval.domain.forge.stamp import MarkedComment, read_mark
-from gateval.ports.forge.comments import Comments
+from gateval.ports.forge import Comments
 from gateval.publish.target import CHECK_NAME, PublishTarget
 
 ACTIONS_BOT = "github-actions[bot]"

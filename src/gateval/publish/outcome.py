@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 
 from gateval.domain.base import Value
+from gateval.domain.forge.announcement import Announcement
+from gateval.domain.forge.check_run import Conclusion
 from gateval.errors import ForgeError
-from gateval.publish.unfinished import Unfinished
+from gateval.publish.target import PublishTarget
 
 
 class Sink(StrEnum):
@@ -39,6 +41,28 @@ class Note(Value):
     permission: str = ""
 
 
+class Ending(Value):
+    """How a check run ends, and its title."""
+
+    conclusion: Conclusion
+    title: str
+
+
+class Unfinished(Value):
+    """A check run that GitHub did not take in the end: what it has to say, for a later try.
+
+    `without_labels` counts if head has moved, or one of `labels` is no longer on the pull request;
+    None where no label counted. `forbidden` says that GitHub named a permission that is missing.
+    The step after the job gets it as text in its environment, so it is short.
+    """
+
+    target: PublishTarget
+    said: Ending
+    without_labels: Ending | None = None
+    labels: tuple[str, ...] = ()
+    forbidden: bool = False
+
+
 class Publication(Value):
     """What publishing did, in order; `without_labels` says that it wrote what holds without any.
 
@@ -64,9 +88,9 @@ class Publication(Value):
         return tuple(f"The {note.sink} could not be written. {note.why}" for note in self.failed)
 
 
-def written(sink: Sink, url: str, why: str = "") -> Note:
+def written(sink: Sink, url: str) -> Note:
     """Return the note of something that stands there now."""
-    return Note(sink=sink, status=WriteStatus.WRITTEN, url=url, why=why)
+    return Note(sink=sink, status=WriteStatus.WRITTEN, url=url)
 
 
 def left(sink: Sink, why: str, url: str = "") -> Note:
@@ -78,3 +102,8 @@ def failed(sink: Sink, error: ForgeError) -> Note:
     """Return the note of something that GitHub did not take."""
     permission = getattr(error, "permission", "")
     return Note(sink=sink, status=WriteStatus.FAILED, why=error.sentence, permission=permission)
+
+
+def ending_of(announcement: Announcement) -> Ending:
+    """Return the part of an announcement that is kept."""
+    return Ending(conclusion=announcement.conclusion, title=announcement.title)

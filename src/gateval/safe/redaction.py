@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TypeVar, cast
 
 from gateval.domain.base import Value
-from gateval.domain.text.secret_forms import secret_forms
+from gateval.domain.text.secrets import secret_forms
 from gateval.safe.hardening import visible
 
 MARK = "[secret removed]"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.history.record import HISTORY_FILE, HISTORY_REF
+from gateval.ports.records import HISTORY
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended
@@ -58,7 +58,7 @@ def test_without_the_record_of_what_was_found_nothing_is_run_again(shop: GitHubS
     pull = shop.open_pull(WORSE)
     assert shop.on_pull(pull).run_action().code == 1
     git = Repo.at(shop.bare)
-    blob = git.git("rev-parse", f"{HISTORY_REF}:{HISTORY_FILE}").decode().strip()
+    blob = git.git("rev-parse", f"{HISTORY.ref}:{HISTORY.path}").decode().strip()
     (shop.bare / f"objects/{blob[:2]}/{blob[2:]}").unlink()
     ended = rerun(shop, pull)
     assert ended.code == 3
@@ -227,13 +227,13 @@ def test_nothing_is_stored_as_yet_and_a_name_is_mistyped(shop: GitHubShop) -> No
 def test_a_forged_record_explains_nothing(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
     shop.on_pull(pull).run_action()
-    stored = Repo.at(shop.bare).git("show", f"{HISTORY_REF}:{HISTORY_FILE}")
+    stored = Repo.at(shop.bare).git("show", f"{HISTORY.ref}:{HISTORY.path}")
     clone = Repo(shop.folder / "forger")
     forged = stored.replace(b"refund-asks-why regressed", b"all is well")
-    (clone.path / HISTORY_FILE).write_bytes(forged)
+    (clone.path / HISTORY.path).write_bytes(forged)
     assert forged != stored
     clone.commit()
-    clone.git("push", "--quiet", "--force", str(shop.bare), f"HEAD:{HISTORY_REF}")
+    clone.git("push", "--quiet", "--force", str(shop.bare), f"HEAD:{HISTORY.ref}")
     assert shop.on_comment(pull, "/gateval explain refund-asks-why").run_action().code == 0
     (answer,) = answers(pull)
     assert "all is well" not in answer

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gateval.domain.base import ascii_json
-from gateval.domain.history.record import HISTORY_FILE, HISTORY_REF
 from gateval.domain.text.strict_json import read_json
+from gateval.ports.records import HISTORY
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 
@@ -28,13 +28,13 @@ def regressed(ended: Any) -> set[str]:
 
 def rewrite(shop: GitHubShop, **changes: Any) -> None:
     """Rewrite the newest stored verdict, as anybody can who may push."""
-    lines = Repo.at(shop.bare).git("show", f"{HISTORY_REF}:{HISTORY_FILE}").splitlines()
+    lines = Repo.at(shop.bare).git("show", f"{HISTORY.ref}:{HISTORY.path}").splitlines()
     record = read_json(lines[-1].decode())
     assert isinstance(record, dict)
     clone = Repo(shop.folder / "forger")
-    Path(clone.path / HISTORY_FILE).write_text(ascii_json({**record, **changes}) + "\n")
+    Path(clone.path / HISTORY.path).write_text(ascii_json({**record, **changes}) + "\n")
     clone.commit()
-    clone.git("push", "--quiet", "--force", str(shop.bare), f"HEAD:{HISTORY_REF}")
+    clone.git("push", "--quiet", "--force", str(shop.bare), f"HEAD:{HISTORY.ref}")
 
 
 def test_a_new_run_does_not_take_a_regression_back(shop: GitHubShop) -> None:
@@ -74,7 +74,7 @@ def test_another_head_with_another_agent_is_measured(shop: GitHubShop) -> None:
 def test_a_record_can_keep_a_head_red_but_never_makes_it_green(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
     shop.on_pull(pull).run_action()
-    lines = Repo.at(shop.bare).git("show", f"{HISTORY_REF}:{HISTORY_FILE}").splitlines()
+    lines = Repo.at(shop.bare).git("show", f"{HISTORY.ref}:{HISTORY.path}").splitlines()
     record = read_json(lines[-1].decode())
     assert isinstance(record, dict)
     flattering = [

@@ -16,7 +16,7 @@ from gateval.domain.decision.report import make_report
 from gateval.domain.history.record import record_of
 from gateval.errors import RecordsError
 from gateval.pipeline.history import verdict_in
-from gateval.ports.record_files import AUDIT_LOG, HISTORY
+from gateval.ports.records import AUDIT_LOG, HISTORY
 from gateval.publish.audit import AuditSink, append_entry, record_event
 from gateval.publish.history import store_verdict
 from tests.helpers.audit_events import event

@@ -15,6 +15,7 @@ from gateval.domain.results.assembly import assemble
 from gateval.domain.results.results import Results, RunInfo
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 from gateval.errors import StageFileError
+from tests.helpers.first_trials import first_trials
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL, build_shop, plan_of
 
@@ -50,7 +51,7 @@ def passing(plan: Plan) -> Results:
                 )
             ),
         )
-        for key in plan.trial_keys()
+        for key in first_trials(plan)
     )
     return Results(plan=plan, trials=trials, info=RunInfo(run="elsewhere", seconds=1e6))
 

@@ -8,8 +8,7 @@ import pytest
 
 from gateval.domain.decision.decision import with_labels
 from gateval.domain.decision.report import make_report
-from gateval.domain.forge.check_conclusion import conclude
-from gateval.domain.forge.check_run import Conclusion
+from gateval.domain.forge.check_run import Conclusion, conclude
 from gateval.domain.ruling import (
     AuditPerson,
     GateLabel,

@@ -14,6 +14,7 @@ from gateval.domain.plan.bar import Bar
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
+from tests.helpers.first_trials import first_trials
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, edit_plan, make_results, make_trial
 from tests.helpers.tiers import examples
 
@@ -174,7 +175,8 @@ def test_base_and_head_alternate_in_the_order_of_the_plan() -> None:
         "a-eval/f #1 on base",
         "a-eval/f #1 on head",
     ]
-    assert next_trials(plan, ()) == plan.trial_keys()
+    assert next_trials(plan, ()) == first_trials(plan)
+    assert plan.trial_count == len(first_trials(plan))
 
 
 def test_a_run_that_was_cut_short_is_asked_for_what_is_missing() -> None:

@@ -8,6 +8,7 @@ from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.trial import Side
 from gateval.engine.phases import phases
+from tests.helpers.first_trials import first_trials
 from tests.helpers.reports import edit_plan, make_results
 
 ROWS = """
@@ -32,7 +33,7 @@ def told(plan: Plan, first: Side) -> list[tuple[str, Side | None]]:
     """The phases as text, e.g. `a.base a.base b.head`, and whose processes live in each."""
     return [
         (" ".join(f"{key.eval[0]}.{key.side}{key.repetition}" for key in phase.keys), phase.side)
-        for phase in phases(plan, plan.trial_keys(), first)
+        for phase in phases(plan, first_trials(plan), first)
     ]
 
 
@@ -92,10 +93,10 @@ def test_every_trial_runs_once_and_no_phase_has_processes_of_both_sides(
     processes: str, first: Side
 ) -> None:
     plan = plan_of(processes)
-    found = phases(plan, plan.trial_keys(), first)
+    found = phases(plan, first_trials(plan), first)
     keys = [key for phase in found for key in phase.keys]
     assert sorted(keys, key=lambda key: key.order) == sorted(
-        plan.trial_keys(), key=lambda key: key.order
+        first_trials(plan), key=lambda key: key.order
     )
     for phase in found:
         sides = {

@@ -23,7 +23,7 @@ _ZIP_SPARE = 100_000
 
 
 class GitHubArtifacts:
-    """Fulfils `ports.forge.workflow_runs.WorkflowRuns` with the requests of a `GitHubTransport`."""
+    """Fulfils `ports.forge.WorkflowRuns` with the requests of a `GitHubTransport`."""
 
     def __init__(self, api: GitHubTransport) -> None:
         self._api = api

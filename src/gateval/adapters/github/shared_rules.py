@@ -1,4 +1,4 @@
-"""Fulfils `ports.shared_rules.SharedRules` through GitHub's API for contents of repositories.
+"""Fulfils `ports.sources.SharedRules` through GitHub's API for contents of repositories.
 
 The answer names a blob by its id. That it is the id of the content is checked, so that nothing on
 the way can hand out other rules than the commit holds.

@@ -16,7 +16,7 @@ from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_PASS, GatevalError
-from gateval.ports.run_file import RUNS
+from gateval.ports.records import RUNS
 
 _DAY = timedelta(hours=20)
 """A nightly run is not always on time; what it measured yesterday is due again."""

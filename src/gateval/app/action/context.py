@@ -46,7 +46,7 @@ from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from gateval.ports.clock import Clock
-    from gateval.ports.forge.forge import Forge
+    from gateval.ports.forge import Forge
     from gateval.ports.server import ServerRepository
 
 PUBLIC_API = "https://api.github.com"

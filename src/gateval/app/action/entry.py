@@ -94,8 +94,8 @@ def close_action(environ: Mapping[str, str]) -> int:
     from pydantic import ValidationError
 
     from gateval.publish.github import complete_left_open, complete_unfinished
+    from gateval.publish.outcome import Unfinished
     from gateval.publish.target import PublishTarget
-    from gateval.publish.unfinished import Unfinished
 
     token = environ.get("INPUT_TOKEN", "")
     forge = build_forge(environ, token, environ.get("GITHUB_REPOSITORY", ""))

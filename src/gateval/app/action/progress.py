@@ -15,9 +15,8 @@ from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.github import abandon, open_check, publish
-from gateval.publish.outcome import Publication, Sink, WriteStatus
+from gateval.publish.outcome import Publication, Sink, Unfinished, WriteStatus
 from gateval.publish.target import PublishTarget
-from gateval.publish.unfinished import Unfinished
 
 
 class ActionProgress:

@@ -9,8 +9,7 @@ from gateval.domain.decision.trust import unwritten
 from gateval.domain.forge.check_run import Annotation
 from gateval.domain.forge.trigger import Trust
 from gateval.errors import GatevalError
-from gateval.publish.outcome import Publication, Sink
-from gateval.publish.unfinished import Unfinished
+from gateval.publish.outcome import Publication, Sink, Unfinished
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gateval.domain.audit.entry import AUDIT_BRANCH
 from gateval.domain.base import plain_message
 from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 from gateval.domain.ruling import GateLabel
@@ -20,12 +19,12 @@ from gateval.domain.setup.diagnosis import (
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.labels import LABEL_STYLES, about_missing
 from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnForge
+from gateval.ports.records import AUDIT_BRANCH
 
 if TYPE_CHECKING:
     from gateval.adapters.github import GitHubAccess
     from gateval.adapters.github.waiting import RetryLimits
-    from gateval.ports.forge.branch_guards import BranchGuards
-    from gateval.ports.forge.repository_labels import RepositoryLabels
+    from gateval.ports.forge import BranchGuards, RepositoryLabels
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
 _NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"

@@ -12,7 +12,7 @@ from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.history.calibrations import Bind, Measured
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.planning.selection import script_name
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.planning.snapshot import Snapshot
 
 _RUNS = 30

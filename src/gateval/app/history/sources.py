@@ -23,7 +23,7 @@ from gateval.app.names import PLAN_FILE, RESULTS_FILE, RUN_FILE, TRIALS_FILE
 from gateval.domain.history.runs.file import LINE_LIMIT, newest_first, read_line
 from gateval.domain.history.runs.record import RunRecord
 from gateval.errors import GatevalError, RecordsError
-from gateval.ports.run_file import RUNS
+from gateval.ports.records import RUNS
 
 if TYPE_CHECKING:
     from gateval.adapters.git.records.records import GitRecords

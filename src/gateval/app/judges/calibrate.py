@@ -19,7 +19,7 @@ from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
 from gateval.domain.calibration.replay import CalibrationPhase, CalibrationReplay
 from gateval.domain.manifests.policy.words import AgreementPolicy
-from gateval.domain.planning.selection import script_name
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gateval.domain.planning.selection import script_name
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.trials.trial import Side
 from gateval.errors import MissingKey, UsageError

@@ -16,7 +16,7 @@ from gateval.adapters.layers.store import LayerStore
 from gateval.candidates.isolation.walls import Walls
 from gateval.domain.manifests.own_checks import own_checks, set_up_inputs
 from gateval.domain.plan.plan import Plan
-from gateval.domain.text.secret_names import secret_values
+from gateval.domain.text.secrets import secret_values
 from gateval.settings import LAYERS, Settings
 
 

@@ -17,17 +17,8 @@ from gateval.domain.ruling import LabelUse
 from gateval.domain.text.bounded import LongText, ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
-DIGEST = DIGEST_PATTERN
-TIME = TIME_PATTERN
-
 EVALS_LISTED = 50
 """Evals, and lowered bars, named in one entry; the totals count all."""
-
-AUDIT_BRANCH = "gateval-audit"
-"""An ordinary branch, so that a ruleset can forbid rewriting and deleting it."""
-
-AUDIT_FILE = "audit.jsonl"
-"""The log's file on that branch."""
 
 
 class AuditKind(StrEnum):
@@ -78,7 +69,7 @@ class AuditEvent(Value):
 
     version: Literal["audit.v1"] = "audit.v1"
     kind: AuditKind
-    at: str = Field(pattern=TIME)
+    at: str = Field(pattern=TIME_PATTERN)
     repository: ShortText
     pull_request: int | None = Field(default=None, ge=1)
     head: str = Field(pattern=SHA_PATTERN)
@@ -91,7 +82,7 @@ class AuditEvent(Value):
     failing_total: int = Field(default=0, ge=0)
     bars: Annotated[tuple[ShortText, ...], first_of(EVALS_LISTED)] = ()
     bars_total: int = Field(default=0, ge=0)
-    policy: str = Field(default="", pattern=rf"{DIGEST}|^$")
+    policy: str = Field(default="", pattern=rf"{DIGEST_PATTERN}|^$")
     run: AuditRun = AuditRun()
     stored_by: AuditRun | None = None
 
@@ -104,10 +95,10 @@ class AuditEntry(AuditEvent):
     SHA-256 of the canonical form of everything else.
     """
 
-    id: str = Field(pattern=DIGEST)
+    id: str = Field(pattern=DIGEST_PATTERN)
     number: int = Field(ge=1)
-    previous: str = Field(pattern=DIGEST)
-    hash: str = Field(pattern=DIGEST)
+    previous: str = Field(pattern=DIGEST_PATTERN)
+    hash: str = Field(pattern=DIGEST_PATTERN)
 
 
 def failing_evals(comparison: Comparison) -> tuple[FailingEval, ...]:

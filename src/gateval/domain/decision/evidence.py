@@ -10,7 +10,7 @@ from gateval.domain.results.doubts.judges import judge_doubt
 from gateval.domain.results.doubts.stand_ins import stand_ins
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.results.results import Results
-from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
+from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
 
 EVIDENCE_CODES = (ReasonCode.UNCALIBRATED_JUDGE, ReasonCode.STAND_IN)
 
@@ -21,18 +21,17 @@ def evidence_reasons(
     """Yield why an Eval is inconclusive though its trials were measured."""
     if said := _uncalibrated(results, planned, trials):
         warns = results.plan.policy.judge.uncalibrated is UncalibratedPolicy.WARN
-        reason = _inconclusive(planned, ReasonCode.UNCALIBRATED_JUDGE, said)
-        yield reason.model_copy(update={"verdict": GateVerdict.PASS}) if warns else reason
+        verdict = GateVerdict.PASS if warns else GateVerdict.INCONCLUSIVE
+        yield reason_of(verdict, ReasonCode.UNCALIBRATED_JUDGE, said, planned.name)
     for found in stand_ins(results.plan, planned, trials):
         noun = "trial" if found.answered == 1 else "trials"
-        yield _inconclusive(
-            planned,
-            ReasonCode.STAND_IN,
+        text = (
             f"{planned.shown_name}: on {found.side}, {', '.join(found.models)} answered in "
             f"{found.trials} of {found.answered} {noun} in place of {found.primary}, so this says "
             "little of the Agent as it is meant to run. Run the gate again once that model "
-            "answers; a model that the Agent asks on purpose belongs into `spec.uses`.",
+            "answers; a model that the Agent asks on purpose belongs into `spec.uses`."
         )
+        yield reason_of(GateVerdict.INCONCLUSIVE, ReasonCode.STAND_IN, text, planned.name)
 
 
 def _uncalibrated(results: Results, planned: PlannedEval, trials: Grouped) -> str:
@@ -68,7 +67,3 @@ def _uncounted(planned: PlannedEval, trials: Grouped) -> bool:
         for side in planned.sides
     )
     return any(not one.counts for group in mine for trial in group for one in trial.assessments)
-
-
-def _inconclusive(planned: PlannedEval, code: ReasonCode, text: str) -> DecisionReason:
-    return DecisionReason(verdict=GateVerdict.INCONCLUSIVE, code=code, text=text, eval=planned.name)

@@ -17,7 +17,7 @@ from gateval.domain.results.comparison import (
 from gateval.domain.results.scoring import EVERY_CASE, TOLERANCE, Meets
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.text.figures import show_percent, show_score
-from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
+from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
 
 _WORSE = {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}
 
@@ -57,12 +57,8 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
         and head.low >= policy.threshold_floor - TOLERANCE
     )
     passes = no_worse and policy.threshold is ThresholdPolicy.WORSE
-    yield DecisionReason(
-        verdict=GateVerdict.PASS if passes else GateVerdict.FAIL,
-        code=ReasonCode.BELOW_THRESHOLD,
-        text=text,
-        eval=compared.eval,
-    )
+    verdict = GateVerdict.PASS if passes else GateVerdict.FAIL
+    yield reason_of(verdict, ReasonCode.BELOW_THRESHOLD, text, compared.eval)
 
 
 def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[DecisionReason]:
@@ -86,13 +82,9 @@ def broad_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
         elif one.outdated and policy.regressions is not RegressionPolicy.OFF:
             before, now = show_percent(one.base), show_percent(one.head)
             what = f"The cases of {one.family} in {compared.eval} are" if one.family else ""
-            yield DecisionReason(
-                verdict=GateVerdict.PASS,
-                code=ReasonCode.SUSPECT,
-                text=f"{what or f'{compared.eval} is'} below the stored baseline ({before} passed "
-                f"before, {now} now), and so is base today: {OUTDATED}",
-                eval=compared.eval,
-            )
+            text = f"{what or f'{compared.eval} is'} below the stored baseline ({before} passed "
+            text += f"before, {now} now), and so is base today: {OUTDATED}"
+            yield reason_of(GateVerdict.PASS, ReasonCode.SUSPECT, text, compared.eval)
 
 
 def fixture_reasons(
@@ -101,34 +93,19 @@ def fixture_reasons(
     """Yield what speaks against one fixture: silence, a regression, a failure of a new one."""
     name, base = fixture.fixture, fixture.base_all
     if fixture.no_answer:
-        yield DecisionReason(
-            verdict=GateVerdict.FAIL,
-            code=ReasonCode.NO_ANSWER,
-            text=f"{name}: head does not answer; base does",
-            eval=compared.eval,
-            fixture=name,
-        )
+        text = f"{name}: head does not answer; base does"
+        yield reason_of(GateVerdict.FAIL, ReasonCode.NO_ANSWER, text, compared.eval, name)
     elif fixture.change is FixtureChange.REGRESSED and base is not None:
         text = f"{name} regressed: {passes_before_and_now(fixture)}"
         if fixture.found_at:
             text += f"; found at {fixture.found_at}, and a new run does not take it back"
         yield from _regression(text, compared.eval, name, policy)
     elif fixture.change in _WORSE and policy.regressions is not RegressionPolicy.OFF:
-        yield DecisionReason(
-            verdict=GateVerdict.PASS,
-            code=ReasonCode.SUSPECT,
-            text=f"{name} looks worse: {passes_before_and_now(fixture)}; {_not_confirmed(fixture)}",
-            eval=compared.eval,
-            fixture=name,
-        )
+        text = f"{name} looks worse: {passes_before_and_now(fixture)}; {_not_confirmed(fixture)}"
+        yield reason_of(GateVerdict.PASS, ReasonCode.SUSPECT, text, compared.eval, name)
     elif has_to_pass_alone(planned, fixture) and _fails_alone(fixture):
-        yield DecisionReason(
-            verdict=GateVerdict.FAIL,
-            code=ReasonCode.NEW_FIXTURE,
-            text=f"{name} is new or changed and does not pass: {show_passes(fixture.head_all)} now",
-            eval=compared.eval,
-            fixture=name,
-        )
+        text = f"{name} is new or changed and does not pass: {show_passes(fixture.head_all)} now"
+        yield reason_of(GateVerdict.FAIL, ReasonCode.NEW_FIXTURE, text, compared.eval, name)
 
 
 def _not_confirmed(fixture: FixtureComparison) -> str:
@@ -148,12 +125,7 @@ def failing_as_before(planned: PlannedEval, compared: EvalComparison) -> Iterato
     one = len(names) == 1
     text = f"{compared.eval}: {len(names)} {'fixture fails' if one else 'fixtures fail'} "
     text += f"before and now: {shown}"
-    yield DecisionReason(
-        verdict=GateVerdict.PASS,
-        code=ReasonCode.FAILS_AS_BEFORE,
-        text=text,
-        eval=compared.eval,
-    )
+    yield reason_of(GateVerdict.PASS, ReasonCode.FAILS_AS_BEFORE, text, compared.eval)
 
 
 def fails_as_before(planned: PlannedEval, fixture: FixtureComparison) -> bool:
@@ -215,10 +187,5 @@ def _regression(
     if policy.regressions is RegressionPolicy.OFF:
         return
     blocks = policy.regressions is RegressionPolicy.BLOCK
-    yield DecisionReason(
-        verdict=GateVerdict.FAIL if blocks else GateVerdict.PASS,
-        code=ReasonCode.REGRESSION,
-        text=text,
-        eval=evaluation,
-        fixture=fixture,
-    )
+    verdict = GateVerdict.FAIL if blocks else GateVerdict.PASS
+    yield reason_of(verdict, ReasonCode.REGRESSION, text, evaluation, fixture)

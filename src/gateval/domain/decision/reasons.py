@@ -13,8 +13,7 @@ from gateval.domain.decision.measured_reasons import (
     passes_alone,
     score_reasons,
 )
-from gateval.domain.decision.rising import rise_reasons
-from gateval.domain.decision.spending import budget_reasons
+from gateval.domain.decision.spending import budget_reasons, rise_reasons
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
@@ -26,7 +25,7 @@ from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import Meets
 from gateval.domain.text.figures import show_score
 from gateval.domain.trials.trial import Cause, Side, Trial
-from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
+from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
 
 
 def all_reasons(
@@ -34,11 +33,7 @@ def all_reasons(
 ) -> Iterator[DecisionReason]:
     """Yield every reason, each with the verdict it asks for, in no particular order."""
     if results.plan.nothing:
-        yield DecisionReason(
-            verdict=GateVerdict.PASS,
-            code=ReasonCode.NOTHING_TO_EVALUATE,
-            text=results.plan.nothing,
-        )
+        yield reason_of(GateVerdict.PASS, ReasonCode.NOTHING_TO_EVALUATE, results.plan.nothing)
     trials = group_trials(results.trials)
     for compared in comparison.evals:
         planned = results.plan.eval(compared.eval)
@@ -54,17 +49,11 @@ def all_reasons(
     yield from _unclaimed_reasons(results.plan)
     yield from _left_out_reasons(results.plan)
     if results.plan.rules_unread:
-        yield DecisionReason(
-            verdict=GateVerdict.INCOMPLETE,
-            code=ReasonCode.RULES_UNREADABLE,
-            text=results.plan.rules_unread,
-        )
+        unread = results.plan.rules_unread
+        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.RULES_UNREADABLE, unread)
     if results.plan.locked:
-        yield DecisionReason(
-            verdict=GateVerdict.INCOMPLETE,
-            code=ReasonCode.SEALED,
-            text=why_locked(results.plan.locked),
-        )
+        locked = why_locked(results.plan.locked)
+        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.SEALED, locked)
 
 
 def _released(planned: PlannedEval, reason: DecisionReason) -> DecisionReason:
@@ -107,7 +96,7 @@ def _unknown_score(
     score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
     text = f"{compared.eval} is not fully measured ({score})"
     code = ReasonCode.BAR_UNMEASURED if of_bar else ReasonCode.GATE_ERROR
-    return [_reason(GateVerdict.INCONCLUSIVE, code, text, compared)]
+    return [reason_of(GateVerdict.INCONCLUSIVE, code, text, compared.eval)]
 
 
 def _bar_reasons(
@@ -126,41 +115,29 @@ def _bar_reasons(
 
 def _lost_reasons(plan: Plan) -> Iterator[DecisionReason]:
     for lost in plan.lost:
-        reason = DecisionReason(
-            verdict=GateVerdict.FAIL, code=ReasonCode.LOWERED_BAR, text=str(lost)
-        )
-        yield _accepted(plan, reason)
+        yield _accepted(plan, reason_of(GateVerdict.FAIL, ReasonCode.LOWERED_BAR, str(lost)))
 
 
 def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
     """What cannot be read may ask more than was measured, so this is no pass."""
     for doubt in plan.doubts:
-        reason = DecisionReason(
-            verdict=GateVerdict.INCOMPLETE, code=ReasonCode.BAR_UNREADABLE, text=str(doubt)
-        )
+        reason = reason_of(GateVerdict.INCOMPLETE, ReasonCode.BAR_UNREADABLE, str(doubt))
         yield _accepted(plan, reason)
 
 
 def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:
     """Yield a reason for files that the policy wants measured and nothing measures."""
     for path in plan.unclaimed:
-        yield DecisionReason(
-            verdict=GateVerdict.INCOMPLETE,
-            code=ReasonCode.UNCLAIMED_FILE,
-            text=f"{path} changed and belongs to no Agent that an Eval measures "
-            "(policy.mustBelong)",
-        )
+        text = f"{path} changed and belongs to no Agent that an Eval measures (policy.mustBelong)"
+        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.UNCLAIMED_FILE, text)
 
 
 def _left_out_reasons(plan: Plan) -> Iterator[DecisionReason]:
     """Yield the reason that keeps a check of a part from passing for the whole."""
     kept, total = plan.coverage
     if kept < total:
-        yield DecisionReason(
-            verdict=GateVerdict.INCOMPLETE,
-            code=ReasonCode.LEFT_OUT,
-            text=f"{kept:,} of {total:,} fixtures that the change calls for were looked at",
-        )
+        text = f"{kept:,} of {total:,} fixtures that the change calls for were looked at"
+        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.LEFT_OUT, text)
 
 
 def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:
@@ -168,12 +145,6 @@ def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:
         return reason
     text = f"{reason.text}; accepted by {plan.bar_accepted}"
     return reason.model_copy(update={"verdict": GateVerdict.PASS, "text": text})
-
-
-def _reason(
-    verdict: GateVerdict, code: ReasonCode, text: str, compared: EvalComparison
-) -> DecisionReason:
-    return DecisionReason(verdict=verdict, code=code, text=text, eval=compared.eval)
 
 
 def _unmeasured_reasons(
@@ -184,34 +155,26 @@ def _unmeasured_reasons(
     policy: Policy,
 ) -> Iterator[DecisionReason]:
     """Everything that keeps this fixture from being fully measured, head first."""
+    name = fixture.fixture
     missing = fixture.missing + (fixture.missing_base if fixture.baseline_gap else 0)
     if missing:
-        noun = "trial" if missing == 1 else "trials"
-        yield DecisionReason(
-            verdict=GateVerdict.INCOMPLETE,
-            code=ReasonCode.MISSING_TRIALS,
-            text=f"{fixture.fixture}: {missing} planned {noun} did not run",
-            eval=compared.eval,
-            fixture=fixture.fixture,
-        )
+        text = f"{name}: {missing} planned {'trial' if missing == 1 else 'trials'} did not run"
+        code = ReasonCode.MISSING_TRIALS
+        yield reason_of(GateVerdict.INCOMPLETE, code, text, compared.eval, name)
     if fixture.no_answer:
         return
     head, base = fixture.head_all, fixture.base_all
     lenient = may_pass_judge_errors(planned, compared, fixture, policy)
     on_base = base is not None and base.unclear and fixture.baseline_gap
     for side, unclear in ((Side.HEAD, head.unclear), (Side.BASE, on_base)):
-        mine = trials.get((compared.eval, fixture.fixture, side), ()) if unclear else ()
+        mine = trials.get((compared.eval, name, side), ()) if unclear else ()
         lost = (one for one in mine if one.passed is None and one.cause is not Cause.UNCALIBRATED)
         yield from (_unmeasured(one, lenient=lenient) for one in lost)
     if fixture.silent:
-        yield DecisionReason(
-            verdict=GateVerdict.INCONCLUSIVE,
-            code=ReasonCode.CANDIDATE_ERROR,
-            text=f"{fixture.fixture}: head gave no answer in any repetition"
-            + ("; nor did base" if base and base.silent == base.trials > 0 else ""),
-            eval=compared.eval,
-            fixture=fixture.fixture,
-        )
+        nor = "; nor did base" if base and base.silent == base.trials > 0 else ""
+        text = f"{name}: head gave no answer in any repetition{nor}"
+        code = ReasonCode.CANDIDATE_ERROR
+        yield reason_of(GateVerdict.INCONCLUSIVE, code, text, compared.eval, name)
 
 
 def may_pass_judge_errors(
@@ -245,11 +208,8 @@ def _unmeasured(trial: Trial, *, lenient: bool) -> DecisionReason:
     cause = trial.cause or Cause.GATE
     on_head = trial.key.side is Side.HEAD
     passes = lenient and cause is Cause.JUDGE
-    return DecisionReason(
-        verdict=GateVerdict.PASS if passes else GateVerdict.INCONCLUSIVE,
-        code=_CODES[cause] if on_head else ReasonCode.BASELINE_ERROR,
-        text=f"{trial.key.fixture} was not measured{'' if on_head else ' on base'} "
-        f"({cause}): {trial.reason}",
-        eval=trial.key.eval,
-        fixture=trial.key.fixture,
-    )
+    verdict = GateVerdict.PASS if passes else GateVerdict.INCONCLUSIVE
+    code = _CODES[cause] if on_head else ReasonCode.BASELINE_ERROR
+    name, where = trial.key.fixture, "" if on_head else " on base"
+    text = f"{name} was not measured{where} ({cause}): {trial.reason}"
+    return reason_of(verdict, code, text, trial.key.eval, name)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.verdicts import GateVerdict
 
 ANNOTATIONS_AT_ONCE = 50
 """GitHub takes no more annotations in one request; those of an update are added to the others."""
@@ -94,3 +95,21 @@ class CheckRun(Value):
     completed: bool
     conclusion: str = ""
     url: str = ""
+
+
+CONCLUSIONS = {
+    GateVerdict.PASS: Conclusion.SUCCESS,
+    GateVerdict.FAIL: Conclusion.FAILURE,
+    GateVerdict.INCOMPLETE: Conclusion.ACTION_REQUIRED,
+    GateVerdict.INCONCLUSIVE: Conclusion.ACTION_REQUIRED,
+    GateVerdict.BYPASSED: Conclusion.NEUTRAL,
+}
+"""Only what GitHub does not count as success may stand for a gate that could not look. `failure` is
+kept for what was measured; `action_required` says that somebody has to do something before there
+is a verdict: run it again, provide a key, have a maintainer start the trusted run.
+"""
+
+
+def conclude(verdict: GateVerdict, *, unverified: bool) -> Conclusion:
+    """Return the conclusion; what nobody verified is a claim, and never a success."""
+    return Conclusion.ACTION_REQUIRED if unverified else CONCLUSIONS[verdict]

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gateval import __version__
-from gateval.domain.audit.entry import DIGEST, TIME, AuditRun
-from gateval.domain.base import SHA_PATTERN, Value, digest
+from gateval.domain.audit.entry import AuditRun
+from gateval.domain.base import DIGEST_PATTERN, SHA_PATTERN, TIME_PATTERN, Value, digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion
 from gateval.domain.forge.stamp import Stamp
@@ -24,10 +24,7 @@ from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.text.bounded import ShortText, first_of
-from gateval.domain.verdicts import DecisionReason, EvalsVerdict, GateVerdict, ReasonCode
-
-HISTORY_REF = "refs/gateval/history"
-HISTORY_FILE = "history.jsonl"
+from gateval.domain.verdicts import EvalsVerdict, GateVerdict, ReasonCode
 
 LISTED = 50
 """Evals, reasons and regressions named in one record; the totals count all."""
@@ -58,7 +55,7 @@ class StoredEval(Value):
 class StoredRegression(Value):
     """A fixture that regressed; `key` is the digest of what was compared."""
 
-    key: str = Field(pattern=DIGEST)
+    key: str = Field(pattern=DIGEST_PATTERN)
     eval: ShortText
     fixture: ShortText
     base_passes: int = Field(ge=0, le=1000)
@@ -80,13 +77,13 @@ class HistoryRecord(Value):
     version: Literal["history.v2"] = "history.v2"
     head: str = Field(pattern=SHA_PATTERN)
     base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
-    policy: str = Field(pattern=DIGEST)
-    plan: str = Field(pattern=DIGEST)
-    read_from: str = Field(default="", pattern=rf"{DIGEST}|^$")
+    policy: str = Field(pattern=DIGEST_PATTERN)
+    plan: str = Field(pattern=DIGEST_PATTERN)
+    read_from: str = Field(default="", pattern=rf"{DIGEST_PATTERN}|^$")
     check: ShortText = ""
     accepted: ShortText = ""
-    started_at: str = Field(default="", pattern=rf"{TIME}|^$")
-    recorded_at: str = Field(pattern=TIME)
+    started_at: str = Field(default="", pattern=rf"{TIME_PATTERN}|^$")
+    recorded_at: str = Field(pattern=TIME_PATTERN)
     run: AuditRun = AuditRun()
     verdict: EvalsVerdict
     reasons: Annotated[tuple[StoredReason, ...], first_of(LISTED)] = ()
@@ -132,7 +129,7 @@ def record_of(
         recorded_at=recorded_at,
         run=run,
         verdict=decision.evals,
-        reasons=tuple(_stored_reason(one) for one in decision.reasons[:LISTED]),
+        reasons=tuple(StoredReason.model_validate(dict(one)) for one in decision.reasons[:LISTED]),
         reasons_total=len(decision.reasons),
         regressions=regressions,
         regressions_total=len(regressions),
@@ -140,16 +137,6 @@ def record_of(
         evals=tuple(_stored_eval(one) for one in compared[:LISTED]),
         evals_total=len(compared),
         trials=len(report.results.trials),
-    )
-
-
-def _stored_reason(reason: DecisionReason) -> StoredReason:
-    return StoredReason(
-        verdict=reason.verdict,
-        code=reason.code,
-        text=reason.text,
-        eval=reason.eval,
-        fixture=reason.fixture,
     )
 
 

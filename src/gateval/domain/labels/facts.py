@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from gateval.domain.audit.entry import TIME, AuditEntry
-from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.audit.entry import AuditEntry
+from gateval.domain.base import SHA_PATTERN, TIME_PATTERN, Value
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.ruling import GateLabel
+from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse
 
-Instant = Annotated[str, StringConstraints(pattern=TIME)]
+Instant = Annotated[str, StringConstraints(pattern=TIME_PATTERN)]
 """UTC to the second, `2026-11-20T09:30:00Z`: two of them compare as texts."""
 
 
@@ -36,6 +36,16 @@ class LabelEvent(Value):
     added: bool
     by: Account
     at: Instant
+
+    def use(self, label: GateLabel, author: str, role: str = "") -> LabelUse:
+        """Return it as the log has it; `author` is the pull request's, `role` the person's."""
+        return LabelUse(
+            name=label,
+            by=AuditPerson(login=self.by.login, id=self.by.id, role=role),
+            applied_at=self.at,
+            event=str(self.number),
+            own=self.by.login == author,
+        )
 
 
 class Push(Value):
@@ -96,3 +106,21 @@ def use_before(label: GateLabel, events: Sequence[LabelEvent], use: LabelEvent) 
     """Return when the label was put on the time before `use`; empty if that is its first use."""
     earlier = [one.at for one in events if GateLabel.named(one.label) is label and one.added]
     return earlier[-2] if len(earlier) > 1 and use.added else ""
+
+
+def find_reason(label: GateLabel, comments: Sequence[Comment], *, login: str, since: str) -> str:
+    """Return the newest reason (`/LABEL why`) that `login` gave after `since`; empty if none.
+
+    It is in one line, and may begin on the line below the command. What no letter or digit is in
+    says nothing. Everybody who may write to the repository may edit all comments, and GitHub's REST
+    API does not tell who did, so an edited comment gives no reason. Nor does one from before the
+    label's previous use: each use has a reason of its own.
+    """
+    command = f"/{label}"
+    for comment in reversed(comments):
+        if comment.author != login or comment.edited or comment.created_at < since:
+            continue
+        word, *reason = comment.body.split() or [""]
+        if word == command and any(map(str.isalnum, "".join(reason))):
+            return " ".join(reason)
+    return ""

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gateval.domain.audit.entry import AuditEntry, AuditKind
-from gateval.domain.labels.facts import LabelEvent, LabelFacts, newest_use, use_before
-from gateval.domain.labels.reason import find_reason
+from gateval.domain.labels.facts import LabelEvent, LabelFacts, find_reason, newest_use, use_before
 from gateval.domain.manifests.policy.gate_config import BypassPolicy
 from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, RulingStatus
 
@@ -52,13 +51,7 @@ class _Matter(NamedTuple):
 def _use(facts: LabelFacts, event: LabelEvent | None) -> LabelUse:
     if event is None:
         return LabelUse(name=facts.label, by=AuditPerson(login=""))
-    return LabelUse(
-        name=facts.label,
-        by=AuditPerson(login=event.by.login, id=event.by.id, role=facts.role),
-        applied_at=event.at,
-        event=str(event.number),
-        own=event.by.login == facts.author,
-    )
+    return event.use(facts.label, facts.author, facts.role)
 
 
 def _ruling(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from gateval.domain.audit.entry import AuditEntry, AuditKind
 from gateval.domain.labels.facts import LabelEvent, newest_event
-from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse
+from gateval.domain.ruling import GateLabel, LabelUse
 
 _COUNTS = {AuditKind.BYPASS_GRANTED, AuditKind.BAR_ACCEPTED}
 _OVER = {AuditKind.BYPASS_ENDED, AuditKind.BYPASS_WITHDRAWN}
@@ -37,10 +37,4 @@ def taken_off(label: GateLabel, events: Sequence[LabelEvent], author: str) -> La
     newest = newest_event(label, events)
     if newest is None or newest.added:
         return None
-    return LabelUse(
-        name=label,
-        by=AuditPerson(login=newest.by.login, id=newest.by.id),
-        applied_at=newest.at,
-        event=str(newest.number),
-        own=newest.by.login == author,
-    )
+    return newest.use(label, author)

@@ -76,3 +76,9 @@ class ScriptedModel(Value):
     spec: ScriptedSpec
     path: str
     digest: str
+
+
+def script_name(model: str | None) -> str | None:
+    """Return NAME of `scripted/NAME`, else None."""
+    prefix = f"{SCRIPTED_PROVIDER}/"
+    return model.removeprefix(prefix) if model and model.startswith(prefix) else None

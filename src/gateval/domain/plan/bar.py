@@ -8,9 +8,6 @@ from typing import Literal
 from gateval.domain.base import Name, Value
 from gateval.domain.repository.place import Place, Problem
 
-CONFIRMING = 3
-"""Trials that decide where one would not be fair: a new fixture, a missed threshold, silence."""
-
 
 class Reason(Value):
     """Why something counts as changed or selected: `place` as text, and what is there.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateval.domain.base import SHA_PATTERN, Name, Value
+from gateval.domain.base import SHA_PATTERN, Name, Value, digest
 from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import Policy
@@ -16,10 +15,10 @@ from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.plan.bar import Doubt, Lowered, Reason
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
-from gateval.domain.plan.stored import UsedBaseline, stored_digest
+from gateval.domain.plan.stored import UsedBaseline
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
-from gateval.domain.trials.trial import Side, TrialKey
+from gateval.domain.trials.trial import Side
 
 
 class Revision(Value):
@@ -194,7 +193,13 @@ class Plan(Value):
 
     def stored_digest(self) -> str:
         """The digest of the stored base trials of all Evals."""
-        return stored_digest((one.name, one.stored) for one in self.evals)
+        return digest(
+            {
+                one.name: [each.model_dump(mode="json") for each in one.stored]
+                for one in self.evals
+                if one.stored
+            }
+        )
 
     @model_validator(mode="after")
     def _names_stand_for_one_thing(self) -> Self:
@@ -218,10 +223,8 @@ class Plan(Value):
 
     def agent(self, name: str, side: Side) -> AgentDefinition | None:
         """The Agent as it is on this side, or None when that side has none."""
-        for agent in self.agents:
-            if agent.name == name and agent.side is side:
-                return agent
-        return None
+        found = (agent for agent in self.agents if agent.name == name and agent.side is side)
+        return next(found, None)
 
     def most_repetitions(self) -> dict[tuple[str, str, Side], int]:
         """The most repetitions that can be asked for, by Eval, fixture and side."""
@@ -249,23 +252,11 @@ class Plan(Value):
     @property
     def trial_count(self) -> int:
         """How many trials are planned at first."""
-        return sum(1 for _ in self._first_trials())
-
-    def trial_keys(self) -> tuple[TrialKey, ...]:
-        """The trials planned at first, in the order of their start: by fixture, base first."""
-        return tuple(
-            TrialKey(eval=evaluation, fixture=fixture, side=side, repetition=repetition)
-            for evaluation, fixture, side, repetition in self._first_trials()
-        )
-
-    def _first_trials(self) -> Iterator[tuple[str, str, Side, int]]:
+        total = 0
         for planned in self.evals:
             known = {one.fixture for one in planned.standing}
-            stored = planned.stored_counts()
+            reps, stored = planned.execution.reps_per_fixture, planned.stored_counts()
             for fixture in planned.own_fixtures:
-                if fixture.name in known:
-                    continue
-                for repetition in range(1, planned.execution.reps_per_fixture + 1):
-                    for side in planned.sides:
-                        if side is Side.HEAD or repetition > stored.get(fixture.name, 0):
-                            yield planned.name, fixture.name, side, repetition
+                if fixture.name not in known:
+                    total += reps * len(planned.sides) - min(reps, stored.get(fixture.name, 0))
+        return total

@@ -14,9 +14,8 @@ from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSp
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixtures.feedback import Feedback
 from gateval.domain.manifests.severity import Severity
-from gateval.domain.plan.axes import axis_tests
 from gateval.domain.plan.bar import Bar, Baseline, Reason
-from gateval.domain.plan.joint import Joint, joint_tests
+from gateval.domain.plan.joint import Joint, axis_tests, joint_tests
 from gateval.domain.plan.stored import StoredTrials
 from gateval.domain.repository.place import Place
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS

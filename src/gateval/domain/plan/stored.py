@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field
 
-from gateval.domain.base import SHA_PATTERN, Name, Value, digest
+from gateval.domain.base import SHA_PATTERN, Name, Value
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial, TrialKey
 
 _MOST = 100
@@ -40,13 +39,6 @@ class UsedBaseline(Value):
 
     digest: str
     runs: tuple[BaselineRun, ...] = Field(min_length=1)
-
-
-def stored_digest(stored: Iterable[tuple[str, tuple[StoredTrials, ...]]]) -> str:
-    """Return the digest of all stored trials of a plan, given by Eval."""
-    return digest(
-        {name: [one.model_dump(mode="json") for one in trials] for name, trials in stored if trials}
-    )
 
 
 @lru_cache(maxsize=20_000)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.plan import AgentDefinition, HiddenFiles, Plan, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, split
 from gateval.domain.trials.trial import Side
+
+OnSide = TypeVar("OnSide", AgentDefinition, SideScripts, HiddenFiles)
 
 
 def against_itself(plan: Plan) -> Plan:
@@ -17,9 +21,9 @@ def against_itself(plan: Plan) -> Plan:
         update={
             "base": plan.head,
             "evals": tuple(_compared(one, fixtures, broad) for one in plan.evals),
-            "agents": (*plan.agents, *map(_agent_of_base, plan.agents)),
-            "scripts": (*plan.scripts, *map(_scripts_of_base, plan.scripts)),
-            "hidden": (*plan.hidden, *map(_hidden_of_base, plan.hidden)),
+            "agents": (*plan.agents, *map(_of_base, plan.agents)),
+            "scripts": (*plan.scripts, *map(_of_base, plan.scripts)),
+            "hidden": (*plan.hidden, *map(_of_base, plan.hidden)),
         }
     )
 
@@ -38,13 +42,5 @@ def _compared(
     )
 
 
-def _agent_of_base(agent: AgentDefinition) -> AgentDefinition:
-    return agent.model_copy(update={"side": Side.BASE})
-
-
-def _scripts_of_base(scripts: SideScripts) -> SideScripts:
-    return scripts.model_copy(update={"side": Side.BASE})
-
-
-def _hidden_of_base(hidden: HiddenFiles) -> HiddenFiles:
-    return hidden.model_copy(update={"side": Side.BASE})
+def _of_base(one: OnSide) -> OnSide:
+    return one.model_copy(update={"side": Side.BASE})

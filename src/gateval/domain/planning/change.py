@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent, SystemFile
-from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.bar import Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.planning.closure import closure_files, closure_of
@@ -110,9 +110,7 @@ def _script_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) 
 
 def scripted_names(agent: Agent) -> tuple[str, ...]:
     """Return the names of the scripted models that the Agent may ask."""
-    prefix = f"{SCRIPTED_PROVIDER}/"
-    scripted = (model for model in agent.asked_models if model.startswith(prefix))
-    return tuple(model.removeprefix(prefix) for model in scripted)
+    return tuple(name for name in map(script_name, agent.asked_models) if name is not None)
 
 
 def _file_reasons(

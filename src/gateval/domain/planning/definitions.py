@@ -1,4 +1,4 @@
-"""The Agents that run, as a plan carries them, resolved at one revision, and their scripts."""
+"""What a plan carries of each side: Agents that run, their scripts, the files that none gets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, RuntimeSpec
 from gateval.domain.manifests.fixtures.embedding import embedding_scripts
-from gateval.domain.manifests.scripted import ScriptedModel
-from gateval.domain.plan.plan import AgentDefinition, SideScripts
+from gateval.domain.manifests.scripted import ScriptedModel, script_name
+from gateval.domain.plan.plan import AgentDefinition, HiddenFiles, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.change import meaning, scripted_names, system_text
 from gateval.domain.planning.closure import (
@@ -17,7 +17,6 @@ from gateval.domain.planning.closure import (
     closure_of,
     working_directory,
 )
-from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.trials.trial import Side
 
@@ -79,3 +78,28 @@ def asked_scripts(
         if models:
             scripts.append(SideScripts(side=side, models=models))
     return tuple(scripts)
+
+
+def hidden_files(
+    planned: Iterable[PlannedEval], head: Snapshot, base: Snapshot | None
+) -> tuple[HiddenFiles, ...]:
+    """Return the hidden files of each side from which a program is started, as git has them."""
+    found = []
+    for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
+        if snapshot is None:
+            continue
+        agents = [snapshot.catalogue.agent(one.agent) for one in planned if side in one.sides]
+        if all(agent is None or not agent.starts_process for agent in agents):
+            continue
+        paths = (path for path in snapshot.paths if snapshot.is_hidden(path) and _is_text(path))
+        found.append(HiddenFiles(side=side, paths=tuple(paths)))
+    return tuple(found)
+
+
+def _is_text(path: str) -> bool:
+    """Whether the path is UTF-8, as a plan can hold it. Manifests of other names are refused."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

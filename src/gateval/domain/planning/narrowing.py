@@ -7,6 +7,8 @@ for the whole.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from gateval.domain.base import Value, digest
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.plan.plan import Plan
@@ -64,16 +66,18 @@ def refuse_unknown(narrowing: Narrowing, catalogue: Catalogue) -> None:
     """
     agents = [agent.name for agent in catalogue.agents]
     evals = [evaluation.name for evaluation in catalogue.evals]
-    for kind, names, known in (
-        ("Agent", narrowing.agents, agents),
-        ("Eval", narrowing.evals, evals or list(narrowing.evals)),
-    ):
-        for name in names:
-            if name not in known:
-                raise UsageError(
-                    f'There is no {kind} "{name}" on this revision.{nearest(name, known)}',
-                    hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
-                )
+    refuse_names("Agent", narrowing.agents, agents)
+    refuse_names("Eval", narrowing.evals, evals or narrowing.evals)
+
+
+def refuse_names(kind: str, names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise `UsageError` for the first of these names of a kind of manifest that is not known."""
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f'There is no {kind} "{name}" on this revision.{nearest(name, known)}',
+                hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
+            )
 
 
 def narrow(plan: Plan, narrowing: Narrowing) -> Plan:

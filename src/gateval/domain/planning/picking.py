@@ -13,7 +13,7 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import LeftEval, Plan
 from gateval.domain.plan.planned_eval import LeftFixture, PlannedEval
-from gateval.domain.repository.place import nearest
+from gateval.domain.planning.narrowing import refuse_names
 from gateval.errors import UsageError
 
 _NAMED = 8
@@ -52,26 +52,11 @@ ALL = Pick()
 def refuse_unknown_names(pick: Pick, plan: Plan, head: Catalogue) -> None:
     """Raise `UsageError` for a name that neither head nor the plan has."""
     fixtures = (*head.fixtures, *(fixture for one in plan.evals for fixture in one.fixtures))
-    known = (
-        ("Agent", pick.agents, {one.name for one in head.agents}),
-        (
-            "Eval",
-            pick.evals,
-            {one.name for one in head.evals} | {one.own_name for one in plan.evals},
-        ),
-        (
-            "fixture",
-            pick.fixtures,
-            {one.name for one in fixtures} | {one.family for one in fixtures if one.family},
-        ),
-    )
-    for kind, asked, names in known:
-        for name in asked:
-            if name not in names:
-                raise UsageError(
-                    f'There is no {kind} "{name}" on this revision.{nearest(name, sorted(names))}',
-                    hint=f"Known: {', '.join(sorted(names)[:20]) or 'none'}.",
-                )
+    evals = {one.name for one in head.evals} | {one.own_name for one in plan.evals}
+    cases = {one.name for one in fixtures} | {one.family for one in fixtures if one.family}
+    refuse_names("Agent", pick.agents, sorted({one.name for one in head.agents}))
+    refuse_names("Eval", pick.evals, sorted(evals))
+    refuse_names("fixture", pick.fixtures, sorted(cases))
 
 
 def picked(plan: Plan, pick: Pick, head: Catalogue) -> Plan:

@@ -17,21 +17,18 @@ from gateval.domain.plan.plan import (
 )
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import is_sealed_eval
-from gateval.domain.planning.bar.agents import weaker_agents
-from gateval.domain.planning.bar.closures import narrowed_closures
+from gateval.domain.planning.bar.agents import narrowed_closures, weaker_agents
 from gateval.domain.planning.bar.doubts import base_doubts
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
 from gateval.domain.planning.budget import within
 from gateval.domain.planning.change import detect_changes
-from gateval.domain.planning.definitions import asked_scripts, definitions
-from gateval.domain.planning.files.belonging import unclaimed
-from gateval.domain.planning.files.hidden import hidden_files
+from gateval.domain.planning.definitions import asked_scripts, definitions, hidden_files
 from gateval.domain.planning.files.locked import locked_files, locked_for, why_locked
-from gateval.domain.planning.nothing import why_nothing
 from gateval.domain.planning.selection import baseline_of, removed_since, why_selected
 from gateval.domain.planning.shares import with_shares
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.unmeasured import unclaimed, why_nothing
 from gateval.domain.planning.warnings import coverage_warnings, rules_warnings, tip_warnings
 from gateval.domain.repository.paths import show_path
 from gateval.domain.trials.trial import Side

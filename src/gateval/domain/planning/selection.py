@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Removed
@@ -70,12 +70,6 @@ def _judge_reasons(evaluation: Eval, head: Snapshot, base: Snapshot) -> Iterator
         ours, theirs = head.scripts.get(script), base.scripts.get(script)
         if ours and theirs and ours.digest != theirs.digest:
             yield Reason(where=show_path(ours.path), what=f"scripted judge {script} changed")
-
-
-def script_name(model: str | None) -> str | None:
-    """Return NAME of `scripted/NAME`, else None."""
-    prefix = f"{SCRIPTED_PROVIDER}/"
-    return model.removeprefix(prefix) if model and model.startswith(prefix) else None
 
 
 def removed_since(head: Catalogue, base: Catalogue) -> tuple[Removed, ...]:

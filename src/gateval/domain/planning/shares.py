@@ -13,10 +13,9 @@ from collections.abc import Iterable, Sequence
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
-from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
-from gateval.domain.plan.axes import axis_tests
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.bar import Baseline
-from gateval.domain.plan.joint import joint_tests, together_only
+from gateval.domain.plan.joint import axis_tests, joint_tests, together_only
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.statistics.shares import (
@@ -154,12 +153,8 @@ def _follows_rules(name: str, snapshot: Snapshot) -> bool:
     agent = snapshot.catalogue.agent(name)
     if agent is None or agent.starts_process:
         return False
-    prefix = f"{SCRIPTED_PROVIDER}/"
-    models = agent.spec.models
-    if not models or not all(model.startswith(prefix) for model in models):
-        return False
-    scripts = [snapshot.scripts.get(model.removeprefix(prefix)) for model in models]
-    return all(
+    scripts = [snapshot.scripts.get(script_name(model) or "") for model in agent.spec.models]
+    return bool(scripts) and all(
         script is not None and all(rule.probability >= 1 for rule in script.spec.rules)
         for script in scripts
     )

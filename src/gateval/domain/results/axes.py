@@ -15,7 +15,7 @@ from gateval.domain.results.looks.axes import axis_grades, axis_units
 from gateval.domain.results.progress import Together
 from gateval.domain.statistics.broad import LEAST_DROP, Broad
 from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.graded.axes import axis_rose
+from gateval.domain.statistics.graded.broad import axis_rose
 from gateval.domain.statistics.graded.rule import ESCALATION
 from gateval.domain.statistics.status import CLEAR
 from gateval.domain.trials.trial import Side
@@ -68,7 +68,7 @@ def _means(
     found = []
     for fixture in fixtures:
         own = trials.get((owners[fixture.name], fixture.name, side), ())
-        grades = axis_grades(axis, [(fixture, trial) for trial in own])[:reps]
+        grades = axis_grades(axis, fixture, own)[:reps]
         known = [grade for grade in grades if grade is not None]
         if len(known) == reps:
             found.append(fsum(known) / reps)

@@ -44,13 +44,18 @@ def with_stored(plan: Plan, trials: Iterable[Trial]) -> Grouped:
     return groups
 
 
+def unbroken(trials: Iterable[Trial]) -> list[Trial]:
+    """Return a side's trials by repetition, as far as none is missing."""
+    by_number = {trial.key.repetition: trial for trial in trials}
+    found: list[Trial] = []
+    while (trial := by_number.get(len(found) + 1)) is not None:
+        found.append(trial)
+    return found
+
+
 def outcomes(trials: Sequence[Trial]) -> Outcomes:
     """Return the outcomes of a side's trials as far as no repetition is missing."""
-    by_number = {trial.key.repetition: trial.passed for trial in trials}
-    found: list[bool | None] = []
-    while (number := len(found) + 1) in by_number:
-        found.append(by_number[number])
-    return found
+    return [trial.passed for trial in unbroken(trials)]
 
 
 def grade(trial: Trial) -> float | None:
@@ -65,11 +70,7 @@ def grade(trial: Trial) -> float | None:
 
 def grades(trials: Sequence[Trial]) -> Scores:
     """Return the scores of a side's trials as far as no repetition is missing."""
-    by_number = {trial.key.repetition: grade(trial) for trial in trials}
-    found: list[float | None] = []
-    while (number := len(found) + 1) in by_number:
-        found.append(by_number[number])
-    return found
+    return [grade(trial) for trial in unbroken(trials)]
 
 
 def too_many_lost(trials: Outcomes) -> bool:

@@ -1,4 +1,4 @@
-"""The largest value of a probability over all pass rates, bounded from above, not sampled.
+"""A probability held against a limit at all pass rates, by an upper bound and not by samples.
 
 A probability that comes from counting sequences of at most n trials is a polynomial of degree n in
 the pass rate. In Bernstein form its values lie between its smallest and its largest coefficient
@@ -39,18 +39,6 @@ def never_above(bernstein: Sequence[float], limit: float) -> bool:
             return False
         pending += [(half, depth + 1) for half in _halves(piece)]
     return True
-
-
-def largest(bernstein: Sequence[float], precision: float = 1e-9) -> float:
-    """Return an upper bound of the polynomial's largest value on [0, 1], a part of it above it.
-
-    `precision` is that part: a share of the budget may be as small as 1e-7.
-    """
-    low, high = max(bernstein[0], bernstein[-1]), max(bernstein)
-    while high - low > precision * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if never_above(bernstein, middle) else (middle, high)
-    return high
 
 
 def _halves(piece: list[float]) -> tuple[list[float], list[float]]:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import cache
 
 from gateval.domain.base import Value
-from gateval.domain.statistics.bernstein import coefficients, largest, never_above
+from gateval.domain.statistics.bernstein import coefficients, never_above
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.paths import Limits, arrivals, regressed_by_passes
 from gateval.domain.statistics.regions import NEVER, attainable, going_on_region, regressed_region
@@ -51,11 +51,6 @@ class Design(Value):
 
     def __hash__(self) -> int:
         return hash((self.share, self.cut))
-
-    @property
-    def false_alarm(self) -> float:
-        """The largest chance, over all common pass rates, that an unchanged fixture regresses."""
-        return largest(_false_alarm(self.looks, self.regressed, self.going_on))
 
 
 def step(design: Design, look: int, base_passes: int, head_passes: int) -> LookResult:

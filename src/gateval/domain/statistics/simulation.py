@@ -15,11 +15,10 @@ from gateval.domain.statistics.broad import (
     confirmed,
     first,
 )
-from gateval.domain.statistics.design import ESCALATION, Design, LookResult, design
-from gateval.domain.statistics.fresh import FRESH, borne_out
+from gateval.domain.statistics.design import Design, LookResult, design
 from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
-from gateval.domain.statistics.walk import counted, walk
+from gateval.domain.statistics.walk import FRESH, borne_out, counted, walk
 
 
 class Rates(Value):
@@ -38,7 +37,6 @@ class RunSettings(Value):
 
     reps_per_fixture: int = 1
     stored: int = 0
-    escalation: float = ESCALATION
 
 
 class Run(Value):
@@ -104,7 +102,8 @@ def simulate(random: Random, evals: Sequence[Rates], rule: RunSettings) -> Run:
             _Fixture(random, base, head, rule.stored, old)
             for base, head, old in zip(rates.base, rates.head, before, strict=True)
         ]
-        chosen = _design(rule, fixture_share(FIXTURES / len(evals), len(fixtures)))
+        share = fixture_share(FIXTURES / len(evals), len(fixtures))
+        chosen = design(looks(rule.reps_per_fixture, rule.stored), share)
         worse = [index for index, fixture in enumerate(fixtures) if fixture.regresses(chosen)]
         regressed += [(number, index) for index in worse]
         if _slips(fixtures, rule, BROAD / len(evals), found=bool(worse)):
@@ -123,10 +122,6 @@ def simulated(seed: int, evals: Sequence[Rates], rule: RunSettings, runs: int) -
     """Yield `runs` runs; equal arguments give equal runs on every machine."""
     random = Random(seed)  # noqa: S311 - made-up trials, no secrets
     return (simulate(random, evals, rule) for _ in range(runs))
-
-
-def _design(rule: RunSettings, share: float) -> Design:
-    return design(looks(rule.reps_per_fixture, rule.stored), share, rule.escalation)
 
 
 def _slips(fixtures: Sequence[_Fixture], rule: RunSettings, share: float, *, found: bool) -> bool:

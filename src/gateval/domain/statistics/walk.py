@@ -71,3 +71,16 @@ def counted(outcomes: Outcomes) -> Count:
     """Return the passes among those of `outcomes` that were measured."""
     measured = [outcome for outcome in outcomes if outcome is not None]
     return Count(passes=sum(measured), trials=len(measured))
+
+
+FRESH = 3
+"""Base trials made beside head without which nothing stored makes a fixture regressed.
+
+Stored trials may be of a model as it was. To ask for fresh ones only takes blocks away, so the
+bound on false ones holds as it is.
+"""
+
+
+def borne_out(fresh: Count, head: Count) -> bool:
+    """Whether base, as it is now, does better than head does; never without a trial of each."""
+    return bool(fresh.trials and head.trials) and fresh.rate > head.rate

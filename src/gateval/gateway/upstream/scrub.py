@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from gateval.domain.text.secret_forms import secret_forms
+from gateval.domain.text.secrets import secret_forms
 from gateval.gateway.upstream.endpoints import Upstream
 
 MARK = "[key removed]"

@@ -7,9 +7,13 @@ from collections.abc import Mapping
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.fixtures.embedding import embedding_scripts
-from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, SCRIPTED_PROVIDER, ScriptedModel
+from gateval.domain.manifests.scripted import (
+    SCRIPTED_FOLDER,
+    SCRIPTED_PROVIDER,
+    ScriptedModel,
+    script_name,
+)
 from gateval.domain.planning.change import scripted_names
-from gateval.domain.planning.selection import script_name
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import Tree

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.announcement import Announcement
-from gateval.domain.forge.check_conclusion import conclude
-from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT
+from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT, conclude
 from gateval.domain.forge.stamp import MARKER
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.comment.comment import LIMIT, render_comment

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gateval.domain.decision.decision import Decision
 from gateval.domain.forge.announcement import Announcement
-from gateval.domain.forge.check_conclusion import conclude
-from gateval.domain.forge.check_run import TITLE_LIMIT
+from gateval.domain.forge.check_run import TITLE_LIMIT, conclude
 from gateval.domain.history.record import HistoryRecord
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.figures import show_score, show_threshold

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.decision.report import Report
-from gateval.domain.decision.rising import SPENDING_CODES
+from gateval.domain.decision.spending import SPENDING_CODES
 from gateval.domain.results.rises import Rise, Unit
 from gateval.domain.statistics.estimates.ratio import Ratio
 from gateval.domain.text.figures import show_ratio, show_usd

@@ -12,7 +12,7 @@ import pytest
 from gateval.adapters.git import open_repository
 from gateval.adapters.git.records.records import GitRecords
 from gateval.domain.audit.chain import read_log
-from gateval.ports.record_files import AUDIT_LOG
+from gateval.ports.records import AUDIT_LOG
 from gateval.publish.audit import append_entry, record_event
 from tests.helpers.audit_events import event
 from tests.helpers.repo import Repo

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.bernstein import coefficients, largest, never_above
+from gateval.domain.statistics.bernstein import coefficients, never_above
 from gateval.domain.statistics.design import design
 from gateval.domain.statistics.looks import looks
+from tests.helpers.false_alarms import largest
 
 
 def test_a_count_of_sequences_becomes_a_polynomial_of_any_higher_degree() -> None:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.statistics.graded_runs import Draw, simulate_scores
 from gateval.domain.statistics.design import LookResult, step
 from gateval.domain.statistics.graded.broad import graded_broad_step
 from gateval.domain.statistics.graded.grid import LEVELS, Scores
 from gateval.domain.statistics.graded.rule import graded_rule, graded_walk, on_passes, watched_only
-from gateval.domain.statistics.graded.simulation import Draw, simulate_scores
 from gateval.domain.statistics.graded.status import graded_status
 from gateval.domain.statistics.looks import Look, broad_looks, looks
 from gateval.domain.statistics.simulation import RunSettings

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from gateval.adapters.git.server.remote import as_variables, network_variables
 from gateval.domain.repository.paths import show_path
-from gateval.domain.text.secret_forms import secret_forms
+from gateval.domain.text.secrets import secret_forms
 from gateval.errors import UsageError
 
 REMOTE = "records"

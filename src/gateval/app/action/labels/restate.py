@@ -8,8 +8,7 @@ from gateval.app.action.labels.withdrawn import note_withdrawals
 from gateval.app.action.publish import Statement, confirming, frame_of, publish_statement
 from gateval.app.action.result import ActionResult
 from gateval.domain.decision.decision import Decision, with_labels
-from gateval.domain.forge.check_conclusion import conclude
-from gateval.domain.forge.check_run import CheckRun
+from gateval.domain.forge.check_run import CheckRun, conclude
 from gateval.domain.history.audited import about_record
 from gateval.domain.history.record import HistoryRecord
 from gateval.domain.manifests.policy.gate_config import Policy

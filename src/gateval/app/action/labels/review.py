@@ -26,7 +26,7 @@ from gateval.pipeline.labels import (
     read_pull,
     read_recorded,
 )
-from gateval.ports.record_files import AUDIT_LOG
+from gateval.ports.records import AUDIT_LOG
 from gateval.publish.labels import settle
 from gateval.publish.ledger import Ledger
 

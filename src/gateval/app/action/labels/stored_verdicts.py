@@ -27,9 +27,7 @@ from gateval.errors import GatevalError, RecordsError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.history import StoredRecords, read_stored_records, verdict_in
 from gateval.pipeline.rules import read_rules
-from gateval.ports.record_files import HISTORY
-from gateval.ports.records import Stored
-from gateval.ports.run_file import RUNS
+from gateval.ports.records import HISTORY, RUNS, Stored
 from gateval.publish.check import newest_check
 from gateval.publish.history import store_verdict
 

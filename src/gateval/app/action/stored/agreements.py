@@ -13,7 +13,7 @@ from gateval.domain.history.runs.file import newest_first
 from gateval.domain.plan.plan import Plan
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
-from gateval.ports.run_file import RUNS
+from gateval.ports.records import RUNS
 
 
 def with_stored_agreements(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:

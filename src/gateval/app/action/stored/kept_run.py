@@ -17,7 +17,7 @@ from gateval.domain.history.runs.turning import turns
 from gateval.domain.plan.plan import Plan
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import GatevalError
-from gateval.ports.run_file import RUNS
+from gateval.ports.records import RUNS
 from gateval.publish.history import store_run
 
 OF_BRANCH = {EventName.PUSH, EventName.SCHEDULE}

@@ -12,7 +12,7 @@ from gateval.domain.history.runs.file import LINE_LIMIT
 from gateval.domain.history.runs.record import RunRecord, record_line
 from gateval.domain.plan.plan import Plan
 from gateval.errors import GatevalError, MissingPermission, RepositoryError
-from gateval.ports.forge.workflow_runs import WorkflowRuns
+from gateval.ports.forge import WorkflowRuns
 from gateval.ports.repository import Repository
 
 ARTIFACT = "gateval-baseline"

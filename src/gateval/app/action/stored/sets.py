@@ -8,7 +8,7 @@ from gateval.domain.history.runs.sets import earlier_sets, experiments
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.models.averages import EarlierSet
 from gateval.errors import GatevalError
-from gateval.ports.run_file import RUNS
+from gateval.ports.records import RUNS
 
 
 def sets_stored(event: ActionEvent, plan: Plan) -> tuple[EarlierSet, ...]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from gateval.domain.base import Value
 from gateval.domain.history.runs.record import RunEval, RunFixture
 from gateval.domain.history.runs.scores import RunScore
-from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.statistics.graded.paired import sign_flip
 
 
@@ -64,7 +63,7 @@ def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
     return ComparedScores(
         kind=after.kind,
         version=(before.version, after.version),
-        verdict=(_verdict(before), _verdict(after)),
+        verdict=(before.called, after.called),
         whole=_score("", before.low, after.low, [(a.score, b.score) for a, b in same]),
         tasks=tuple(_task(name, old.get(name), new.get(name)) for name in sorted({**old, **new})),
         axes=tuple(_axes(before, after, same)),
@@ -75,11 +74,6 @@ def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
 def has_scores(run: RunEval) -> bool:
     """Whether trials of a run have scores, or would, had they been measured."""
     return run.kind != "Eval" or any(one.score is not None for one in run.fixtures)
-
-
-def _verdict(run: RunEval) -> str:
-    known = run.kind == "Benchmark" and run.low == run.high
-    return benchmark_verdict(run.low).value if known else ""
 
 
 def _task(name: str, old: RunFixture | None, new: RunFixture | None) -> ComparedScore:

@@ -10,7 +10,6 @@ from gateval.domain.base import Value
 from gateval.domain.history.compared.scores import has_scores
 from gateval.domain.history.runs.record import RunEval, RunRecord
 from gateval.domain.manifests.axes import show_axis
-from gateval.domain.results.models.benchmark import benchmark_verdict
 
 
 class TableCell(Value):
@@ -105,12 +104,11 @@ def _called(run: RunEval) -> str:
 
 
 def _cell_of(record: RunRecord, run: RunEval) -> TableCell:
-    known = run.kind == "Benchmark" and run.low == run.high
     return TableCell(
         benchmark=_called(run),
         low=run.low,
         high=run.high,
-        verdict=benchmark_verdict(run.low).value if known else "",
+        verdict=run.called,
         status=run.status,
         axes=tuple((one.name, one.score) for one in run.axes),
         run=record.id,

@@ -55,12 +55,7 @@ def measured_lately(
     Only moments (ISO 8601) between `since` and `now` count; the newest is returned. `records` come
     newest first.
     """
-    found: dict[str, str] = {}
-    for record in records:
-        if record.event in OF_THE_BRANCH and record.commit == commit and since <= record.at <= now:
-            for run in record.evals:
-                found.setdefault(run.eval, record.at)
-    return found
+    return last_runs((one for one in records if one.commit == commit and since <= one.at), now)
 
 
 def due_eval(name: str, schedule: str, zone: str, moments: Moments, last_run: str) -> DueEval:

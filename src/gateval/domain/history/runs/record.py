@@ -18,16 +18,13 @@ from gateval.domain.base import (
     JsonObject,
     Value,
     ascii_json,
-    digest,
 )
 from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.results.models.averages import ScorerAverage
+from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
-
-RUNS_REF = "refs/gateval/runs"
-RUNS_FILE = "runs.jsonl"
 
 FIXTURES_LISTED = 2_000
 """Fixtures of one Eval that are named in a record; the counts hold all."""
@@ -134,6 +131,12 @@ class RunEval(Value):
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
 
+    @property
+    def called(self) -> str:
+        """What the score of a benchmark is called, if it was measured in full; else empty."""
+        known = self.kind == "Benchmark" and self.low == self.high
+        return benchmark_verdict(self.low).value if known else ""
+
 
 class RunFacts(Value):
     """Where a run happened.
@@ -185,8 +188,3 @@ def record_line(record: RunRecord) -> bytes:
     body = ascii_json({key: one for key, one in content.items() if key not in first})
     head = ascii_json(first["id"]), ascii_json(first["event"]), ascii_json(first["version"])
     return '{{"id":{},"event":{},"version":{},'.format(*head).encode() + body[1:].encode() + b"\n"
-
-
-def line_digest(line: bytes) -> str:
-    """Return what an artifact has to hold for a line to be believed: the SHA-256 of its text."""
-    return digest(line.decode("ascii", "replace").rstrip("\n"))

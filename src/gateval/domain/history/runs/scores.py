@@ -45,9 +45,9 @@ def axes_of_task(
     """Return the scores of a task by axis."""
     if not planned.scoring.graded:
         return ()
-    many, pairs = planned.execution.reps_per_fixture, [(fixture, one) for one in trials]
+    many = planned.execution.reps_per_fixture
     return tuple(
-        RunScore(name=axis, score=_mean(axis_grades(axis, pairs), many))
+        RunScore(name=axis, score=_mean(axis_grades(axis, fixture, trials), many))
         for axis in weighed_axes([fixture])
     )
 

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from gateval import __version__
 from gateval.domain.base import digest
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.trials.trial import Side
@@ -25,8 +25,7 @@ def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
     agent = plan.agent(planned.agent, side)
     models: list[JsonValue] = [*agent.models, *agent.uses] if agent else []
     judge = planned.judge
-    prefix = f"{SCRIPTED_PROVIDER}/"
-    script = (judge.model or "").removeprefix(prefix) if judge.is_scripted else ""
+    script = script_name(judge.model)
     rules: list[JsonValue] = [
         model.digest
         for one in plan.scripts

@@ -12,7 +12,6 @@ from gateval.domain.base import Value
 from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.manifests.axes import show_axis
-from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.results.models.lifecycle import RunStatus
 from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import GateVerdict
@@ -166,7 +165,7 @@ def status_of(
             "phase": EvalPhase.RUNNING if running else _phase(present, run),
             "last_result": _RESULTS[run.verdict],
             "status": status.status or run.status,
-            "verdict": _verdict(run),
+            "verdict": run.called,
             "axes": tuple(map(_axis_result, run.axes)),
             "last_score": show_score(run.low, run.high, run.threshold),
             "pass_threshold": run.threshold,
@@ -190,12 +189,6 @@ _RESULTS = {
     GateVerdict.INCOMPLETE: FixtureMark.ERROR,
     GateVerdict.INCONCLUSIVE: FixtureMark.ERROR,
 }
-
-
-def _verdict(run: RunEval) -> str:
-    if run.kind != "Benchmark" or run.low != run.high:
-        return ""
-    return benchmark_verdict(run.low).value
 
 
 def _phase(present: Present, run: RunEval) -> EvalPhase:

@@ -78,27 +78,14 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
         yield Lowered(place=now.place, what=f"files of {about} changed")
     if was.script and now.script and was.script != now.script:
         yield Lowered(place=now.place, what=f"scripted model of {about} changed")
-    if was.weight != now.weight:
-        yield Lowered(
-            place=now.place,
-            what=f"weight of {about}",
-            before=f"{was.weight:g}",
-            after=f"{now.weight:g}",
-        )
-    if was.required != now.required:
-        yield Lowered(
-            place=now.place,
-            what=f"required of {about}",
-            before=str(was.required).lower(),
-            after=str(now.required).lower(),
-        )
-    if was.severity != now.severity:
-        yield Lowered(
-            place=now.place,
-            what=f"severity of {about}",
-            before=was.severity or "the fixture's",
-            after=now.severity or "the fixture's",
-        )
+    for key, one, other in (
+        ("weight", was.weight, now.weight),
+        ("required", was.required, now.required),
+        ("severity", was.severity, now.severity),
+    ):
+        if one != other:
+            what = f"{key} of {about}"
+            yield Lowered(place=now.place, what=what, before=_shown(one), after=_shown(other))
     if was.parts or now.parts:
         inside = _Group(
             name=f"`{now.type}` of {group.name}",
@@ -107,6 +94,13 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
             negated=group.negated is not (now.type == _NOT),
         )
         yield from _lowered(was.parts, now.parts, inside)
+
+
+def _shown(value: object) -> str:
+    """Return the value of a key; an assertion without a severity has that of its fixture."""
+    if value is None:
+        return "the fixture's"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
 def _worth_a_look(

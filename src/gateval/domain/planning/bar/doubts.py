@@ -13,13 +13,12 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken, Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import EVAL_KINDS, Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, script_name
 from gateval.domain.plan.bar import Doubt, Where
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.evals import lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture
-from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem, sort_problems

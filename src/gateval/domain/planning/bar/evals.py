@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, script_name
 from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture, same_test
-from gateval.domain.planning.selection import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place

@@ -13,7 +13,7 @@ from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixtures.embedding import embedding_scripts, with_script_names
-from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel
+from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel, script_name
 from gateval.domain.plan.bar import Bar, Doubt, Lowered, Reason
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -29,7 +29,7 @@ from gateval.domain.planning.bar.evals import (
 from gateval.domain.planning.bar.fixtures import same_test
 from gateval.domain.planning.bar.names import free_name
 from gateval.domain.planning.cases import lowered_cases
-from gateval.domain.planning.selection import baseline_of, script_name
+from gateval.domain.planning.selection import baseline_of
 from gateval.domain.planning.snapshot import Snapshot
 
 

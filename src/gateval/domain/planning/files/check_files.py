@@ -22,8 +22,8 @@ from gateval.domain.manifests.own_checks import (
     set_up_inputs,
 )
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
-from gateval.domain.planning.closure import Closure, closure_files
-from gateval.domain.planning.files.grounds import ground_closure, ground_closures
+from gateval.domain.planning.closure import Closure
+from gateval.domain.planning.files.grounds import files_of, ground_closure, ground_closures
 from gateval.domain.planning.files.links import follow_links
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
@@ -128,11 +128,6 @@ def _filled(spec: AssertionSpec, folder: str, files: _Files) -> AssertionSpec:
 
 def _files(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> CheckFiles:
     closure = check_closure(spec, folder, snapshot)
-    files = closure_files(closure, snapshot)
     ours = (path for path in (*snapshot.manifest_paths, GATE_CONFIG_PATH) if path in snapshot.tree)
     inside = {one for one in ours if under(one, closure.roots.keys()) or closure.watched(one)}
-    return CheckFiles(
-        rules=closure.rules(),
-        hidden=tuple(sorted(inside)),
-        digest=digest([*sorted(f"{path}\0{entry}" for path, entry in files.items())]),
-    )
+    return files_of(closure, inside, snapshot)

@@ -6,7 +6,7 @@ all that is in its playground.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gateval.domain.base import canonical_json, digest
@@ -85,15 +85,20 @@ def _key(spec: PlaygroundSpec, folder: str) -> tuple[str, str]:
 
 
 def _files(closure: Closure, snapshot: Snapshot) -> CheckFiles:
-    files = closure_files(closure, snapshot)
     inside = (
         path
         for path in snapshot.paths
         if (under(path, closure.roots.keys()) or (closure.patterns and closure.watched(path)))
         and closure.hidden(path)
     )
+    return files_of(closure, inside, snapshot)
+
+
+def files_of(closure: Closure, hidden: Iterable[str], snapshot: Snapshot) -> CheckFiles:
+    """Return the files of a closure; `hidden` are those in its folders that do not belong to it."""
+    files = closure_files(closure, snapshot)
     return CheckFiles(
         rules=closure.rules(),
-        hidden=tuple(sorted(inside)),
+        hidden=tuple(sorted(hidden)),
         digest=digest([*sorted(f"{path}\0{entry}" for path, entry in files.items())]),
     )

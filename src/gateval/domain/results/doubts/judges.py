@@ -8,6 +8,7 @@ from gateval.domain.calibration.belief import LEAST_AGREEMENT, why_not
 from gateval.domain.calibration.binding import Binding, binding_of
 from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.manifests.policy.gate_config import JudgePolicy
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.trials.trial import Side
@@ -55,7 +56,7 @@ def binding_now(plan: Plan, planned: PlannedEval, prompt: str) -> Binding | None
     """
     if planned.calibration is None or planned.judge.model is None:
         return None
-    name = planned.judge.model.partition("/")[2] if planned.judge.is_scripted else ""
+    name = script_name(planned.judge.model)
     head = (one.models for one in plan.scripts if one.side is Side.HEAD)
     script = next((m.digest for models in head for m in models if name and m.name == name), "")
     return binding_of(planned.calibration, planned.judge, prompt=prompt, script=script)

@@ -19,7 +19,6 @@ from gateval.domain.results.grouping import grade, grades, outcomes
 from gateval.domain.results.looks.score_rule import graded_rule_of
 from gateval.domain.results.looks.silence import SILENCE_SHARE, is_silent, silence
 from gateval.domain.statistics.design import Design, LookResult, counted_only, design
-from gateval.domain.statistics.fresh import FRESH, borne_out
 from gateval.domain.statistics.graded.rule import (
     GradedRule,
     GradedWalk,
@@ -28,7 +27,7 @@ from gateval.domain.statistics.graded.rule import (
     watched_only,
 )
 from gateval.domain.statistics.looks import Look
-from gateval.domain.statistics.walk import Count, Outcomes, Walk, counted, walk
+from gateval.domain.statistics.walk import FRESH, Count, Outcomes, Walk, borne_out, counted, walk
 from gateval.domain.trials.trial import Side, Trial
 
 AGREEING = 2

@@ -15,31 +15,12 @@ from collections.abc import Sequence
 
 from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.results.models.verdict import (
-    TrialVerdict,
-    at_best,
-    counted,
-    mean,
-    nothing_counts,
-    says_too_little,
-    unmeasured,
-    worst,
-)
-from gateval.domain.results.scoring import TOLERANCE
-from gateval.domain.trials.trial import Assessment, Outcome
+from gateval.domain.results.models.verdict import TrialVerdict, by_mean, counted
+from gateval.domain.trials.trial import Assessment
 
 
 def by_scorers(
     scoring: ScoringSpec, fixture: Fixture, assessments: Sequence[Assessment]
 ) -> TrialVerdict:
     """Return what the scorers make of one run of a row, by the model `experiment`."""
-    counts = counted(fixture, assessments)
-    lost = unmeasured(fixture, assessments)
-    if says_too_little(fixture, assessments, counts):
-        return lost or nothing_counts(assessments)
-    best = mean([(spec.weight, at_best(one)) for spec, one in counts])
-    if best < scoring.pass_score - TOLERANCE:
-        said = f"{best:.3g}" if lost is None else f"at most {best:.3g}"
-        reason = f"scores {said}, below {scoring.pass_score:g}: {worst(counts)}"
-        return TrialVerdict(Outcome.FAIL, None, reason, None if lost else best)
-    return lost or TrialVerdict(Outcome.PASS, None, "", best)
+    return by_mean(scoring, fixture, assessments, counted(fixture, assessments))

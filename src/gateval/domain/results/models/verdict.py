@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple, TypeAlias
 
+from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.results.scoring import TOLERANCE
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome
 
 Pairs: TypeAlias = Sequence[tuple[AssertionSpec, Assessment]]
@@ -54,6 +56,32 @@ def nothing_counts(assessments: Sequence[Assessment]) -> TrialVerdict:
     one = next(one for one in assessments if not one.counts)
     reason = f"nothing else has weight, and {one.type}: {one.reason}"
     return TrialVerdict(Outcome.ERROR, one.cause, reason, None)
+
+
+def by_mean(
+    scoring: ScoringSpec,
+    fixture: Fixture,
+    assessments: Sequence[Assessment],
+    counts: Pairs,
+    weightless: str = "",
+) -> TrialVerdict:
+    """Return what the mean of what counts makes of a trial, which passes from `passScore` on.
+
+    A score that misses it even if all that could not be evaluated were perfect is a `fail`.
+    `weightless` is the reason where nothing that counts has weight, if there is one for that.
+    """
+    lost = unmeasured(fixture, assessments)
+    if says_too_little(fixture, assessments, counts):
+        return lost or nothing_counts(assessments)
+    best = mean([(spec.weight, at_best(one)) for spec, one in counts])
+    score = None if lost else best
+    if best < scoring.pass_score - TOLERANCE:
+        named = f"{best:.3g}" if lost is None else f"at most {best:.3g}"
+        weighty = any(spec.weight for spec, _ in counts)
+        why = worst(counts) if weighty or not weightless else weightless
+        reason = f"scores {named}, below {scoring.pass_score:g}: {why}"
+        return TrialVerdict(Outcome.FAIL, None, reason, score)
+    return lost or TrialVerdict(Outcome.PASS, None, "", score)
 
 
 def mean(pairs: Sequence[tuple[float, float]]) -> float:

@@ -11,18 +11,7 @@ from collections.abc import Sequence
 
 from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.results.models.verdict import (
-    TrialVerdict,
-    at_best,
-    called,
-    counted,
-    mean,
-    nothing_counts,
-    says_too_little,
-    unmeasured,
-    worst,
-)
-from gateval.domain.results.scoring import TOLERANCE
+from gateval.domain.results.models.verdict import TrialVerdict, by_mean, called, counted
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome
 
 
@@ -35,18 +24,8 @@ def by_weight(
     if broken is not None:
         reason = f"{called(broken[0])} is required: {broken[1].reason}"
         return TrialVerdict(Outcome.FAIL, None, reason, 0.0)
-    lost = unmeasured(fixture, assessments)
-    if says_too_little(fixture, assessments, counts):
-        return lost or nothing_counts(assessments)
-    best = mean([(spec.weight, at_best(one)) for spec, one in counts])
-    score = None if lost else best
-    if best < scoring.pass_score - TOLERANCE:
-        named = f"{best:.3g}" if lost is None else f"at most {best:.3g}"
-        weighty = any(spec.weight for spec, _ in counts)
-        why = worst(counts) if weighty else "nothing that was looked at has weight."
-        reason = f"scores {named}, below {scoring.pass_score:g}: {why}"
-        return TrialVerdict(Outcome.FAIL, None, reason, score)
-    return lost or TrialVerdict(Outcome.PASS, None, "", score)
+    weightless = "nothing that was looked at has weight."
+    return by_mean(scoring, fixture, assessments, counts, weightless)
 
 
 def _fails_all(spec: AssertionSpec, one: Assessment) -> bool:

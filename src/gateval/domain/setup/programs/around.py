@@ -17,9 +17,11 @@ from gateval.domain.setup.programs.importing import (
     sees,
 )
 from gateval.domain.setup.programs.installing import PROJECT_TEXTS
-from gateval.domain.setup.programs.needing import file_names
 
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
+
+_FILE_NAME = re.compile(r"[\w.-]+\.\w+")
+"""What may be the name of a file that a program reads."""
 
 _ELSEWHERE = re.compile(
     r"(?:^|/)(?:tests?|__tests__|testing|docs?|examples?|notebooks?|scripts?|migrations|evals?"
@@ -61,7 +63,7 @@ class Around:
             frameworks,
             {path: models_in(text) for path, text in texts.items()},
             {path: _imported(path, text) for path, text in texts.items()},
-            {path: frozenset(file_names(text)) for path, text in texts.items()},
+            {path: frozenset(_FILE_NAME.findall(text)) for path, text in texts.items()},
             declared(projects, every),
         )
 

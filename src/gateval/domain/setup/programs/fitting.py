@@ -1,10 +1,10 @@
-"""What a project's own files add to the usual set-up: files that it needs, tools that it lacks."""
+"""What a project's own files add to the usual set-up: files that it needs, tools, the project."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from posixpath import dirname, join, normpath
 
 from gateval.domain.setup.programs.found import SetUp
@@ -18,6 +18,13 @@ _ADDS = {
     "pnpm": "pnpm add tsx",
     "yarn": "yarn add tsx",
 }
+_ASKS = re.compile(
+    r"^\s*(?:from|import) (?:importlib[._]metadata|importlib import metadata|pkg_resources)\b", re.M
+)
+_BUILDS = re.compile(r"^\[build-system\]", re.M)
+_NAMES_FILE = re.compile(r"\b(?:readme|file)\s*=\s*[\"']([\w./-]+)[\"']")
+_WITHOUT = {"--no-install-project": "--no-editable", "--no-root": "", "--no-self": "--no-editable"}
+"""What leaves the project out of an installation, and what takes it in by a copy of its files."""
 
 
 def fitted(
@@ -98,3 +105,27 @@ def _name(text: str) -> object:
     except (ValueError, RecursionError):
         return None
     return whole.get("name") if isinstance(whole, dict) else None
+
+
+def with_itself(
+    setup: SetUp | None, root: str, texts: Iterable[str], project: str, files: Collection[str]
+) -> SetUp | None:
+    """Return a set-up that installs the project in `root` too, where its files ask for metadata.
+
+    A Python project that asks for its own version has to be installed itself, beside its needs.
+    `texts` are those of its files, `project` is that of its `pyproject.toml`, `files` all tracked
+    paths. Then its sources are inputs, so a change of them sets it up anew.
+    """
+    if setup is None or not _BUILDS.search(project) or not any(map(_ASKS.search, texts)):
+        return setup
+    words = (_WITHOUT.get(word, word).replace("-r pyproject.toml", ".") for word in setup.run)
+    run = tuple(filter(None, words))
+    if run == setup.run:
+        return setup
+    begin = f"{root}/" if root else ""
+    own = [path.removeprefix(begin) for path in files if path.startswith(begin)]
+    packages = {path.split("/")[0] for path in own if re.fullmatch(r"[^/]+/__init__\.py", path)}
+    sources = ["src"] if any(path.startswith("src/") for path in own) else sorted(packages)
+    named = [one for one in _NAMES_FILE.findall(project) if join(root, one) in files]
+    more = (*(f"{folder}/**" for folder in sources), *dict.fromkeys(named))
+    return setup._replace(run=run, inputs=(*setup.inputs, *more))

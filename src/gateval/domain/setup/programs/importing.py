@@ -99,6 +99,31 @@ def sees(path: str, roots: Collection[str], files: Container[str]) -> bool:
     return False
 
 
+def shared_packages(
+    root: str, imported: Collection[str], files: Collection[str]
+) -> tuple[str, ...]:
+    """Return patterns of the repository's own packages outside `root` that are imported."""
+    if not root:
+        return ()
+    folders = set()
+    for path in files:
+        folder = dirname(path)
+        outside = not f"{folder}/".startswith(f"{root}/")
+        if outside and basename(path) == "__init__.py" and basename(folder) in imported:
+            folders.add(_project_folder(folder, files))
+    return tuple(f"/{folder}/**" for folder in sorted(folders))
+
+
+def _project_folder(folder: str, files: Collection[str]) -> str:
+    """Return the project that a package belongs to: the folder with a project file, else itself."""
+    above = folder
+    while above:
+        if f"{above}/pyproject.toml" in files or f"{above}/setup.py" in files:
+            return above
+        above = dirname(above)
+    return folder
+
+
 def _nearest(path: str, others: Collection[str]) -> Collection[str]:
     """Return those in the same folder of the repository's root, if any, else all."""
     top = path.partition("/")[0]

@@ -78,21 +78,22 @@ def project_of(path: str, files: Container[str]) -> tuple[str, SetUp | None]:
     `files` are all tracked paths.
     """
     if path.endswith(".go"):
-        root = next((one for one in _above(path) if join(one, "go.mod") in files), None)
+        root = next((one for one in folders_above(path) if join(one, "go.mod") in files), None)
         return dirname(path) if root is None else root, go_set_up(path, root or "", files)
     known = PYTHON if path.endswith(".py") else NODE
-    for folder in _above(path):
+    for folder in folders_above(path):
         for lock, setup in known.items():
             if join(folder, lock) in files:
                 inputs = tuple(one for one in setup.inputs if join(folder, one) in files)
                 return folder, setup._replace(inputs=inputs)
-    for folder in _above(path):
+    for folder in folders_above(path):
         if any(join(folder, one) in files for one in _PROJECTS):
             return folder, None
     return dirname(path), None
 
 
-def _above(path: str) -> Iterator[str]:
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folder of a file and those around it, the nearest first; "" is the root."""
     folder = dirname(path)
     while folder:
         yield folder

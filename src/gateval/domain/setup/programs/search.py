@@ -7,11 +7,10 @@ from posixpath import basename, dirname, join, splitext
 
 from gateval.domain.setup.programs.around import ENDINGS, Around, is_own
 from gateval.domain.setup.programs.asking import invocation_of
-from gateval.domain.setup.programs.fitting import fitted
+from gateval.domain.setup.programs.fitting import fitted, with_itself
 from gateval.domain.setup.programs.found import FoundProgram, SetUp
+from gateval.domain.setup.programs.importing import shared_packages
 from gateval.domain.setup.programs.installing import project_of
-from gateval.domain.setup.programs.itself import with_itself
-from gateval.domain.setup.programs.needing import files_read, shared_packages, with_shared
 from gateval.domain.setup.programs.starting import import_root, start_of
 
 _TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
@@ -55,8 +54,11 @@ def _program(path: str, framework: str, around: Around) -> FoundProgram:
     )
     packages = {module.split(".")[0] for module in around.imported(inside)}
     shared = shared_packages(root, packages, around.files)
+    if setup is not None:  # it sees shared packages, too: a lock file may name their folders
+        setup = setup._replace(inputs=(*setup.inputs, *shared))
     named = frozenset().union(*(around.names[other] for other in inside))
     data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
+    reads = sorted(other for other in data if basename(other) in named) if not root else ()
     return FoundProgram(
         path=path,
         framework=framework,
@@ -64,9 +66,9 @@ def _program(path: str, framework: str, around: Around) -> FoundProgram:
         command=(*start.command, *invocation.words),
         modules_in=start.modules_in,
         invocation=invocation,
-        setup=with_shared(setup, shared),
+        setup=setup,
         include=shared,
-        reads=files_read(named, data) if not root else (),
+        reads=tuple(reads),
         models=tuple(models),
         score=_score(path, framework, setup, around),
         started=around.starts(path),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gateval.domain.setup.programs.entering import has_guard
 from gateval.domain.setup.programs.found import SetUp
 from gateval.domain.setup.programs.golang import BUILT
+from gateval.domain.setup.programs.installing import folders_above
 from gateval.domain.setup.programs.serving import is_flask, server_of
 
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
@@ -89,7 +90,7 @@ def import_root(
     if _RELATIVE.search(text):
         return dirname(dirname(file))
     modules = {step for path in files if path.endswith(".py") for step in _importable(path)}
-    for folder in _above(dirname(file)):
+    for folder in folders_above(file):
         if any(
             join(root, folder, *name.split(".")) in modules for name in imported if name[:1] != "."
         ):
@@ -100,11 +101,4 @@ def import_root(
 def _importable(path: str) -> Iterator[str]:
     """What an import may name of a file: itself, and each folder around it."""
     yield splitext(path)[0]
-    yield from filter(None, _above(dirname(path)))
-
-
-def _above(folder: str) -> Iterator[str]:
-    while folder:
-        yield folder
-        folder = dirname(folder)
-    yield ""
+    yield from filter(None, folders_above(path))

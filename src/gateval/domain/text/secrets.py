@@ -1,16 +1,17 @@
-"""The forms in which a secret leaks: as it is, and as programs encode it on the way.
+"""Secrets in texts: which variables hold them, and the forms in which they leak.
 
-Runners mask exact matches only. Base64 has three forms, since what stands before the secret in the
-encoded text shifts it by zero, one or two bytes; of each, the characters that hold no bit of a
-neighbour are taken.
+A secret leaks as it is, and as programs encode it on the way; runners mask exact matches only.
+Base64 has three forms, since what stands before the secret in the encoded text shifts it by zero,
+one or two bytes; of each, the characters that hold no bit of a neighbour are taken.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
-from urllib.parse import quote, quote_plus
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import quote, quote_plus, unquote
 
 SHORTEST_SECRET = 8
 """Shorter ones are words such as `none` or `EMPTY`, which would be cut out of ordinary text."""
@@ -57,3 +58,33 @@ def _base64_core(data: bytes, offset: int) -> str:
     first = -(-offset * 8 // 6)  # characters with bits of what precedes
     last = (offset + len(data)) * 8 // 6  # beyond: bits of what follows
     return text[first:last]
+
+
+_NAME = re.compile(
+    r"(KEYS?|TOKENS?|SECRETS?|PASS(WORD|WD|PHRASE)?|PWD|CREDENTIALS?|AUTH|COOKIES?|DSN)(_|$)"
+)
+_PASSWORD = re.compile(r"://[^/?#\s@]*:([^/?#\s]+)@")
+"""The password of a URL (RFC 3986, userinfo)."""
+
+
+def secret_values(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[str]:
+    """Yield what the variables in `names` hold, if a name such as `CRM_TOKEN` says that it is
+    secret, or if it is a URL with a password; that alone, too, as written and decoded.
+    """
+    for name in names:
+        value = environ.get(name, "")
+        passwords = _PASSWORD.findall(value)
+        if value and (passwords or _NAME.search(name.upper())):
+            yield from dict.fromkeys((value, *passwords, *map(unquote, passwords)))
+
+
+def too_short(environ: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of `names` whose secret, or a part of it, is too short to be taken out of texts.
+
+    Cutting it out would cut up ordinary words, too.
+    """
+    return tuple(
+        name
+        for name in names
+        if any(len(one) < SHORTEST_SECRET for one in secret_values(environ, [name]))
+    )
