@@ -26,8 +26,7 @@ from gateval.app.action.result import (
     publication_outputs,
     publication_warnings,
 )
-from gateval.app.action.stored.agreements import with_stored_agreements
-from gateval.app.action.stored.baseline import with_baseline
+from gateval.app.action.stored.earlier_runs import with_baseline, with_stored_agreements
 from gateval.app.action.stored.kept_run import keep_run, repeated, since_when
 from gateval.app.foreign import CLOSED
 from gateval.app.registries import registries
