@@ -125,8 +125,7 @@ def frame_of(
 
 
 def _statement(event: ActionEvent, report: Report, frame: Frame) -> Statement:
-    from gateval.render.github.announcement import announce
-    from gateval.render.github.outputs import report_outputs
+    from gateval.render.github.announcement import announce, report_outputs
 
     claimed = bool(frame.unverified)
     return Statement(
