@@ -10,9 +10,9 @@ from typing import ClassVar, Self
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from gateval.assertions.evidence import Basis, Evidence
-from gateval.assertions.own.program import OwnProgram
+from gateval.assertions.own.program import OwnProgram, first_mistake
 from gateval.assertions.world import Asker, Assessed, World
-from gateval.domain.base import JsonObject, Value, canonical_json, plain_message
+from gateval.domain.base import JsonObject, Value, canonical_json
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.text.quoting import quote
 from gateval.domain.text.strict_json import NotStrictJson, read_json
@@ -117,10 +117,7 @@ def read_answer(printed: bytes, steps: Sequence[int]) -> CheckAnswer:
     try:
         answer = CheckAnswer.model_validate_json(canonical_json(value), strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = ".".join(map(str, first["loc"]))
-        said = plain_message(first["msg"])
-        raise ValueError(f"{at}: {said}" if at else said) from None
+        raise ValueError(first_mistake(error)) from None
     wrong = [number for number in answer.steps if number not in steps]
     if wrong:
         known = f"{steps[0]} to {steps[-1]}"

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.domain.base import JsonObject
+from gateval.domain.base import JsonObject, plain_message
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.trials.trial import Assessment, Cause
 
@@ -116,3 +116,11 @@ class OwnProgram(Assertion, ABC):
         except ValueError as error:
             message = f"the answer of the check {self.named} cannot be used: {error}"
             raise NotMeasured(Cause.CHECK, message) from None
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Return what is wrong first with an answer, and where, as the end of a sentence."""
+    first = error.errors(include_url=False)[0]
+    at = ".".join(map(str, first["loc"]))
+    said = plain_message(first["msg"])
+    return f"{at}: {said}" if at else said
