@@ -52,13 +52,8 @@ def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts], plan: Plan) 
         if not fact.broken and fact.worst is not None:
             page.line(fact.worst.reason, indent=4)
             page.verbatim(fact.worst.detail, indent=6)
-        page.command(again(plan, fact), indent=4)
+        page.command(one_fixture_command(plan, fact), indent=4)
     _more(page, len(facts))
-
-
-def again(plan: Plan, fact: FixtureFacts) -> str:
-    """Return the command for just this fixture."""
-    return one_fixture_command(plan, fact.planned, fact.fixture.name)
 
 
 def _assessment(page: Page, fact: FixtureFacts, assessment: Assessment) -> None:
@@ -86,7 +81,7 @@ def silent(page: Page, agents: Sequence[SilentAgent], plan: Plan) -> None:
         if worst is not None:
             page.line(worst.reason, indent=4)
             page.verbatim(worst.detail, indent=6)
-        page.command(again(plan, agent.facts[0]), indent=4)
+        page.command(one_fixture_command(plan, agent.facts[0]), indent=4)
 
 
 def unmeasured(page: Page, gaps: Sequence[Gap], plan: Plan) -> None:
