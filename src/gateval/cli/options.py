@@ -18,6 +18,9 @@ head = click.option(
     metavar="REV|WORKTREE",
     help="What to measure. Default: the working tree if it has changes, else HEAD.",
 )
+rev = click.option(
+    "--rev", metavar="REV|WORKTREE", help="Default: the working tree if it has changes, else HEAD."
+)
 results = click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),

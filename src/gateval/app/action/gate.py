@@ -64,7 +64,7 @@ def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
     if stored and stored.record and policy:
         return restate(event, policy, stored.record, stored.check)
     due = DueNow(event)
-    plan = _plan(event, due)
+    plan = repeated(event, _plan(event, due))
     if over := nothing_due(event, plan, due):
         return over
     event = due.narrowed(event, plan)
@@ -104,10 +104,6 @@ def _measure_decide_publish(
 
 
 def _plan(event: ActionEvent, due: DueNow) -> Plan:
-    return repeated(event, _planned(event, due))
-
-
-def _planned(event: ActionEvent, due: DueNow) -> Plan:
     context, today = event.context, event.context.clock.utc_now()[:10]
     trusted = event.trigger.trust.verified
     known = registries() if trusted else replace(registries(), foreign=CLOSED)

@@ -41,13 +41,12 @@ def publish_statement(
     without_labels: Statement | None = None,
     labels: Collection[GateLabel] = (),
     *,
-    text: str = "",
     warnings: tuple[str, ...] = (),
 ) -> tuple[ActionResult, bool]:
     """Say it on GitHub, unless this is only the step that runs.
 
     `without_labels` is said instead if head has moved, or one of `labels` was taken off meanwhile.
-    Return the result, and whether that was so. `text` is for the log.
+    Return the result, and whether that was so.
     """
     publication, trust = Publication(), event.trigger.trust
     if event.publishes:
@@ -61,7 +60,6 @@ def publish_statement(
         exit_code=final.exit_code,
         outputs={**final.outputs, **publication_outputs(publication)},
         summary=final.announcement.job_summary,
-        text=text,
         warnings=(*warnings, *publication_warnings(publication, trust, event.resolved.number)),
         unfinished=publication.unfinished,
     )

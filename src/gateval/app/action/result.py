@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gateval.domain.decision.trust import unwritten
 from gateval.domain.forge.check_run import Annotation
@@ -30,10 +30,6 @@ class ActionResult:
     annotations: tuple[Annotation, ...] = ()
     error: GatevalError | None = None
     unfinished: Unfinished | None = None
-
-    def with_text(self, text: str) -> ActionResult:
-        """Return the same with another text for the log."""
-        return replace(self, text=text)
 
 
 def publication_warnings(

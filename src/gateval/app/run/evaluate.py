@@ -80,6 +80,7 @@ def evaluate(
             plan, repository, settings, folder, log, noting, walls, at_once, minutes, replays
         )
         trials, interrupted = _trials_of(run)
+    over = f"The time of the run was over ({minutes:g} minutes)."
     info = RunInfo(
         run=folder.run,
         started_at=begun[0],
@@ -88,15 +89,11 @@ def evaluate(
         isolation=_isolation(plan, walls),
         interrupted=interrupted,
         started=under_way.keys,
-        ended=_ended(minutes) if trials is None and not interrupted else "",
+        ended=over if trials is None and not interrupted else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
     done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials
     return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
-
-
-def _ended(minutes: float) -> str:
-    return f"The time of the run was over ({minutes:g} minutes)."
 
 
 def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
