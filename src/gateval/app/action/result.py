@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gateval.domain.decision.trust import unwritten
+from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Annotation
 from gateval.domain.forge.trigger import Trust
 from gateval.errors import GatevalError
@@ -32,9 +33,28 @@ class ActionResult:
     unfinished: Unfinished | None = None
 
 
-def publication_warnings(
-    publication: Publication, trust: Trust, number: int | None
-) -> tuple[str, ...]:
+def published(
+    exit_code: int,
+    said: Announcement,
+    publication: Publication,
+    trust: Trust,
+    number: int | None,
+) -> ActionResult:
+    """Return the result of a run that said this on GitHub; `number` is that of a pull request."""
+    urls = {
+        "comment-url": publication.url(Sink.COMMENT),
+        "check-url": publication.url(Sink.CHECK_RUN),
+    }
+    return ActionResult(
+        exit_code,
+        urls,
+        said.job_summary,
+        warnings=_warnings(publication, trust, number),
+        unfinished=publication.unfinished,
+    )
+
+
+def _warnings(publication: Publication, trust: Trust, number: int | None) -> tuple[str, ...]:
     """Return what has to be said about what was not written.
 
     Nobody can give a fork's token more, so there it is said what helps instead.
@@ -44,11 +64,3 @@ def publication_warnings(
         return publication.warnings
     others = tuple(note for note in publication.failed if not note.permission)
     return (unwritten(number), *Publication(notes=others).warnings)
-
-
-def publication_outputs(publication: Publication) -> dict[str, str]:
-    """Return the addresses of what was written."""
-    return {
-        "comment-url": publication.url(Sink.COMMENT),
-        "check-url": publication.url(Sink.CHECK_RUN),
-    }
