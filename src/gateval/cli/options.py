@@ -44,6 +44,20 @@ fetch = click.option(
 F = TypeVar("F", bound=Callable[..., object])
 
 
+def view(words: str) -> Callable[[F], F]:
+    """Return the option that chooses a view of a report."""
+    from gateval.app.run.views import VIEWS
+
+    return click.option(
+        "--format",
+        "view",
+        type=click.Choice(tuple(VIEWS)),
+        default="summary",
+        show_default=True,
+        help=words,
+    )
+
+
 def named(flag: str, variable: str, words: str) -> Callable[[F], F]:
     """Return an option that takes a name, and may be given several times; shells complete it."""
     return click.option(
