@@ -68,13 +68,9 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
     """Open all of it, and put it away at the end."""
     plan, settings = run.plan, run.settings
     async with contextlib.AsyncExitStack() as stack:
-
-        def warn(sentence: str) -> None:
-            run.listen(RunWarned(message=sentence))
-
         scratch = stack.enter_context(scratch_folder(run.walls))
         kept = stack.enter_context(
-            kept_layers(plan, run.repository, settings, run.walls, scratch, warn)
+            kept_layers(plan, run.repository, settings, run.walls, scratch, _warning(run.listen))
         )
         local_http = await stack.enter_async_context(LoopbackClient())
         gateway = await stack.enter_async_context(await _gateway(run))
@@ -128,6 +124,10 @@ def _redacting(run: EvaluationRun) -> Callable[[Trial], Trial]:
 def _keeping(run: EvaluationRun) -> Callable[[CalibrationReplay], None]:
     redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
     return lambda replay: run.replays.append(redactor.value(replay))
+
+
+def _warning(listen: Listener) -> Callable[[str], None]:
+    return lambda sentence: listen(RunWarned(message=sentence))
 
 
 async def _gateway(run: EvaluationRun) -> Gateway:
