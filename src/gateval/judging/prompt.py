@@ -128,12 +128,9 @@ def repair_request(request: ModelRequest, reply: str, defects: Sequence[str]) ->
     `defects` are sentences. They may quote the judge, so they go in as neutral JSON texts.
     """
     listed = "\n".join(f"- {neutral_json(defect)}" for defect in defects)
-    return request.model_copy(
-        update={
-            "messages": (
-                *request.messages,
-                Message(role="assistant", text=reply[:_REPLY_SHOWN].strip() or "(no text)"),
-                Message(role="user", text=_REPAIR.format(defects=listed)),
-            )
-        }
+    messages = (
+        *request.messages,
+        Message(role="assistant", text=reply[:_REPLY_SHOWN].strip() or "(no text)"),
+        Message(role="user", text=_REPAIR.format(defects=listed)),
     )
+    return request.model_copy(update={"messages": messages})

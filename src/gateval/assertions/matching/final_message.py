@@ -7,11 +7,13 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.matching.linear_regex import TEXT_LIMIT
 from gateval.domain.base import canonical_json
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
 from gateval.judging.neutral import shorten
+
+TEXT_LIMIT = 100_000
+"""Characters that are searched or compared at most."""
 
 FieldPath = Annotated[
     str | None,
