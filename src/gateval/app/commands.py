@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +16,9 @@ from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import PAPER, screen_of
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
-from gateval.app.run.preload import EVALUATION, importing
 from gateval.app.shared_rules import rules_here
 from gateval.domain.plan.plan import Plan
-from gateval.domain.planning.picking import ALL, Pick
-from gateval.domain.setup.gate_job import RUN_MINUTES
+from gateval.domain.planning.picking import Pick
 from gateval.errors import EXIT_INTERRUPTED
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import confirm_revisions, find_head
@@ -33,10 +33,10 @@ def check_change(
     *,
     base: str | None,
     head: str | None,
-    pick: Pick = ALL,
-    failed: bool = False,
+    pick: Pick,
+    failed: bool,
     results: Path | None,
-    accept_bar: bool = False,
+    accept_bar: bool,
     minutes: float,
 ) -> int:
     """Plan a change and run what was picked of it for so many minutes.
@@ -48,11 +48,23 @@ def check_change(
     repository = open_repository(Path.cwd())
     if failed:
         pick = pick.model_copy(update={"failed": _failed(repository)})
-    with importing(EVALUATION):
+    with _importing_the_run():
         plan = make_plan(repository, environ, base=base, head=head, pick=pick)
     if accept_bar:
         plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
     return carry_out(plan, repository, settings, results, minutes)
+
+
+@contextmanager
+def _importing_the_run() -> Iterator[None]:
+    """Import what a run needs while git is waited for and manifests are read, beside the body.
+
+    A module that needs it imports it again, which then costs nothing. An error of the import is
+    raised there, too, so it is not raised here.
+    """
+    with ThreadPoolExecutor(1) as aside:
+        aside.submit(import_module, "gateval.app.run.evaluate")
+        yield
 
 
 def _failed(repository: GitRepository) -> tuple[tuple[str, str], ...]:
@@ -76,7 +88,7 @@ def run_evals(
     """Run the named Evals on one revision, without a baseline, under that revision's rules."""
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
-    with importing(EVALUATION):
+    with _importing_the_run():
         revision = find_head(repository, rev)
         announce_worktree(revision)
         shared = rules_here(environ)
@@ -110,20 +122,21 @@ def carry_out(
     repository: GitRepository,
     settings: Settings,
     results: Path | None,
-    minutes: float = RUN_MINUTES,
+    minutes: float,
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
-    from gateval.app.history.sets import sets_here
+    from gateval.app.history.sources import stored_runs
     from gateval.app.run.keys import refuse_missing_keys
-    from gateval.app.run.measure import measure
-    from gateval.app.run.remember import remember
+    from gateval.app.run.measure import measure, remember
     from gateval.app.run.views import write_views
     from gateval.domain.decision.report import make_report
     from gateval.domain.history.runs.record import RunFacts
+    from gateval.domain.history.runs.sets import earlier_sets, experiments
 
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    earlier = sets_here(repository, plan)
+    names = [one.own_name for one in experiments(plan)]
+    earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()
     measured = measure(plan, repository, settings, folder, earlier=earlier, minutes=minutes)
     report = make_report(measured.results)
     remember(report, folder, RunFacts(id=folder.run, at=SystemClock().utc_now()))

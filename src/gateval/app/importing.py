@@ -8,20 +8,18 @@ from pathlib import Path
 
 from gateval.adapters.git import open_repository
 from gateval.adapters.new_files import write_new
-from gateval.app.registries import registries
+from gateval.app.registries import MEND, registries, valid_snapshot
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
-from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
+from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.agentv.importing import carried, lost
 from gateval.formats.agentv.names import without_ending
 from gateval.formats.agentv.suites.finding import lines_beside
-from gateval.formats.parsed import Parsed
 from gateval.formats.registry import AGENTV, formats_of, read_file
-from gateval.pipeline.read import survey
 from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
 
@@ -44,9 +42,7 @@ def import_agentv(file: Path) -> int:
     suite, or where the new file is there already.
     """
     repository = open_repository(Path.cwd())
-    snapshot = survey(repository, registries(), repository.worktree())
-    if snapshot.problems:
-        raise InvalidManifests(snapshot.problems, hint="Mend them first; nothing was written.")
+    snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     path = _inside(repository.root, file)
     found = _found(path, snapshot, (repository.root / path).read_bytes())
     if not found.evals:
@@ -82,7 +78,9 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
     """
     catalogue: Catalogue = snapshot.catalogue
     read = read_file(path, data, registries(), formats_of(path, data))
-    ours = path.endswith(".jsonl") or (read is not None and _is_suite(read))
+    ours = path.endswith(".jsonl") or (
+        read is not None and any(one.format == AGENTV.name for one in read.pending)
+    )
     files = {path, *lines_beside(path)} if ours else set()
     evals = [one for one in catalogue.evals if one.path in files]
     others = {one.target_agent for one in catalogue.evals if one.path not in files}
@@ -90,10 +88,6 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
     fixtures = {one.name: one for each in evals for one in select_fixtures(each, catalogue)}
     agents = tuple(one for one in catalogue.agents if one.name in targets)
     return _Found(agents, tuple(evals), tuple(fixtures.values()))
-
-
-def _is_suite(read: Parsed) -> bool:
-    return any(one.format == AGENTV.name for one in read.pending)
 
 
 def _lost(found: _Found, snapshot: Snapshot) -> Iterator[str]:

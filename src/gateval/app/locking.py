@@ -10,11 +10,10 @@ from pathlib import Path
 from gateval.adapters.git import open_repository
 from gateval.adapters.new_files import write_over
 from gateval.app.foreign import git_sources
-from gateval.app.registries import registries
+from gateval.app.registries import MEND, registries, valid_snapshot
 from gateval.domain.repository.sources import LOCK_PATH, SourcesLock
-from gateval.errors import EXIT_PASS, InvalidManifests
+from gateval.errors import EXIT_PASS
 from gateval.pipeline.foreign import Pinning
-from gateval.pipeline.read import survey
 from gateval.render.report.words.counts import count
 
 
@@ -26,10 +25,7 @@ def lock_sources() -> int:
     repository = open_repository(Path.cwd())
     pinning = Pinning(git_sources(os.environ))
     known = replace(registries(), foreign=pinning)
-    snapshot = survey(repository, known, repository.worktree())
-    if snapshot.problems:
-        hint = "Mend them first; nothing was written."
-        raise InvalidManifests(snapshot.problems, hint=hint)
+    valid_snapshot(repository, repository.worktree(), known=known, hint=MEND)
     lock = SourcesLock(files=dict(sorted(pinning.files.items())))
     if not lock.files:
         print("No manifest here names a file of another repository; nothing was written.")

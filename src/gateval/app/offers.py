@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateval.adapters.git import open_repository
-from gateval.app.registries import registries
+from gateval.app.registries import registries, valid_snapshot
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.errors import GatevalError, InvalidManifests, UsageError
+from gateval.errors import GatevalError, UsageError
 from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.render.report.words.counts import count
@@ -20,9 +20,7 @@ def evals_here(rev: str | None) -> list[tuple[str, str]]:
     """
     repository = open_repository(Path.cwd())
     revision = find_head(repository, rev)
-    snapshot = survey(repository, registries(), revision)
-    if snapshot.problems:
-        raise InvalidManifests(snapshot.problems)
+    snapshot = valid_snapshot(repository, revision)
     found = snapshot.catalogue.evals
     if not found:
         raise UsageError(

@@ -12,7 +12,6 @@ from gateval.assertions.base import Assertion, JudgedAssertion
 from gateval.assertions.combinators.base import Combinator
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.graded.composites.base import Weighing
-from gateval.assertions.own.base import OwnCheck
 from gateval.assertions.registry import ASSERTIONS
 from gateval.assertions.world import Asker, Assessed, Bench, Doubt, World, believed, error_of
 from gateval.candidates.checks import OwnChecks
@@ -105,8 +104,6 @@ async def _found(
     if isinstance(assertion, JudgedAssertion) and world.judge is not None:
         asked = assertion.assess_with(evidence.for_a_judge, world.judge, world.judge_spec)
         return await world.heard(asked, spec.type)
-    if isinstance(assertion, OwnCheck):
-        return await assertion.assess_by(evidence, spec.own, world.bench), None
     if assertion.asks:
         return await assertion.assess_asking(evidence, world.embed)
     if len(evidence.answer.output) > _LONG:

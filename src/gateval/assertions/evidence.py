@@ -155,6 +155,12 @@ class Evidence(Value):
         usage = trace.usage if trace and trace.is_seen else self.answer.usage
         return usage.usd, usage.unpriced
 
+    @property
+    def own_seconds(self) -> float:
+        """The seconds that the answer took, without waits for a provider."""
+        trace = self.answer.recorded
+        return max(self.answer.seconds - (trace.waited if trace else 0.0), 0.0)
+
     def is_claimed(self, basis: Basis) -> bool:
         """Whether there is only the candidate's word for what an assertion looks at.
 

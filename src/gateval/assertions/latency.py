@@ -33,7 +33,7 @@ class Latency(Assertion):
         """See the class. Rests on the trial as a whole."""
         seconds, trace = evidence.answer.seconds, evidence.answer.recorded
         waited = trace.waited if trace else 0.0
-        own = own_seconds(evidence)
+        own = evidence.own_seconds
         if self.max_seconds is None:
             return self.result(
                 met=True, expected="an answer at any time", saw=f"it after {own:.3f} s"
@@ -51,9 +51,3 @@ class Latency(Assertion):
             expected=f"an answer within {self.max_seconds:g} s",
             saw=f"it after {own:.3f} s{waits}",
         )
-
-
-def own_seconds(evidence: Evidence) -> float:
-    """Return the seconds that an answer took, without waits for a provider."""
-    trace = evidence.answer.recorded
-    return max(evidence.answer.seconds - (trace.waited if trace else 0.0), 0.0)

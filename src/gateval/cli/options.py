@@ -18,6 +18,9 @@ head = click.option(
     metavar="REV|WORKTREE",
     help="What to measure. Default: the working tree if it has changes, else HEAD.",
 )
+rev = click.option(
+    "--rev", metavar="REV|WORKTREE", help="Default: the working tree if it has changes, else HEAD."
+)
 results = click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
@@ -39,6 +42,20 @@ fetch = click.option(
 
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+def view(words: str) -> Callable[[F], F]:
+    """Return the option that chooses a view of a report."""
+    from gateval.app.run.views import VIEWS
+
+    return click.option(
+        "--format",
+        "view",
+        type=click.Choice(tuple(VIEWS)),
+        default="summary",
+        show_default=True,
+        help=words,
+    )
 
 
 def named(flag: str, variable: str, words: str) -> Callable[[F], F]:

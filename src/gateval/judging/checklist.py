@@ -10,21 +10,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import fsum
 
-from pydantic import ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Value
 from gateval.domain.manifests.severity import Severity
-from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.neutral import shorten
-from gateval.judging.verdict import DefectiveVerdict, cut, said_wrong, without_fence
+from gateval.judging.verdict import (
+    RULE_LIMIT,
+    DefectiveVerdict,
+    StrictAnswer,
+    cut,
+    read_form,
+)
 
 POINTS = 10
 """The most points of a check that has points."""
 
 _BYTES_PER_CHECK = 1024
-_RULE_LIMIT = 200
 
 
 class Band(Value):
@@ -60,11 +64,7 @@ class Checklist(Value):
     verdict: Verdict
 
 
-class _Strict(Value):
-    model_config = ConfigDict(strict=True)
-
-
-class _GivenCheck(_Strict):
+class _GivenCheck(StrictAnswer):
     id: str
     satisfied: bool | None = None
     score: int | None = Field(default=None, ge=0, le=POINTS)
@@ -73,7 +73,7 @@ class _GivenCheck(_Strict):
     quote: str | None = None
 
 
-class _Given(_Strict):
+class _Given(StrictAnswer):
     checks: list[_GivenCheck]
     overall_reasoning: str
     confidence: float = Field(default=1.0, ge=0, le=1)
@@ -88,12 +88,7 @@ def parse_checklist(text: str, checks: Sequence[Check], limits: JudgeLimits) -> 
     """Return the checklist in `text`, its evidence not yet checked. Raises `DefectiveVerdict`."""
     if len(text.encode("utf-8", "replace")) > limits.output_bytes + _BYTES_PER_CHECK * len(checks):
         raise DefectiveVerdict("The answer is too long.")
-    try:
-        given = _Given.model_validate(read_json(without_fence(text)))
-    except NotStrictJson as error:
-        raise DefectiveVerdict(f"The answer is not one JSON object: {error}.") from None
-    except ValidationError as error:
-        raise DefectiveVerdict(said_wrong(error)) from None
+    given = read_form(text, _Given)
     by_id = _by_id(given, {check.id: check for check in checks})
     marks = {check.id: _mark(check, by_id.get(check.id)) for check in checks}
     blamed = [
@@ -153,7 +148,7 @@ def _mark(check: Check, given: _GivenCheck | None) -> float:
 
 def _violation(check: Check, given: _GivenCheck, limits: JudgeLimits) -> Violation:
     return Violation(
-        rule=f"{check.id}: {check.text or given.reasoning}"[:_RULE_LIMIT],
+        rule=f"{check.id}: {check.text or given.reasoning}"[:RULE_LIMIT],
         severity=Severity.MEDIUM,
         evidence_step=given.evidence_step or 0,
         quote=(given.quote or "")[: limits.quote_characters],

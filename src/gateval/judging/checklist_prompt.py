@@ -1,16 +1,12 @@
-"""Builds what a judge is asked about a list of checks, in the frame that all its questions have."""
+"""Says how a judge is to answer a list of checks, in the frame that all its questions have."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.trials.model_call import ModelRequest
-from gateval.domain.trials.trace import Trace
 from gateval.judging.checklist import POINTS, Check, asked_checks
 from gateval.judging.limits import JudgeLimits
-from gateval.judging.prompt import question_request
+from gateval.judging.prompt import Question
 
 ANSWER = """\
 The rubric is a list of checks, each with an `id`. Answer every one of them by itself. A check \
@@ -37,24 +33,9 @@ quote that stands in its step does not count.\
 """What a judge is told of lists of checks, besides `PROMPT`."""
 
 
-def checklist_request(
-    *,
-    checks: Sequence[Check],
-    about: str,
-    spec: JudgeSpec,
-    fixture_input: FixtureInput,
-    transcript: Trace,
-    nonce: str,
-    limits: JudgeLimits,
-) -> ModelRequest:
-    """Return the question; `about` says what else is to be known. See `judge_request`."""
+def checklist_question(checks: Sequence[Check], about: str, limits: JudgeLimits) -> Question:
+    """Return the question which of these checks a run satisfies; `about` says what else is to be
+    known.
+    """
     answer = ANSWER.format(points=POINTS, quote_characters=limits.quote_characters)
-    return question_request(
-        answer=answer,
-        asked={"checks": asked_checks(checks), "context": about},
-        spec=spec,
-        fixture_input=fixture_input,
-        transcript=transcript,
-        nonce=nonce,
-        limits=limits,
-    )
+    return Question({"checks": asked_checks(checks), "context": about}, answer)

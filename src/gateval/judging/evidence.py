@@ -22,11 +22,8 @@ LEAST_QUOTE = 3
 
 def check_evidence(verdict: Verdict, transcript: Trace) -> Verdict:
     """Return the verdict with `supported` and `defect` of every violation set by code."""
-    return verdict.model_copy(
-        update={
-            "violations": tuple(_checked(one, transcript) for one in verdict.violations),
-        }
-    )
+    checked = tuple(_checked(one, transcript) for one in verdict.violations)
+    return verdict.model_copy(update={"violations": checked})
 
 
 def evidence_defects(verdict: Verdict) -> tuple[str, ...]:

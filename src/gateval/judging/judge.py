@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -16,10 +16,10 @@ from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReaso
 from gateval.domain.trials.trace import Trace, add_usage
 from gateval.domain.trials.trial import Cause, Side
 from gateval.judging.checklist import Check, Checklist, parse_checklist
-from gateval.judging.checklist_prompt import checklist_request
+from gateval.judging.checklist_prompt import checklist_question
 from gateval.judging.evidence import check_evidence, evidence_defects
 from gateval.judging.limits import JudgeLimits
-from gateval.judging.prompt import judge_request, repair_request
+from gateval.judging.prompt import Question, judge_request, repair_request, rubric_question
 from gateval.judging.verdict import DefectiveVerdict, parse_verdict
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
 
@@ -68,8 +68,7 @@ class _Said(NamedTuple):
     usage: Usage
 
 
-_Ask = Callable[[ModelRequest, Usage | None], Awaitable[ModelReply]]
-_Read = Callable[[ModelReply], _Reading]
+_Read = Callable[[str], _Reading]
 
 
 class Judge:
@@ -99,29 +98,17 @@ class Judge:
         fixture_input: FixtureInput,
         transcript: Trace,
         evidence_below: float = 0.0,
-        side: Side = Side.HEAD,
     ) -> JudgeResult:
         """Return the verdict on one trial, its violations marked supported or not.
 
         `transcript` comes from `numbered_steps`. An unusable answer, a violation that the
         transcript does not support, or a score under `evidence_below` without any violation is
-        named to the judge, once. What is unsupported after that stays marked. `side` says whose
-        scripted model judges; head and base are judged by head's, so that they can be compared.
-        Raises `JudgeError`.
+        named to the judge, once. What is unsupported after that stays marked. Raises `JudgeError`.
         """
-        model = _model(spec)
-        request = judge_request(
-            rubric=rubric,
-            spec=spec,
-            fixture_input=fixture_input,
-            transcript=transcript,
-            nonce=self._new_nonce(),
-            limits=self._limits,
-        )
+        question = rubric_question(rubric, self._limits)
         read = partial(self._read, transcript=transcript, evidence_below=evidence_below)
-        found = await self._converse(request, partial(self._ask, model, side), read)
-        verdict = found.verdict.model_copy(update={"model": model})
-        return JudgeResult(verdict=verdict, usage=found.usage)
+        found = await self._converse(question, spec, fixture_input, transcript, read)
+        return JudgeResult(verdict=found.verdict, usage=found.usage)
 
     async def check(
         self,
@@ -131,53 +118,59 @@ class Judge:
         spec: JudgeSpec,
         fixture_input: FixtureInput,
         transcript: Trace,
-        side: Side = Side.HEAD,
     ) -> ChecklistResult:
         """Return the judge's answer to each of these checks; `about` says what else is to be known.
 
         A check that is not returned, or from which something is taken off without evidence, is
         named to the judge, once. See `judge`. Raises `JudgeError`.
         """
+        question = checklist_question(checks, about, self._limits)
+        read = partial(self._read_checks, checks=checks, transcript=transcript)
+        found = await self._converse(question, spec, fixture_input, transcript, read)
+        assert found.checklist is not None  # noqa: S101 - `_read_checks` gives both or neither
+        checklist = found.checklist.model_copy(update={"verdict": found.verdict})
+        return ChecklistResult(checklist=checklist, usage=found.usage)
+
+    async def _converse(
+        self,
+        question: Question,
+        spec: JudgeSpec,
+        fixture_input: FixtureInput,
+        transcript: Trace,
+        read: _Read,
+    ) -> _Said:
+        """Ask, and if the answer is defective ask once more, naming the defects."""
         model = _model(spec)
-        request = checklist_request(
-            checks=checks,
-            about=about,
+        request = judge_request(
+            question,
             spec=spec,
             fixture_input=fixture_input,
             transcript=transcript,
             nonce=self._new_nonce(),
             limits=self._limits,
         )
-        read = partial(self._read_checks, checks=checks, transcript=transcript)
-        found = await self._converse(request, partial(self._ask, model, side), read)
-        assert found.checklist is not None  # noqa: S101 - `_read_checks` gives both or neither
-        verdict = found.verdict.model_copy(update={"model": model})
-        checklist = found.checklist.model_copy(update={"verdict": verdict})
-        return ChecklistResult(checklist=checklist, usage=found.usage)
-
-    async def _converse(self, request: ModelRequest, ask: _Ask, read: _Read) -> _Said:
-        """Ask, and if the answer is defective ask once more, naming the defects."""
-        first = await ask(request, None)
-        verdict, defects, checklist = read(first)
+        first = await self._ask(model, request, None)
+        verdict, defects, checklist = _reading(first, read)
         if verdict is not None and not defects:
-            return _Said(verdict, checklist, first.usage)
-        second = await ask(repair_request(request, first.text, defects), first.usage)
+            return _Said(verdict.model_copy(update={"model": model}), checklist, first.usage)
+        again = repair_request(request, first.text, defects)
+        second = await self._ask(model, again, first.usage)
         usage = add_usage((first.usage, second.usage))
-        verdict, defects, checklist = read(second)
+        verdict, defects, checklist = _reading(second, read)
         if verdict is None:
             raise JudgeError(
                 Cause.JUDGE,
                 f"the judge gave no usable verdict, asked twice: {defects[0]}",
                 usage=usage,
             )
-        return _Said(verdict.model_copy(update={"repaired": True}), checklist, usage)
+        said = {"model": model, "repaired": True}
+        return _Said(verdict.model_copy(update=said), checklist, usage)
 
-    async def _ask(
-        self, model: str, side: Side, request: ModelRequest, spent: Usage | None
-    ) -> ModelReply:
+    async def _ask(self, model: str, request: ModelRequest, spent: Usage | None) -> ModelReply:
+        """Ask a model; a scripted one is head's for both sides, so that they can be compared."""
         try:
             async with asyncio.timeout(self._limits.seconds):
-                return await self._calls.call(model, request, side=side)
+                return await self._calls.call(model, request, side=Side.HEAD)
         except TimeoutError:
             seconds = f"{self._limits.seconds:g}"
             why, cause = f"{model} did not answer within {seconds} seconds", Cause.PROVIDER
@@ -188,22 +181,14 @@ class Judge:
             why, cause = error.message, Cause.GATE if gate else Cause.PROVIDER
         raise JudgeError(cause, f"the judge could not be asked: {why}", usage=spent)
 
-    def _read(self, reply: ModelReply, *, transcript: Trace, evidence_below: float) -> _Reading:
-        try:
-            verdict = check_evidence(parse_verdict(reply.text, self._limits), transcript)
-        except DefectiveVerdict as error:
-            return _Reading(None, (f"{error}{_stopped_early(reply)}",))
+    def _read(self, text: str, *, transcript: Trace, evidence_below: float) -> _Reading:
+        verdict = check_evidence(parse_verdict(text, self._limits), transcript)
         if verdict.score < evidence_below and not verdict.violations:
             return _Reading(verdict, ("the score is low, but no violation is cited for it.",))
         return _Reading(verdict, evidence_defects(verdict))
 
-    def _read_checks(
-        self, reply: ModelReply, *, checks: Sequence[Check], transcript: Trace
-    ) -> _Reading:
-        try:
-            found = parse_checklist(reply.text, checks, self._limits)
-        except DefectiveVerdict as error:
-            return _Reading(None, (f"{error}{_stopped_early(reply)}",))
+    def _read_checks(self, text: str, *, checks: Sequence[Check], transcript: Trace) -> _Reading:
+        found = parse_checklist(text, checks, self._limits)
         verdict = check_evidence(found.verdict, transcript)
         missing = tuple(f"the check {name} is not answered." for name in found.missing)
         return _Reading(verdict, (*missing, *evidence_defects(verdict)), found)
@@ -215,6 +200,13 @@ def _model(spec: JudgeSpec) -> str:
             Cause.GATE, "this Eval names no judge model; set `spec.judge.model` in the Eval"
         )
     return spec.model
+
+
+def _reading(reply: ModelReply, read: _Read) -> _Reading:
+    try:
+        return read(reply.text)
+    except DefectiveVerdict as error:
+        return _Reading(None, (f"{error}{_stopped_early(reply)}",))
 
 
 def _stopped_early(reply: ModelReply) -> str:

@@ -8,6 +8,7 @@ the run cannot know the nonce; and nothing between the delimiters can look like 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
@@ -70,53 +71,40 @@ agreement holds for these words only."""
 _REPLY_SHOWN = 8 * 1024
 
 
-def judge_request(
-    *,
-    rubric: str,
-    spec: JudgeSpec,
-    fixture_input: FixtureInput,
-    transcript: Trace,
-    nonce: str,
-    limits: JudgeLimits,
-) -> ModelRequest:
-    """Return the question: instructions as system message, rubric and run as user message.
+class Question(NamedTuple):
+    """What a judge is asked about a run: what it is scored against, and how it is to answer."""
 
-    `transcript` comes from `numbered_steps`. `nonce` must be unpredictable and new in each call.
-    """
+    asked: JsonObject
+    answer: str
+
+
+def rubric_question(rubric: str, limits: JudgeLimits) -> Question:
+    """Return the question how far a run meets this rubric."""
     answer = _ANSWER.format(
         violations=limits.violations,
         quote_characters=limits.quote_characters,
         reasoning_bytes=limits.reasoning_bytes,
     )
-    return question_request(
-        answer=answer,
-        asked={"rubric": rubric},
-        spec=spec,
-        fixture_input=fixture_input,
-        transcript=transcript,
-        nonce=nonce,
-        limits=limits,
-    )
+    return Question({"rubric": rubric}, answer)
 
 
-def question_request(
+def judge_request(
+    question: Question,
     *,
-    answer: str,
-    asked: JsonObject,
     spec: JudgeSpec,
     fixture_input: FixtureInput,
     transcript: Trace,
     nonce: str,
     limits: JudgeLimits,
 ) -> ModelRequest:
-    """Return a question about a run: `asked` is what it is scored against, `answer` how to answer.
+    """Return what the judge gets: instructions as system message, rubric and run as user message.
 
-    See `judge_request`.
+    `transcript` comes from `numbered_steps`. `nonce` must be unpredictable and new in each call.
     """
-    question = "\n".join(
+    text = "\n".join(
         [
             f"<rubric-{nonce}>",
-            neutral_json(asked),
+            neutral_json(question.asked),
             f"</rubric-{nonce}>",
             f"<run-{nonce}>",
             exhibit(fixture_input, transcript, limits.transcript_characters),
@@ -126,8 +114,8 @@ def question_request(
     return ModelRequest(
         model=(spec.model or "").partition("/")[2],
         messages=(
-            Message(role="system", text=_INSTRUCTIONS.format(nonce=nonce) + answer),
-            Message(role="user", text=question),
+            Message(role="system", text=_INSTRUCTIONS.format(nonce=nonce) + question.answer),
+            Message(role="user", text=text),
         ),
         temperature=spec.temperature,
         max_tokens=limits.max_tokens,
@@ -140,12 +128,9 @@ def repair_request(request: ModelRequest, reply: str, defects: Sequence[str]) ->
     `defects` are sentences. They may quote the judge, so they go in as neutral JSON texts.
     """
     listed = "\n".join(f"- {neutral_json(defect)}" for defect in defects)
-    return request.model_copy(
-        update={
-            "messages": (
-                *request.messages,
-                Message(role="assistant", text=reply[:_REPLY_SHOWN].strip() or "(no text)"),
-                Message(role="user", text=_REPAIR.format(defects=listed)),
-            )
-        }
+    messages = (
+        *request.messages,
+        Message(role="assistant", text=reply[:_REPLY_SHOWN].strip() or "(no text)"),
+        Message(role="user", text=_REPAIR.format(defects=listed)),
     )
+    return request.model_copy(update={"messages": messages})

@@ -8,7 +8,7 @@ missing or unknown field, a score out of range is a defect, and a defect is neve
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -21,25 +21,31 @@ from gateval.judging.limits import JudgeLimits
 from gateval.judging.neutral import shorten
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
-_RULE_LIMIT = 200
+RULE_LIMIT = 200
+"""Characters kept of the name of a rule."""
 
 
 class DefectiveVerdict(ValueError):
     """The answer is no verdict; the message is a sentence for the judge and for people."""
 
 
-class _Strict(Value):
+class StrictAnswer(Value):
+    """The form of an answer: no field more or less, each of its type."""
+
     model_config = ConfigDict(strict=True)
 
 
-class _GivenViolation(_Strict):
+S = TypeVar("S", bound=StrictAnswer)
+
+
+class _GivenViolation(StrictAnswer):
     rule: str = Field(min_length=1)
     severity: Literal["low", "medium", "high", "critical"]
     evidence_step: int = Field(ge=0, le=1_000_000)
     quote: str
 
 
-class _GivenVerdict(_Strict):
+class _GivenVerdict(StrictAnswer):
     score: float = Field(ge=0, le=1)
     confidence: float = Field(ge=0, le=1)
     summary: str
@@ -59,26 +65,21 @@ def parse_verdict(text: str, limits: JudgeLimits) -> Verdict:
         raise DefectiveVerdict(
             f"The answer has {size} bytes; at most {limits.answer_bytes} are read."
         )
+    return _kept(read_form(text, _GivenVerdict), limits)
+
+
+def read_form(text: str, form: type[S]) -> S:
+    """Return the answer in `text`, around which may stand one fence. Raises `DefectiveVerdict`."""
+    stripped = text.strip()
+    match = _FENCE.fullmatch(stripped)
     try:
-        given = _GivenVerdict.model_validate(read_json(without_fence(text)))
+        return form.model_validate(read_json(match[1] if match else stripped))
     except NotStrictJson as error:
         raise DefectiveVerdict(f"The answer is not one JSON object: {error}.") from None
     except ValidationError as error:
-        raise DefectiveVerdict(said_wrong(error)) from None
-    return _kept(given, limits)
-
-
-def said_wrong(error: ValidationError) -> str:
-    """Return what is wrong with an answer, as a sentence for the judge."""
-    wrong = "; ".join(_sentence(details) for details in error.errors()[:5])
-    return f"The JSON does not have the required form: {wrong}."
-
-
-def without_fence(text: str) -> str:
-    """Return an answer without the one fence that many models put around it."""
-    stripped = text.strip()
-    match = _FENCE.fullmatch(stripped)
-    return match[1] if match else stripped
+        wrong = "; ".join(_sentence(details) for details in error.errors()[:5])
+        message = f"The JSON does not have the required form: {wrong}."
+        raise DefectiveVerdict(message) from None
 
 
 def _sentence(details: ErrorDetails) -> str:
@@ -110,7 +111,7 @@ def _kept(given: _GivenVerdict, limits: JudgeLimits) -> Verdict:
 
 def _violation(given: _GivenViolation, room: int, limits: JudgeLimits) -> Violation:
     """Cut a quote at its end and without a mark: what is left can still be found in its step."""
-    rule = cut(given.rule[:_RULE_LIMIT], room // 2)
+    rule = cut(given.rule[:RULE_LIMIT], room // 2)
     quote = given.quote[: limits.quote_characters].encode()[: room - len(rule.encode())]
     return Violation(
         rule=rule,

@@ -22,7 +22,7 @@ from gateval.domain.trials.trial import Answer, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.neutral import is_angle, is_hidden
-from gateval.judging.prompt import judge_request
+from gateval.judging.prompt import judge_request, rubric_question
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, PROMPT, trace
 
@@ -63,7 +63,7 @@ ATTACKS = {
 
 def question_of(run: Answer, rubric: str = "Ask first.", given: FixtureInput = PROMPT) -> str:
     request = judge_request(
-        rubric=rubric,
+        rubric_question(rubric, JudgeLimits()),
         spec=JUDGE,
         fixture_input=given,
         transcript=numbered_steps(given, run),
@@ -78,7 +78,7 @@ def question_of(run: Answer, rubric: str = "Ask first.", given: FixtureInput = P
 
 def plain_instructions() -> str:
     request = judge_request(
-        rubric="",
+        rubric_question("", JudgeLimits()),
         spec=JUDGE,
         fixture_input=PROMPT,
         transcript=Trace(),

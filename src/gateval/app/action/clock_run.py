@@ -11,12 +11,10 @@ from gateval.app.action.result import ActionResult
 from gateval.app.history.due import due_evals, summary
 from gateval.domain.forge.trigger import EventName
 from gateval.domain.history.runs.due import measured_lately
-from gateval.domain.history.runs.file import newest_first
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.plan.plan import Plan
 from gateval.errors import EXIT_PASS, GatevalError
-from gateval.ports.records import RUNS
 
 _DAY = timedelta(hours=20)
 """A nightly run is not always on time; what it measured yesterday is due again."""
@@ -67,11 +65,8 @@ class DueNow:
 
     def _records(self) -> tuple[RunRecord, ...]:
         """The runs before this one; an earlier attempt of it is none: a person asks for more."""
-        with self._event.context.open_records() as records:
-            stored = records.read(RUNS)
         own = self._event.context.run.id
-        found = newest_first(stored.content) if stored and stored.content else ()
-        return tuple(one for one in found if str(one.run) != own)
+        return tuple(one for one in self._event.stored_runs() if str(one.run) != own)
 
     def narrowed(self, event: ActionEvent, plan: Plan) -> ActionEvent:
         """Return the event of a gate of its own where only some Evals are due.

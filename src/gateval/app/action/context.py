@@ -21,7 +21,7 @@ from gateval.app.action.job_facts import (
     stamp_of,
     workflow_path,
 )
-from gateval.app.action.sinks import audit_sinks
+from gateval.app.action.runner_output import audit_sinks
 from gateval.app.shared_rules import ForgeRules
 from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import plain_message

@@ -21,13 +21,8 @@ from gateval.app.action.labels.stored_verdicts import (
 from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
 from gateval.app.action.progress import ActionProgress
 from gateval.app.action.publish import publish_report
-from gateval.app.action.result import (
-    ActionResult,
-    publication_outputs,
-    publication_warnings,
-)
-from gateval.app.action.stored.agreements import with_stored_agreements
-from gateval.app.action.stored.baseline import with_baseline
+from gateval.app.action.result import ActionResult, published
+from gateval.app.action.stored.earlier_runs import with_baseline, with_stored_agreements
 from gateval.app.action.stored.kept_run import keep_run, repeated, since_when
 from gateval.app.foreign import CLOSED
 from gateval.app.registries import registries
@@ -46,8 +41,8 @@ from gateval.publish.target import PublishTarget
 
 def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
     """Go the way that the inputs ask for. Raises `GatevalError`; nothing was decided then."""
-    published = context.inputs.step is ActionStep.PUBLISH
-    trigger = confirmed_trigger(context) if published else context.trigger
+    publishes = context.inputs.step is ActionStep.PUBLISH
+    trigger = confirmed_trigger(context) if publishes else context.trigger
     asked: RerunRequest | None = None
     if isinstance(trigger.subject, CommentSubject):
         taken = take_comment(context, trigger.subject)
@@ -65,7 +60,7 @@ def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
     if stored and stored.record and policy:
         return restate(event, policy, stored.record, stored.check)
     due = DueNow(event)
-    plan = _plan(event, due)
+    plan = repeated(event, _plan(event, due))
     if over := nothing_due(event, plan, due):
         return over
     event = due.narrowed(event, plan)
@@ -105,10 +100,6 @@ def _measure_decide_publish(
 
 
 def _plan(event: ActionEvent, due: DueNow) -> Plan:
-    return repeated(event, _planned(event, due))
-
-
-def _planned(event: ActionEvent, due: DueNow) -> Plan:
     context, today = event.context, event.context.clock.utc_now()[:10]
     trusted = event.trigger.trust.verified
     known = registries() if trusted else replace(registries(), foreign=CLOSED)
@@ -152,11 +143,6 @@ def _wait(event: ActionEvent) -> ActionResult:
     publication = Publication()
     if context.inputs.step is not ActionStep.RUN:
         publication = publish(context.forge, event.target, announcement)
-    return ActionResult(
-        EXIT_NOT_EVALUATED,
-        publication_outputs(publication),
-        announcement.job_summary,
-        text=f"{announcement.title}.\n",
-        warnings=publication_warnings(publication, event.trigger.trust, event.resolved.number),
-        unfinished=publication.unfinished,
-    )
+    trust, number = event.trigger.trust, event.resolved.number
+    result = published(EXIT_NOT_EVALUATED, announcement, publication, trust, number)
+    return replace(result, text=f"{announcement.title}.\n")

@@ -11,7 +11,7 @@ from gateval.app.action.context import ActionContext
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.progress import ActionProgress
 from gateval.app.action.result import ActionResult
-from gateval.app.action.stored.sets import sets_stored
+from gateval.app.action.stored.earlier_runs import sets_stored
 from gateval.app.names import PLAN_FILE, TRIGGER_FILE
 from gateval.app.run.keys import part_with_keys, refuse_missing_keys
 from gateval.domain.plan.plan import Plan

@@ -6,11 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateval.app.action.context import ActionRequest
-from gateval.app.action.result import (
-    ActionResult,
-    publication_outputs,
-    publication_warnings,
-)
+from gateval.app.action.result import ActionResult, published
 from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
@@ -63,15 +59,10 @@ class ActionProgress:
         publishes = request.inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
         if self._target is not None and publishes:
             publication = publish(request.forge, self._target, announcement)
-        return ActionResult(
-            exit_code=error.exit_code,
-            outputs=publication_outputs(publication),
-            summary=announcement.job_summary,
-            warnings=publication_warnings(publication, request.trigger.trust, number),
-            annotations=() if publication.url(Sink.CHECK_RUN) else announcement.annotations,
-            error=error,
-            unfinished=publication.unfinished,
-        )
+        trust = request.trigger.trust
+        result = published(error.exit_code, announcement, publication, trust, number)
+        annotations = () if publication.url(Sink.CHECK_RUN) else announcement.annotations
+        return replace(result, annotations=annotations, error=error)
 
     def cancel(self) -> Unfinished | None:
         """Complete what is in progress, because somebody ends the run; return what was not."""

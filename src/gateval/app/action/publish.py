@@ -9,11 +9,7 @@ from typing import NamedTuple
 from gateval.app.action.decide import Decided
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.labels.stored_verdicts import keep_verdict, verdict_record
-from gateval.app.action.result import (
-    ActionResult,
-    publication_outputs,
-    publication_warnings,
-)
+from gateval.app.action.result import ActionResult, published
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.decision.report import Report
 from gateval.domain.decision.trust import exit_code, unverified
@@ -41,15 +37,14 @@ def publish_statement(
     without_labels: Statement | None = None,
     labels: Collection[GateLabel] = (),
     *,
-    text: str = "",
     warnings: tuple[str, ...] = (),
 ) -> tuple[ActionResult, bool]:
     """Say it on GitHub, unless this is only the step that runs.
 
     `without_labels` is said instead if head has moved, or one of `labels` was taken off meanwhile.
-    Return the result, and whether that was so. `text` is for the log.
+    Return the result, and whether that was so.
     """
-    publication, trust = Publication(), event.trigger.trust
+    publication = Publication()
     if event.publishes:
         instead = without_labels.announcement if without_labels else None
         publication = publish(
@@ -57,15 +52,10 @@ def publish_statement(
         )
     dropped = publication.without_labels and without_labels is not None
     final = without_labels if dropped and without_labels is not None else said
-    result = ActionResult(
-        exit_code=final.exit_code,
-        outputs={**final.outputs, **publication_outputs(publication)},
-        summary=final.announcement.job_summary,
-        text=text,
-        warnings=(*warnings, *publication_warnings(publication, trust, event.resolved.number)),
-        unfinished=publication.unfinished,
-    )
-    return result, dropped
+    trust, number = event.trigger.trust, event.resolved.number
+    result = published(final.exit_code, final.announcement, publication, trust, number)
+    outputs = {**final.outputs, **result.outputs}
+    return replace(result, outputs=outputs, warnings=(*warnings, *result.warnings)), dropped
 
 
 def publish_report(event: ActionEvent, decided: Decided, summary: str) -> ActionResult:
@@ -125,8 +115,7 @@ def frame_of(
 
 
 def _statement(event: ActionEvent, report: Report, frame: Frame) -> Statement:
-    from gateval.render.github.announcement import announce
-    from gateval.render.github.outputs import report_outputs
+    from gateval.render.github.announcement import announce, report_outputs
 
     claimed = bool(frame.unverified)
     return Statement(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gateval.domain.decision.trust import unwritten
+from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Annotation
 from gateval.domain.forge.trigger import Trust
 from gateval.errors import GatevalError
@@ -30,14 +31,29 @@ class ActionResult:
     error: GatevalError | None = None
     unfinished: Unfinished | None = None
 
-    def with_text(self, text: str) -> ActionResult:
-        """Return the same with another text for the log."""
-        return replace(self, text=text)
+
+def published(
+    exit_code: int,
+    said: Announcement,
+    publication: Publication,
+    trust: Trust,
+    number: int | None,
+) -> ActionResult:
+    """Return the result of a run that said this on GitHub; `number` is that of a pull request."""
+    urls = {
+        "comment-url": publication.url(Sink.COMMENT),
+        "check-url": publication.url(Sink.CHECK_RUN),
+    }
+    return ActionResult(
+        exit_code,
+        urls,
+        said.job_summary,
+        warnings=_warnings(publication, trust, number),
+        unfinished=publication.unfinished,
+    )
 
 
-def publication_warnings(
-    publication: Publication, trust: Trust, number: int | None
-) -> tuple[str, ...]:
+def _warnings(publication: Publication, trust: Trust, number: int | None) -> tuple[str, ...]:
     """Return what has to be said about what was not written.
 
     Nobody can give a fork's token more, so there it is said what helps instead.
@@ -47,11 +63,3 @@ def publication_warnings(
         return publication.warnings
     others = tuple(note for note in publication.failed if not note.permission)
     return (unwritten(number), *Publication(notes=others).warnings)
-
-
-def publication_outputs(publication: Publication) -> dict[str, str]:
-    """Return the addresses of what was written."""
-    return {
-        "comment-url": publication.url(Sink.COMMENT),
-        "check-url": publication.url(Sink.CHECK_RUN),
-    }

@@ -1,4 +1,4 @@
-"""The output of the action for the runner: commands, outputs, state and summary.
+"""The output of the action for the runner: commands, outputs, state, summary, audit entries.
 
 Between `stop-commands` and its token nothing that is printed is a command, whatever else failed to
 keep a candidate's words out of the log.
@@ -13,6 +13,11 @@ from collections.abc import Iterator, Mapping
 
 from gateval.adapters.runner_files import RunnerFiles
 from gateval.app.action.result import ActionResult
+from gateval.domain.audit.entry import AuditEvent
+from gateval.domain.manifests.policy.words import AuditSinkName
+from gateval.errors import RecordsError
+from gateval.publish.audit import AuditSink
+from gateval.render.github.audit import log_line, summary_section
 from gateval.safe.workflow_commands import (
     annotation_commands,
     error_command,
@@ -77,3 +82,21 @@ class RunnerOutput:
             for command in commands:
                 print(command)
             sys.stdout.flush()
+
+
+def audit_sinks(environ: Mapping[str, str]) -> tuple[AuditSink, ...]:
+    """Return where audit entries go besides git: the job's log, and its summary."""
+    files = RunnerFiles(environ)
+
+    def summary(event: AuditEvent) -> None:
+        if not environ.get("GITHUB_STEP_SUMMARY"):
+            raise RecordsError("This job has no summary to record in.")
+        if not files.summary(summary_section(event)):
+            raise RecordsError("The job summary has no room for an entry of the audit log.")
+
+    return (AuditSink(AuditSinkName.STDOUT, _say), AuditSink(AuditSinkName.SUMMARY, summary))
+
+
+def _say(event: AuditEvent) -> None:
+    sys.stdout.write(f"{log_line(event)}\n")
+    sys.stdout.flush()

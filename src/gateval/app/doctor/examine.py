@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 
@@ -74,9 +74,10 @@ def _line(finding: HealthCheck, width: int, columns: int | None) -> str:
 def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Iterator[HealthCheck]:
     python = platform.python_version()
     yield HealthCheck(Health.OK, "gateval", f"{__version__}, on Python {python}.")
-    opened, problem = _tried("repository", lambda: open_repository(Path.cwd(), environ))
-    if opened is None:
-        yield from problem
+    try:
+        opened = open_repository(Path.cwd(), environ)
+    except GatevalError as error:
+        yield HealthCheck(Health.PROBLEM, "repository", error.message, error.hint)
         return
     facts = opened.facts()
     yield HealthCheck(Health.OK, "git", f"{facts.version}, in {show_path(str(opened.root))}.")
@@ -94,15 +95,6 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     from gateval.app.doctor.github import github_findings
 
     yield from github_findings(environ, name, facts.origin, jobs, fix=fix)
-
-
-def _tried(
-    topic: str, action: Callable[[], GitRepository]
-) -> tuple[GitRepository | None, list[HealthCheck]]:
-    try:
-        return action(), []
-    except GatevalError as error:
-        return None, [HealthCheck(Health.PROBLEM, topic, error.message, error.hint)]
 
 
 def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Iterator[HealthCheck]:
@@ -161,13 +153,22 @@ def _keys(
     *,
     runner: bool,
 ) -> list[HealthCheck]:
-    models = {model for agent in catalogue.agents for model in agent.asked_models}
-    models |= {one.judge.model for one in catalogue.evals if one.judge.model}
-    models |= embedding_models(catalogue.fixtures).keys()
-    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
-    needed = sorted({one.key_variable for one in providers if one and not one.key_optional})
+    models = models_of(catalogue)
     try:
         complaints = missing_keys(sorted(models), read_upstreams(environ))
     except GatevalError as error:
         return [HealthCheck(Health.PROBLEM, "keys here", error.message, error.hint)]
-    return about_keys(complaints, needed, jobs, runner=runner)
+    return about_keys(complaints, key_variables(models), jobs, runner=runner)
+
+
+def models_of(catalogue: Catalogue) -> set[str]:
+    """Return the models that Agents, judges and assertions of these manifests ask."""
+    models = {model for agent in catalogue.agents for model in agent.asked_models}
+    models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    return models | embedding_models(catalogue.fixtures).keys()
+
+
+def key_variables(models: Iterable[str]) -> list[str]:
+    """Return the variables of the keys that these models need."""
+    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
+    return sorted({one.key_variable for one in providers if one and not one.key_optional})

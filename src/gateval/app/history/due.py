@@ -60,11 +60,9 @@ def summary(found: Iterable[DueEval]) -> str:
     if due:
         each = [f"{one.name} (since {one.since or 'ever'})" for one in due]
         return f"Due: {', '.join(each)}."
-    upcoming = min((one for one in every if one.following), key=_following, default=None)
+    upcoming = min(
+        (one for one in every if one.following), key=lambda one: one.following, default=None
+    )
     if upcoming is None:
         return "No Eval has a schedule."
     return f"No Eval is due; the next is {upcoming.name} at {upcoming.following}."
-
-
-def _following(one: DueEval) -> str:
-    return one.following

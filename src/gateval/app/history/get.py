@@ -49,14 +49,6 @@ def _of_kind(kind: EvalKind) -> Callable[[Here, str | None], list[dict[str, Json
     return rows
 
 
-def _agents(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
-    return agent_rows(here.snapshot.catalogue, statuses(here))
-
-
-def _fixtures(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
-    return fixture_rows(here.snapshot.catalogue, statuses(here))
-
-
 def _calibrations(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
     measured = known_agreements(here.runs, here.snapshot)
     return calibration_rows(here.snapshot.catalogue, measured, binding(here.snapshot))
@@ -66,8 +58,8 @@ _KINDS: Mapping[str, Callable[[Here, str | None], list[dict[str, JsonValue]]]] =
     "evals": _evals,
     "benchmarks": _of_kind("Benchmark"),
     "experiments": _of_kind("Experiment"),
-    "agents": _agents,
-    "fixtures": _fixtures,
+    "agents": lambda here, _: agent_rows(here.snapshot.catalogue, statuses(here)),
+    "fixtures": lambda here, _: fixture_rows(here.snapshot.catalogue, statuses(here)),
     "calibrations": _calibrations,
 }
 

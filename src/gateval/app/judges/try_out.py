@@ -12,7 +12,7 @@ from gateval.adapters.git import open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.judges.door import judges_gateway, refuse_unanswerable
 from gateval.app.judges.material import answer_to
-from gateval.app.registries import registries
+from gateval.app.registries import valid_snapshot
 from gateval.assertions.assess import assess
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
@@ -22,9 +22,8 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Answer, AssessmentStatus, Side
-from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, InvalidManifests, UsageError
+from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, UsageError
 from gateval.judging.judge import Judge
-from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.ports.model_calls import ModelCalls
 from gateval.render.terminal.judging import JudgeExchange, TriedAssertion, render_judging
@@ -62,9 +61,7 @@ def try_judge(
     """
     settings = read_settings(dict(environ))
     repository = open_repository(Path.cwd())
-    snapshot = survey(repository, registries(), find_head(repository, None))
-    if snapshot.problems:
-        raise InvalidManifests(snapshot.problems)
+    snapshot = valid_snapshot(repository, find_head(repository, None))
     chosen = _chosen(snapshot.catalogue, name, model)
     if is_sealed_fixture(chosen.fixture, snapshot.catalogue):
         raise UsageError(

@@ -12,7 +12,7 @@ from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.history.last_run import last_run, run_folder
 from gateval.app.promotion.example_file import NewCalibration, begin, extend
-from gateval.app.registries import registries
+from gateval.app.registries import valid_snapshot
 from gateval.app.stored import read_results
 from gateval.domain.base import NAME_PATTERN, JsonObject
 from gateval.domain.manifests.calibration import Calibration
@@ -28,9 +28,8 @@ from gateval.domain.repository.place import nearest
 from gateval.domain.results.results import Results
 from gateval.domain.text.quoting import quote
 from gateval.domain.trials.trial import Side
-from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
+from gateval.errors import EXIT_PASS, UsageError
 from gateval.judging.presets.registry import preset
-from gateval.pipeline.read import survey
 from gateval.pipeline.revisions import find_head
 from gateval.safe.sanitize import plain_line
 from gateval.settings import read_settings
@@ -60,9 +59,7 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
     """
     _refuse_wrong_words(asked)
     repository = open_repository(Path.cwd())
-    snapshot = survey(repository, registries(), find_head(repository, None))
-    if snapshot.problems:
-        raise InvalidManifests(snapshot.problems)
+    snapshot = valid_snapshot(repository, find_head(repository, None))
     found = _verdict(asked, _results(repository, asked.run))
     origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
     example = example_of(

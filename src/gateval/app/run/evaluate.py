@@ -18,16 +18,15 @@ from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, inte
 from gateval.app.run.isolate import walls_for
 from gateval.app.run.keys import refuse_missing_keys
 from gateval.app.run.sealing import SealingLog, sealed_off
-from gateval.app.run.under_way import UnderWay
 from gateval.candidates.isolation.egress import egress_text
 from gateval.candidates.isolation.walls import Walls
 from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.results.sealing import shutter
-from gateval.domain.trials.trial import Trial
+from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.engine.run import run_trials
-from gateval.events import CandidateWarned, Event, Listener, RunWarned
+from gateval.events import CandidateWarned, Event, Listener, RunWarned, TrialFinished, TrialStarted
 from gateval.judging.neutral import shorten
 from gateval.settings import Settings
 
@@ -72,8 +71,8 @@ def evaluate(
     shut = shutter(plan, key or token_bytes(32))
     warnings: dict[str, None] = {}
     replays: list[CalibrationReplay] = []
-    under_way = UnderWay()
-    noting = under_way.heard_by(_noting(warnings, sealed_off(listen, shut, plan)))
+    under_way: dict[TrialKey, None] = {}
+    noting = _noting(warnings, under_way, sealed_off(listen, shut, plan))
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, shut)
         run = EvaluationRun(
@@ -87,7 +86,7 @@ def evaluate(
         gateval=__version__,
         isolation=_isolation(plan, walls),
         interrupted=interrupted,
-        started=under_way.keys,
+        started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=_ended(minutes) if trials is None and not interrupted else "",
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
@@ -123,13 +122,19 @@ def _isolation(plan: Plan, walls: Walls | None) -> str:
     return f"{walls.text}{egress_text(plan.policy.egress)}" if walls else ""
 
 
-def _noting(warnings: dict[str, None], listen: Listener) -> Listener:
-    """Return a listener that notes what belongs to the results, each once."""
+def _noting(
+    warnings: dict[str, None], under_way: dict[TrialKey, None], listen: Listener
+) -> Listener:
+    """Return a listener that notes warnings, each once, and which trials are begun and not over."""
 
     def noted(event: Event) -> None:
         if isinstance(event, CandidateWarned) and event.lasting:
             said = shorten(event.message, WARNING_LIMIT)
             warnings[f"{event.agent} ({event.side}): {said}"] = None
+        elif isinstance(event, TrialStarted):
+            under_way[event.key] = None
+        elif isinstance(event, TrialFinished):
+            under_way.pop(event.trial.key, None)
         listen(event)
 
     return noted

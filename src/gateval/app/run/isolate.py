@@ -23,7 +23,6 @@ from gateval.candidates.isolation.visible_paths import (
     visible_places,
 )
 from gateval.candidates.isolation.walls import Walls, build_walls, look_around
-from gateval.candidates.isolation.wishes import Wishes
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import MIB
 from gateval.candidates.process.started import Starter
@@ -96,7 +95,7 @@ def isolation(
     scratch: Path,
     own: Sequence[Path],
     *,
-    ports: list[int] | None = None,
+    ports: list[int] | None,
 ) -> Iterator[Starter]:
     """Give what starts candidates behind these walls.
 
@@ -114,7 +113,7 @@ def isolation(
 def _house(
     walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path], ports: list[int] | None
 ) -> House:
-    homes = home_folders(settings.environ)
+    homes, wishes = home_folders(settings.environ), settings.wishes
     hidden = hidden_places(settings.environ, [*own, *homes, scratch])
     prefixes = (sys.prefix, sys.base_prefix)
     tools = tool_places(settings.environ, prefixes, map(str, homes), map(str, own))
@@ -122,19 +121,15 @@ def _house(
         folder=str(scratch),
         users=walls.users,
         landlock=walls.landlock,
-        caps=_caps(settings.wishes),
+        caps=Caps(
+            memory=wishes.memory_mib * MIB,
+            disk=wishes.disk_mib * MIB,
+            files=wishes.files,
+            processes=wishes.processes,
+        ),
         filtered=walls.filtered,
         ports=ports,
         visible=visible_places(hidden, tools) if walls.landlock else [],
         usable=usable_devices(own_users=walls.users is not None),
         shared=shared_places(hidden, scratch, own_users=walls.users is not None),
-    )
-
-
-def _caps(wishes: Wishes) -> Caps:
-    return Caps(
-        memory=wishes.memory_mib * MIB,
-        disk=wishes.disk_mib * MIB,
-        files=wishes.files,
-        processes=wishes.processes,
     )

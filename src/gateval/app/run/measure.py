@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 from gateval.adapters.git import GitRepository
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import ResultsFolder
-from gateval.app.names import PLAN_FILE
+from gateval.app.names import PLAN_FILE, RUN_FILE
 from gateval.app.run.gc_tuning import small_collections
+from gateval.domain.decision.report import Report
+from gateval.domain.history.runs.record import RunFacts, RunRecord, record_line
+from gateval.domain.history.runs.recorded import run_record
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.results.models.averages import EarlierSet
 from gateval.domain.results.results import Results
-from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.render.files.stage import dump
 from gateval.settings import Settings
 
@@ -39,7 +41,7 @@ def measure(
     part: Plan | None = None,
     earlier: tuple[EarlierSet, ...] = (),
     at_once: int | None = None,
-    minutes: float = RUN_MINUTES,
+    minutes: float,
 ) -> Evaluation:
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
@@ -92,3 +94,14 @@ def store_plan(plan: Plan, folder: ResultsFolder) -> None:
     Secrets have to be out of it before, as they are of results.
     """
     folder.write(PLAN_FILE, dump(shut_plan(plan), indent=None).encode())
+
+
+def remember(report: Report, folder: ResultsFolder, facts: RunFacts) -> RunRecord | None:
+    """Write the record of a run, which `get` and an artifact find, and return it.
+
+    None where nothing was evaluated.
+    """
+    record = run_record(report, facts)
+    if record is not None:
+        folder.write(RUN_FILE, record_line(record))
+    return record

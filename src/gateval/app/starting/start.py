@@ -9,22 +9,20 @@ from pathlib import Path
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
-from gateval.app.doctor.examine import read_workflows
+from gateval.app.doctor.examine import key_variables, models_of, read_workflows
 from gateval.app.doctor.github import missing_labels
-from gateval.app.registries import registries
+from gateval.app.registries import MEND, valid_snapshot
 from gateval.app.starting.next_steps import next_steps
 from gateval.app.starting.programs import Choose, one_of, programs_of
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.fixtures.embedding import embedding_models
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.programs.found import FoundProgram, said_of
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
-from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
+from gateval.errors import EXIT_PASS, UsageError
 from gateval.gateway.upstream.providers import PROVIDERS
-from gateval.pipeline.read import survey
 from gateval.render.files.starter import (
     WORKFLOW_PATH,
     agent_files,
@@ -47,9 +45,7 @@ def start_repository(
     model or a program that cannot be one.
     """
     repository = open_repository(Path.cwd())
-    snapshot = survey(repository, registries(), repository.worktree())
-    if snapshot.problems:
-        raise InvalidManifests(snapshot.problems, hint="Mend them first; nothing was written.")
+    snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     looked = model is None and (wanted is not None or not snapshot.catalogue.agents)
     found = programs_of(repository, snapshot, wanted) if looked else ()
     program = one_of(found, choose) if found else None
@@ -80,9 +76,8 @@ def start_repository(
 
 def _confirm(repository: GitRepository, chosen: Sketch | None) -> None:
     """Read everything again: what was written has to be valid, and has to be looked at."""
-    snapshot = survey(repository, registries(), repository.worktree())
-    if snapshot.problems:
-        raise InvalidManifests(snapshot.problems, hint="This is a fault of `init`; mend the files.")
+    fault = "This is a fault of `init`; mend the files."
+    snapshot = valid_snapshot(repository, repository.worktree(), hint=fault)
     if chosen is not None and snapshot.catalogue.agent(chosen.name) is None:
         place = chosen.folder or "the repository's root"
         raise UsageError(
@@ -123,14 +118,9 @@ def _files(
     return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))
 
 
-def _keys(chosen: Sketch | None, catalogue: Catalogue) -> tuple[str, ...]:
+def _keys(chosen: Sketch | None, catalogue: Catalogue) -> list[str]:
     """Return the variables of the keys that the repository's models need."""
-    models = {model for agent in catalogue.agents for model in agent.asked_models}
-    models |= {one.judge.model for one in catalogue.evals if one.judge.model}
-    models |= embedding_models(catalogue.fixtures).keys()
-    models |= set(chosen.models) if chosen else set()
-    needed = (PROVIDERS.get(model.partition("/")[0]) for model in models)
-    return tuple(sorted({one.key_variable for one in needed if one and not one.key_optional}))
+    return key_variables({*models_of(catalogue), *(chosen.models if chosen else ())})
 
 
 def _say_what_was_found(

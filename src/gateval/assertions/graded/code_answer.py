@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gateval.domain.base import canonical_json, plain_message
+from gateval.assertions.own.program import first_mistake
+from gateval.domain.base import canonical_json
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 
 _LISTED = 200
@@ -57,17 +58,10 @@ def read_code_answer(printed: bytes, *, plain: bool = False) -> CodeAnswer:
         raise ValueError(f"it is no JSON ({error})") from None
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object with `score`")  # noqa: TRY004 - one kind
-    return _answer(_validated(value))
-
-
-def _validated(value: JsonValue) -> _Printed:
     try:
-        return _Printed.model_validate_json(canonical_json(value))
+        return _answer(_Printed.model_validate_json(canonical_json(value)))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = ".".join(map(str, first["loc"]))
-        said = plain_message(first["msg"])
-        raise ValueError(f"{at}: {said}" if at else said) from None
+        raise ValueError(first_mistake(error)) from None
 
 
 def _answer(told: _Printed) -> CodeAnswer:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import ClassVar
 
 from pydantic import Field
 
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, Evidence
 from gateval.assertions.graded.code_answer import CodeAnswer, read_code_answer
-from gateval.assertions.graded.commands import Command, Folder, in_folder
+from gateval.assertions.graded.commands import CommandInFolder
 from gateval.assertions.graded.least import PASS_SCORE, MinScore
 from gateval.assertions.graded.told import trial_words
 from gateval.assertions.own.program import OwnProgram
 from gateval.assertions.world import Asker, Assessed, World
-from gateval.domain.base import JsonObject
-from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles
-from gateval.domain.repository.paths import path_of_text
-from gateval.domain.trials.trial import Assessment, Cause
+from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
 
-if TYPE_CHECKING:
-    from gateval.candidates.checks import CheckOrder
 
-
-class CodeJudge(OwnProgram, Asker):
+class CodeJudge(CommandInFolder, OwnProgram, Asker):
     """A program scores the run at least `minScore`, by the contract of AgentV's code judges.
 
     It gets one JSON object on standard input: `question`, `expected_outcome`, `reference_answer`,
@@ -38,36 +33,17 @@ class CodeJudge(OwnProgram, Asker):
     type: ClassVar[str] = "codeJudge"
     basis: ClassVar[Basis] = Basis.TRACE
 
-    command: Command
-    cwd: Folder = ""
-    config: JsonObject = Field(default={}, description="What the program is told as `config`.")
     plain_text: bool = Field(
         default=False,
         description="Whether a program that ends well and prints no JSON has passed the run.",
     )
     min_score: MinScore = PASS_SCORE
 
-    @property
-    def named(self) -> str:
-        """See `OwnProgram`."""
-        return f"`{shorten(shlex.join(self.command), 120)}`"
-
-    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
-        """See `OwnProgram`."""
-        from gateval.candidates.checks import CheckOrder
-
-        argv = in_folder(self.command, self.cwd, path_of_text(files.rules.folder))
-        return CheckOrder(argv, files, stdin, self.timeout_seconds)
-
     async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
         """See `Asker`. Rests on the final message."""
         told = trial_words(evidence, self.config)
-        printed = await self.printed(told, spec.own, world.bench)
-        try:
-            answer = read_code_answer(printed, plain=self.plain_text)
-        except ValueError as error:
-            message = f"the answer of the check {self.named} cannot be used: {error}"
-            raise NotMeasured(Cause.CHECK, message) from None
+        read = partial(read_code_answer, plain=self.plain_text)
+        answer = await self.answer(told, spec.own, world.bench, read)
         return self._assessment(answer, evidence), None
 
     def _assessment(self, answer: CodeAnswer, evidence: Evidence) -> Assessment:

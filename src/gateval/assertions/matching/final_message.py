@@ -6,10 +6,14 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from gateval.assertions.evidence import Evidence
+from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.domain.base import canonical_json
 from gateval.domain.text.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.trial import Cause
 from gateval.judging.neutral import shorten
+
+TEXT_LIMIT = 100_000
+"""Characters that are searched or compared at most."""
 
 FieldPath = Annotated[
     str | None,
@@ -39,6 +43,16 @@ def quoted(text: str) -> str:
 def where(field: str | None) -> str:
     """Return what is looked at, for a sentence."""
     return "the final message" if field is None else f"`{field}` of the final message"
+
+
+def refuse_longer(text: str, field: str | None, looks: str) -> None:
+    """Raise `NotMeasured` for a text that is too long for what looks at it.
+
+    `looks` says what that does, say "`regex` searches".
+    """
+    if len(text) > TEXT_LIMIT:
+        said = f"{where(field)} has {len(text):,} characters; {looks} at most {TEXT_LIMIT:,}"
+        raise NotMeasured(Cause.GATE, said)
 
 
 def json_at(evidence: Evidence, field: str | None) -> JsonValue:

@@ -1,17 +1,14 @@
 """Regular expressions from a pull request, matched by RE2 in time linear in the text.
 
 Linear is not enough: the factor is the size of the compiled pattern. With RE2's default of 8 MB a
-pattern of 600 characters takes a minute for 200,000 characters of text; with the limits here the
-worst one found takes about 4 seconds, and usual ones less than a millisecond.
+pattern of 600 characters takes a minute for 200,000 characters of text; with the limit here and
+`TEXT_LIMIT`, the worst one found takes about 4 seconds, and usual ones less than a millisecond.
 """
 
 from __future__ import annotations
 
 import functools
 from typing import Any
-
-TEXT_LIMIT = 100_000
-"""Characters searched at most."""
 
 _MEMORY_LIMIT = 512 * 1024
 

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
-from gateval.assertions.own.answer import CheckAnswer, read_answer
-from gateval.assertions.own.program import OwnProgram
-from gateval.assertions.world import Bench
-from gateval.domain.base import JsonObject
-from gateval.domain.manifests.fixture import CheckFiles, Fixture
+from gateval.assertions.evidence import Basis, Evidence
+from gateval.assertions.own.program import OwnProgram, first_mistake
+from gateval.assertions.world import Asker, Assessed, World
+from gateval.domain.base import JsonObject, Value, canonical_json
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.text.quoting import quote
+from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import STEPS_LIMIT
-from gateval.domain.trials.trial import Assessment, Cause
+from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
 
 VERSION = 1
 """Of what a check is told. Keys may be added; another meaning is another version."""
 
+_SHOWN = 120
+"""Characters shown of what is no JSON."""
 
-class OwnCheck(OwnProgram, ABC):
+
+class OwnCheck(OwnProgram, Asker, ABC):
     """A program of the repository that is told of the trial and answers with a score."""
 
     basis: ClassVar[Basis] = Basis.TRACE
@@ -31,20 +37,15 @@ class OwnCheck(OwnProgram, ABC):
     )
     vars: JsonObject = Field(default={}, description="What the check is told besides, as `vars`.")
 
-    async def assess_by(
-        self, evidence: Evidence, files: CheckFiles | None, bench: Bench
-    ) -> Assessment:
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
         """Run the check. Rests on the steps that it names, else on the final message.
 
         Raises `NotMeasured` for a check that crashes, is late or does not answer as it should.
         """
-        printed = await self.printed(self._told(evidence, bench.fixture), files, bench)
-        try:
-            answer = read_answer(printed, [one.number for one in evidence.transcript.steps])
-        except ValueError as error:
-            message = f"the answer of the check {self.named} cannot be used: {error}"
-            raise NotMeasured(Cause.CHECK, message) from None
-        return self._assessment(answer, evidence)
+        told = self._told(evidence, world.bench.fixture)
+        read = partial(read_answer, steps=[one.number for one in evidence.transcript.steps])
+        answer = await self.answer(told, spec.own, world.bench, read)
+        return self._assessment(answer, evidence), None
 
     def _told(self, evidence: Evidence, fixture: Fixture) -> JsonObject:
         trace, answer = evidence.transcript, evidence.answer
@@ -79,3 +80,46 @@ class OwnCheck(OwnProgram, ABC):
         steps = answer.steps or evidence.final
         found = self.result(met=met, expected=asks, saw=f"{score:g}{said}", steps=steps)
         return found.model_copy(update={"score": score})
+
+
+class CheckAnswer(Value):
+    """What a check found. `passed` decides if it is there, else `score` does."""
+
+    score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    passed: bool | None = None
+    reason: str = Field(default="", max_length=10_000)
+    steps: tuple[int, ...] = Field(default=(), max_length=1000)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.score is None and self.passed is None:
+            raise ValueError("it has neither `score` nor `passed`")
+        return self
+
+
+def read_answer(printed: bytes, steps: Sequence[int]) -> CheckAnswer:
+    """Return the answer of a check on a trial with these numbers of steps.
+
+    Raises `ValueError` with the end of a sentence for anything but one JSON object of this form,
+    and for a step that the trial does not have.
+    """
+    if not printed.strip():
+        raise ValueError("it printed nothing on standard output")
+    try:
+        text = printed.decode("utf-8")
+        value = read_json(text)
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    except NotStrictJson as error:
+        raise ValueError(f"{error}; it printed {quote(text.strip()[:_SHOWN])}") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object with `score` or `passed`")  # noqa: TRY004 - one kind
+    try:
+        answer = CheckAnswer.model_validate_json(canonical_json(value), strict=True)
+    except ValidationError as error:
+        raise ValueError(first_mistake(error)) from None
+    wrong = [number for number in answer.steps if number not in steps]
+    if wrong:
+        known = f"{steps[0]} to {steps[-1]}"
+        raise ValueError(f"it names step {wrong[0]}, and there are steps {known}")
+    return answer

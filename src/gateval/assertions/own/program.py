@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.domain.base import JsonObject
+from gateval.domain.base import JsonObject, plain_message
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.trials.trial import Assessment, Cause
 
 if TYPE_CHECKING:
     from gateval.assertions.world import Bench
-    from gateval.candidates.checks import CheckOrder
     from gateval.domain.manifests.fixture import CheckFiles
+
+T = TypeVar("T")
 
 
 class OwnProgram(Assertion, ABC):
-    """An assertion for which a program of the repository runs."""
+    """An assertion for which a program of the repository runs.
+
+    `python` says that it gets to import `gateval.checks`.
+    """
+
+    python: ClassVar[bool] = False
 
     include: tuple[str, ...] = Field(
         default=(),
@@ -57,15 +64,15 @@ class OwnProgram(Assertion, ABC):
         """What it is called in a sentence."""
 
     @abstractmethod
-    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
-        """Return the run of its program."""
+    def argv(self, files: CheckFiles) -> tuple[str, ...]:
+        """Return the command line of its program, whose files are these."""
 
     async def printed(self, told: JsonObject, files: CheckFiles | None, bench: Bench) -> bytes:
         """Run the program on what it is told and return what it printed.
 
         Raises `NotMeasured` for one that crashes or is late.
         """
-        from gateval.candidates.checks import CheckFailed
+        from gateval.candidates.checks import CheckFailed, CheckOrder
         from gateval.candidates.playground.reading import Unreadable
 
         if bench.checks is None:
@@ -75,7 +82,14 @@ class OwnProgram(Assertion, ABC):
         if files is None:
             raise NotMeasured(Cause.GATE, f"the plan does not name the files of `{self.type}`")
         try:
-            order = replace(self.order(files, json.dumps(told).encode()), setup=self.setup)
+            order = CheckOrder(
+                self.argv(files),
+                files,
+                json.dumps(told).encode(),
+                self.timeout_seconds,
+                python=self.python,
+                setup=self.setup,
+            )
             if bench.state is None:
                 return await bench.checks.run(order)
             async with bench.state.copied() as copy:
@@ -84,3 +98,29 @@ class OwnProgram(Assertion, ABC):
             raise NotMeasured(error.cause, f"the check {self.named} gave no answer: {error.reason}")
         except Unreadable as error:
             raise NotMeasured(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
+
+    async def answer(
+        self,
+        told: JsonObject,
+        files: CheckFiles | None,
+        bench: Bench,
+        read: Callable[[bytes], T],
+    ) -> T:
+        """Run the program and return what `read` makes of what it printed.
+
+        Raises `NotMeasured` as `printed` does, and where `read` raises `ValueError`.
+        """
+        printed = await self.printed(told, files, bench)
+        try:
+            return read(printed)
+        except ValueError as error:
+            message = f"the answer of the check {self.named} cannot be used: {error}"
+            raise NotMeasured(Cause.CHECK, message) from None
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Return what is wrong first with an answer, and where, as the end of a sentence."""
+    first = error.errors(include_url=False)[0]
+    at = ".".join(map(str, first["loc"]))
+    said = plain_message(first["msg"])
+    return f"{at}: {said}" if at else said

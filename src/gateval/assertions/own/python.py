@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from gateval.assertions.own.base import OwnCheck
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.judging.neutral import shorten
-
-if TYPE_CHECKING:
-    from gateval.candidates.checks import CheckOrder
 
 
 class Python(OwnCheck):
@@ -24,6 +21,7 @@ class Python(OwnCheck):
     """
 
     type: ClassVar[str] = "python"
+    python: ClassVar[bool] = True
 
     function: str = Field(
         pattern=r"^[^/:][^:]*\.py::[A-Za-z_]\w*$",
@@ -42,11 +40,10 @@ class Python(OwnCheck):
         """See `OwnCheck`."""
         return f"`{shorten(self.function, 120)}`"
 
-    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
+    def argv(self, files: CheckFiles) -> tuple[str, ...]:
         """See `OwnCheck`."""
-        from gateval.candidates.checks import CheckOrder
         from gateval.candidates.preparing.check_library import LIBRARY, RUNNER
 
+        del files
         file, _, name = self.function.partition("::")
-        argv = (*self.interpreter, f"{LIBRARY}/{RUNNER}", file, name)
-        return CheckOrder(argv, files, stdin, self.timeout_seconds, python=True)
+        return (*self.interpreter, f"{LIBRARY}/{RUNNER}", file, name)

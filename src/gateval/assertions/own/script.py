@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from gateval.assertions.own.base import OwnCheck
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.judging.neutral import shorten
-
-if TYPE_CHECKING:
-    from gateval.candidates.checks import CheckOrder
 
 
 class Script(OwnCheck):
@@ -40,8 +37,7 @@ class Script(OwnCheck):
         """See `OwnCheck`."""
         return f"`{shorten(shlex.join(self.command), 120)}`"
 
-    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
+    def argv(self, files: CheckFiles) -> tuple[str, ...]:
         """See `OwnCheck`."""
-        from gateval.candidates.checks import CheckOrder
-
-        return CheckOrder(self.command, files, stdin, self.timeout_seconds)
+        del files
+        return self.command

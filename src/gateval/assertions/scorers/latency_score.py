@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.latency import Latency, own_seconds
+from gateval.assertions.latency import Latency
 from gateval.domain.trials.trial import Assessment
 
 
@@ -23,6 +23,6 @@ class LatencyScore(Latency):
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class and `Latency`."""
         found = super().assess(evidence)
-        own = own_seconds(evidence)
+        own = evidence.own_seconds
         score = min(1.0, self.max_seconds / own) if own else 1.0
         return found.model_copy(update={"score": score})

@@ -7,12 +7,10 @@ from typing import ClassVar
 from pydantic import Field, JsonValue
 
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.matching.final_message import message, quoted
+from gateval.assertions.matching.final_message import TEXT_LIMIT, message, quoted
 from gateval.assertions.matching.similarity import levenshtein
 from gateval.assertions.scorers.base import Scorer
 from gateval.domain.trials.trial import Assessment, Cause
-
-_TEXT_LIMIT = 100_000
 
 
 class Levenshtein(Scorer):
@@ -29,8 +27,8 @@ class Levenshtein(Scorer):
         """See the class. Rests on the final message."""
         del expected  # its text is compared
         texts = [message(evidence).strip(), evidence.reference.text.strip()]
-        if max(map(len, texts)) > _TEXT_LIMIT:
-            what = f"`{self.type}` compares at most {_TEXT_LIMIT:,} characters"
+        if max(map(len, texts)) > TEXT_LIMIT:
+            what = f"`{self.type}` compares at most {TEXT_LIMIT:,} characters"
             raise NotMeasured(Cause.GATE, what)
         said, wanted = (one.casefold() for one in texts) if self.ignore_case else texts
         likeness = levenshtein(said, wanted)

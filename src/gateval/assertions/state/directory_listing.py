@@ -12,7 +12,6 @@ from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
-    from gateval.candidates.playground.reading import ListedFile
     from gateval.candidates.playground.state import EndState
 
 _SHOWN = 20
@@ -45,17 +44,13 @@ class DirectoryListing(StateAssertion):
         expected = f"{_shown(self.entries)} {more}in {named(self.path or '')}"
         if not isinstance(found, list):
             return self.absent(expected=expected, saw=instead(found))
-        there = [_name(one) for one in found]
+        there = [f"{one.path}/" if one.found.kind == "directory" else one.path for one in found]
         lacking = sorted({*self.entries} - {*there})
         further = sorted({*there} - {*self.entries}) if self.mode == "exact" else []
         saw = [f"{_shown(there)}"]
         saw += [f"without {_shown(lacking)}"] if lacking else []
         saw += [f"with {_shown(further)} besides"] if further else []
         return self.result(met=not lacking and not further, expected=expected, saw=", ".join(saw))
-
-
-def _name(one: ListedFile) -> str:
-    return f"{one.path}/" if one.found.kind == "directory" else one.path
 
 
 def _shown(names: tuple[str, ...] | list[str]) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from gateval.assertions.matching.final_message import NoText, quoted
-from gateval.assertions.matching.linear_regex import TEXT_LIMIT, compiled
+from gateval.assertions.matching.final_message import TEXT_LIMIT, NoText, quoted
+from gateval.assertions.matching.linear_regex import compiled
 from gateval.assertions.state.base import Pattern, StateAssertion, named
 from gateval.assertions.state.contents import text_of
 from gateval.domain.manifests.fixtures.playground import InnerPath

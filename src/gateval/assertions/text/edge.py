@@ -11,7 +11,6 @@ from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence
 from gateval.assertions.matching.final_message import FieldPath, NoText, quoted, text_at, where
 from gateval.domain.trials.trial import Assessment
-from gateval.judging.neutral import shorten
 
 
 class Edge(Assertion, ABC):
@@ -45,14 +44,3 @@ class Edge(Assertion, ABC):
     @abstractmethod
     def shown(self, text: str) -> str:
         """Return this end of the text, short and on one line."""
-
-
-def beginning(text: str) -> str:
-    """Return how a text begins, for a sentence."""
-    return shorten(text)
-
-
-def ending(text: str, limit: int = 200) -> str:
-    """Return how a text ends, for a sentence."""
-    kept = shorten(text[-limit:], limit)
-    return f"…{kept}" if len(text) > limit else kept

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gateval.assertions.text.edge import Edge, ending
+from gateval.assertions.text.edge import Edge
+from gateval.judging.neutral import shorten
+
+_SHOWN = 200
 
 
 class EndsWith(Edge):
@@ -23,4 +26,5 @@ class EndsWith(Edge):
 
     def shown(self, text: str) -> str:
         """See `Edge`."""
-        return ending(text)
+        kept = shorten(text[-_SHOWN:], _SHOWN)
+        return f"…{kept}" if len(text) > _SHOWN else kept

@@ -8,19 +8,18 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import Evidence
 from gateval.assertions.matching.final_message import (
     FieldPath,
     NoText,
     json_at,
     message,
     quoted,
+    refuse_longer,
     where,
 )
 from gateval.assertions.matching.numbers import exact, numbers_in, only_number
-from gateval.domain.trials.trial import Assessment, Cause
-
-_TEXT_LIMIT = 100_000
+from gateval.domain.trials.trial import Assessment
 
 
 class Numeric(Assertion):
@@ -67,12 +66,7 @@ class Numeric(Assertion):
             return exact(value), f"{value}"
         if not isinstance(value, str):
             return None, "what is no text"
-        if len(value) > _TEXT_LIMIT:
-            raise NotMeasured(
-                Cause.GATE,
-                f"{where(self.field)} has {len(value):,} characters; `numeric` looks through at "
-                f"most {_TEXT_LIMIT:,}",
-            )
+        refuse_longer(value, self.field, "`numeric` looks through")
         if self.find == "whole":
             return only_number(value), quoted(value)
         found = numbers_in(value)

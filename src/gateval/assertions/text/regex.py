@@ -7,10 +7,17 @@ from typing import ClassVar
 from pydantic import Field, field_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.matching.final_message import FieldPath, NoText, quoted, text_at, where
-from gateval.assertions.matching.linear_regex import TEXT_LIMIT, compiled
-from gateval.domain.trials.trial import Assessment, Cause
+from gateval.assertions.evidence import Evidence
+from gateval.assertions.matching.final_message import (
+    FieldPath,
+    NoText,
+    quoted,
+    refuse_longer,
+    text_at,
+    where,
+)
+from gateval.assertions.matching.linear_regex import compiled
+from gateval.domain.trials.trial import Assessment
 
 
 class Regex(Assertion):
@@ -44,12 +51,7 @@ class Regex(Assertion):
             text = text.strip() if self.trim else text
         except NoText as absent:
             return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
-        if len(text) > TEXT_LIMIT:
-            raise NotMeasured(
-                Cause.GATE,
-                f"{where(self.field)} has {len(text):,} characters; `regex` searches at most "
-                f"{TEXT_LIMIT:,}",
-            )
+        refuse_longer(text, self.field, "`regex` searches")
         found = compiled(self.pattern).search(text)
         saw = quoted(text) if found is None else quoted(found.group())
         return self.result(met=found is not None, expected=expected, saw=saw, steps=evidence.final)

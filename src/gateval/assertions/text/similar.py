@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.matching.final_message import FieldPath, NoText, quoted, text_at, where
+from gateval.assertions.evidence import Evidence
+from gateval.assertions.matching.final_message import (
+    FieldPath,
+    NoText,
+    quoted,
+    refuse_longer,
+    text_at,
+    where,
+)
 from gateval.assertions.matching.similarity import bleu, levenshtein, rouge_l
 from gateval.domain.base import ModelName
-from gateval.domain.trials.trial import Assessment, Cause
+from gateval.domain.trials.trial import Assessment
 
 if TYPE_CHECKING:
     from gateval.domain.trials.model_call import Usage
     from gateval.ports.model_calls import Embed
 
-_TEXT_LIMIT = 100_000
 _MEASURES = {"levenshtein": levenshtein, "rouge-l": rouge_l, "bleu": bleu}
 
 
@@ -91,12 +97,7 @@ class Similar(Assertion):
     def _texts(self, evidence: Evidence) -> tuple[str, str]:
         """Return the text and the reference. Raises `NoText` and `NotMeasured`."""
         text = text_at(evidence, self.field).strip()
-        if len(text) > _TEXT_LIMIT:
-            raise NotMeasured(
-                Cause.GATE,
-                f"{where(self.field)} has {len(text):,} characters; `similar` compares at most "
-                f"{_TEXT_LIMIT:,}",
-            )
+        refuse_longer(text, self.field, "`similar` compares")
         reference = self.to.strip()
         if self.ignore_case:
             text, reference = text.casefold(), reference.casefold()

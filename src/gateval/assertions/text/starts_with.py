@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gateval.assertions.text.edge import Edge, beginning
+from gateval.assertions.text.edge import Edge
+from gateval.judging.neutral import shorten
 
 
 class StartsWith(Edge):
@@ -23,4 +24,4 @@ class StartsWith(Edge):
 
     def shown(self, text: str) -> str:
         """See `Edge`."""
-        return beginning(text)
+        return shorten(text)

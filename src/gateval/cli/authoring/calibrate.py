@@ -28,9 +28,7 @@ from gateval.cli import options
     metavar="NAME",
     help="The examples of a rubric that comes with the gate; may be given again.",
 )
-@click.option(
-    "--rev", metavar="REV|WORKTREE", help="Default: the working tree if it has changes, else HEAD."
-)
+@options.rev
 @click.option("--json", "as_json", is_flag=True, help="Print calibrations.v1 JSON.")
 @click.option(
     "--plot",

@@ -19,9 +19,7 @@ from gateval.cli import options
     show_default=True,
     help="How often the gate is run.",
 )
-@click.option(
-    "--rev", metavar="REV|WORKTREE", help="Default: the working tree if it has changes, else HEAD."
-)
+@options.rev
 @options.results
 def aa(evals: tuple[str, ...], runs: int, rev: str | None, results: Path | None) -> int:
     """Hold one revision against itself, as an A/A test does.

@@ -7,19 +7,12 @@ from pathlib import Path
 
 import click
 
-from gateval.app.run.views import VIEWS
+from gateval.cli import options
 
 
 @click.command(short_help="Show the results of a run again, and decide anew.")
 @click.argument("results", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--format",
-    "view",
-    type=click.Choice(tuple(VIEWS)),
-    default="summary",
-    show_default=True,
-    help="markdown is the comment, json the decision, results everything with all traces.",
-)
+@options.view("markdown is the comment, json the decision, results everything with all traces.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),

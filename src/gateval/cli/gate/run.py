@@ -14,9 +14,7 @@ from gateval.cli import options
 @click.command(short_help="Run Evals on one revision, or a stored plan.")
 @click.argument("evals", nargs=-1, metavar="[EVAL]...", shell_complete=options.names_of("evals"))
 @options.named("--fixture", "fixtures", "Only this fixture.")
-@click.option(
-    "--rev", metavar="REV|WORKTREE", help="Default: the working tree if it has changes, else HEAD."
-)
+@options.rev
 @click.option("--plan", "plan_file", metavar="FILE|-", help="Run this plan.v1 JSON instead.")
 @options.results
 @options.max_minutes

@@ -7,19 +7,12 @@ from pathlib import Path
 
 import click
 
-from gateval.app.run.views import VIEWS
+from gateval.cli import options
 
 
 @click.command(short_help="Open sealed manifests, or the evidence of a run.")
 @click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="FILE|RESULTS")
-@click.option(
-    "--format",
-    "view",
-    type=click.Choice(tuple(VIEWS)),
-    default="summary",
-    show_default=True,
-    help="What to print of a run, as in `gateval report`.",
-)
+@options.view("What to print of a run, as in `gateval report`.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path),

@@ -48,7 +48,7 @@ def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
         items=[_assessment(fact, assessment, tree_url) for assessment in fact.told],
         reason=worst.reason if worst else "",
         excerpts=_excerpts(fact),
-        again=one_fixture_command(plan, fact.planned, fact.fixture.name),
+        again=one_fixture_command(plan, fact),
         same={"title": _same(found), "names": _names(found)} if found.others else None,
     )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
+from gateval.render.svg import svg, text
 from gateval.safe.sanitize import plain_line
 
 _LEFT, _TOP, _WIDTH, _ROW = 20, 60, 560, 46
@@ -16,30 +16,27 @@ _NAME = 120
 def render_calibration_plot(found: CalibrationReport) -> str:
     """Return an SVG document. Names in it are people's, and escaped."""
     height = _TOP + _ROW * len(found.judges) + 40
-    box = f"0 0 {_LEFT + _WIDTH + 20} {height}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" font-family="sans-serif">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        _text(_LEFT, 26, "Agreement of judges with people: Cohen's kappa and 95 %", size=15),
+        text(_LEFT, 26, "Agreement of judges with people: Cohen's kappa and 95 %", size=15),
         *_scale(height),
     ]
     for number, judge in enumerate(found.judges):
         parts += _judge(judge, _TOP + _ROW * number)
-    return "\n".join([*parts, "</svg>", ""])
+    return svg(_LEFT + _WIDTH + 20, height, parts)
 
 
 def _scale(height: int) -> Iterator[str]:
     for step in range(-4, 5):
         x = _x(step / 4)
         yield f'<path d="M{x:.1f} {_TOP - 14}V{height - 34}" stroke="#dddddd"/>'
-        yield _text(x, height - 14, f"{step / 4:g}", anchor="middle")
+        yield text(x, height - 14, f"{step / 4:g}", anchor="middle")
 
 
 def _judge(one: CalibratedJudge, top: float) -> Iterator[str]:
     y = top + 26
     colour = "#1b7837" if one.phase == "Calibrated" else "#b2182b"
-    name = escape(plain_line(f"{one.calibration}: {one.model}", _NAME))
-    yield _text(_LEFT, top + 8, f"{name} ({one.phase}, {one.scored} scored)")
+    name = plain_line(f"{one.calibration}: {one.model}", _NAME)
+    yield text(_LEFT, top + 8, f"{name} ({one.phase}, {one.scored} scored)")
     line = f"M{_x(one.low):.1f} {y}H{_x(one.high):.1f}"
     yield f'<path d="{line}" stroke="{colour}" stroke-width="3"/>'
     yield f'<circle cx="{_x(one.kappa):.1f}" cy="{y}" r="5" fill="{colour}"/>'
@@ -48,7 +45,3 @@ def _judge(one: CalibratedJudge, top: float) -> Iterator[str]:
 
 def _x(value: float) -> float:
     return _LEFT + _WIDTH * (value + 1) / 2
-
-
-def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 13) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{text}</text>'

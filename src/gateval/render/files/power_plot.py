@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.results.self_check import SelfCheck
+from gateval.render.svg import svg, text
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 56, 44, 480, 260
 
@@ -13,35 +14,27 @@ def render_power_plot(found: SelfCheck) -> str:
     """Return an SVG document. Nothing in it was written by anybody else."""
     points = [_place(one.drop, one.chance) for one in found.power]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    box = f"0 0 {_LEFT + _WIDTH + 24} {_TOP + _HEIGHT + 56}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" font-family="sans-serif">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        _text(_LEFT, 24, "A fixture gets worse: how often is it found?", size=15),
+        text(_LEFT, 24, "A fixture gets worse: how often is it found?", size=15),
         *_grid(),
         f'<polyline points="{line}" fill="none" stroke="#1b7837" stroke-width="2"/>',
         *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="#1b7837"/>' for x, y in points),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return svg(_LEFT + _WIDTH + 24, _TOP + _HEIGHT + 56, parts)
 
 
 def _grid() -> Iterator[str]:
     for percent in range(0, 101, 20):
         _, y = _place(0, percent / 100)
         yield f'<path d="M{_LEFT} {y:.1f}h{_WIDTH}" stroke="#dddddd"/>'
-        yield _text(_LEFT - 8, y + 4, f"{percent} %", anchor="end")
+        yield text(_LEFT - 8, y + 4, f"{percent} %", anchor="end")
     for points in range(0, 101, 20):
         x, y = _place(points / 100, 0)
-        yield _text(x, y + 20, str(points), anchor="middle")
-    yield _text(
+        yield text(x, y + 20, str(points), anchor="middle")
+    yield text(
         _LEFT + _WIDTH / 2, _TOP + _HEIGHT + 42, "drop of its pass rate in points", anchor="middle"
     )
 
 
 def _place(drop: float, chance: float) -> tuple[float, float]:
     return _LEFT + _WIDTH * drop, _TOP + _HEIGHT * (1 - chance)
-
-
-def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 13) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{text}</text>'

@@ -87,11 +87,11 @@ def load_results(data: bytes, name: str = "The file of results") -> Results:
     return _load(data, name, Results, "results.v1", RESULTS_LIMIT)
 
 
-def load_trigger(data: bytes, name: str = "The trigger") -> Trigger:
-    """Read a trigger; raise `StageFileError`, which calls it `name`."""
+def load_trigger(data: bytes) -> Trigger:
+    """Read a trigger; raise `StageFileError`."""
     from gateval.domain.forge.trigger import Trigger
 
-    return _load(data, name, Trigger, "trigger.v1", TRIGGER_LIMIT)
+    return _load(data, "The trigger", Trigger, "trigger.v1", TRIGGER_LIMIT)
 
 
 def _load(data: bytes, name: str, kind: type[V], version: str, limit: int) -> V:

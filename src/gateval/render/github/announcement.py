@@ -1,11 +1,14 @@
-"""Everything that is said on GitHub about one report."""
+"""Everything that is said about one report on GitHub, and to later steps of the job."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT, conclude
 from gateval.domain.forge.stamp import MARKER
+from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.comment.comment import LIMIT, render_comment
 from gateval.render.comment.fitting import size
@@ -23,6 +26,10 @@ _NOTES = 2_000
 """Bytes kept for the notes that publishing and this module put in front."""
 
 
+UNVERIFIED = "unverified"
+"""The output `verdict` of a claim: never what it claims, which a later step could believe."""
+
+
 def announce(report: Report, frame: Frame) -> Announcement:
     """Render comment, check run and job summary, each below its own limit."""
     found = annotate(report, unverified=bool(frame.unverified))
@@ -36,6 +43,22 @@ def announce(report: Report, frame: Frame) -> Announcement:
         annotations=found[:MOST],
         unasked=bool(report.results.plan.nothing) and report.decision.verdict is GateVerdict.PASS,
     )
+
+
+def report_outputs(report: Report, *, claimed: bool) -> Mapping[str, str]:
+    """Return the outputs of the action's step that are known from the report, by their names."""
+    scores = [compared.head.low for compared in report.comparison.evals]
+    regressed = [
+        fixture
+        for compared in report.comparison.evals
+        for fixture in compared.fixtures
+        if fixture.change is FixtureChange.REGRESSED
+    ]
+    return {
+        "verdict": UNVERIFIED if claimed else report.decision.verdict.value,
+        "score": f"{min(scores):.4f}" if scores else "",
+        "regressions": str(len(regressed)),
+    }
 
 
 def _title(report: Report, frame: Frame) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.history.runs.trend import Point
-from gateval.render.history.frame import BOTTOM, LEFT, svg, text, x_of, y_of
+from gateval.render.history.plot import BOTTOM, LEFT, block, plot_of_runs, x_of, y_of
 from gateval.render.history.sheet import Sheet
 from gateval.render.report.scores.experiments import DOWN, SAME, UP, difference, mark, percent
+from gateval.render.svg import text
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's palette, which people with any colour vision can tell apart."""
 
@@ -49,8 +49,7 @@ def _delta(means: Sequence[float | None]) -> float | None:
 
 
 def _line(means: Sequence[float | None]) -> str:
-    top = len(_BLOCKS)
-    return "".join(" " if m is None else _BLOCKS[min(top - 1, int(m * top))] for m in means)
+    return "".join(" " if mean is None else block(mean) for mean in means)
 
 
 def render_scorers_plot(name: str, points: Sequence[Point]) -> str:
@@ -62,7 +61,7 @@ def render_scorers_plot(name: str, points: Sequence[Point]) -> str:
         for number, (scorer, means) in enumerate(series.items())
         for part in _drawn(number, scorer, means)
     ]
-    return svg(f"Scorers of {name}", points, parts, height=height)
+    return plot_of_runs(f"Scorers of {name}", points, parts, height=height)
 
 
 def _drawn(number: int, scorer: str, means: Sequence[float | None]) -> Iterator[str]:

@@ -75,10 +75,6 @@ def _alike(facts: Sequence[FixtureFacts]) -> str:
     return ""
 
 
-def _reason(assessment: Assessment) -> str:
-    return assessment.reason
-
-
 def _expected(assessment: Assessment) -> str:
     """What was expected, without what was seen; of a judge, the rules that it found broken."""
     if assessment.verdict is not None:
@@ -98,7 +94,7 @@ class _Level(NamedTuple):
 
 
 _LEVELS = (
-    _Level("", _reason),
+    _Level("", lambda one: one.reason),
     _Level("the same is expected, and something else seen", _expected),
     _Level("the same is expected, with other values", _shape),
     _Level("the same types of assertions fail", lambda _: ""),

@@ -70,7 +70,8 @@ def findings(report: Report) -> tuple[Finding, ...]:
         for fact in with_status(facts, which)
         for finding in _of_fixture(report, fact)
     ]
-    found += [_of_eval(report, one) for one in report.comparison.evals if _is_below(one)]
+    below = [one for one in report.comparison.evals if one.head.meets is Meets.NO]
+    found += [_of_eval(report, one) for one in below]
     found += [_of_edit(report, lowered) for lowered in binding_edits(report)]
     return tuple(found)
 
@@ -96,12 +97,8 @@ def other_findings(report: Report) -> tuple[Finding, ...]:
     )
 
 
-def _rule(which: FixtureStatus) -> str:
-    return which.replace(" ", "-")
-
-
 def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Finding]:
-    rule, blocks = _rule(fact.status), _blocks(report, fact)
+    rule, blocks = fact.status.replace(" ", "-"), _blocks(report, fact)
     name, eval_name = fact.fixture.name, fact.planned.name
     about = f"{eval_name}, severity {fact.compared.head.severity}: {passes(fact.compared)}"
     for broken in fact.broken:
@@ -134,10 +131,6 @@ def _blocks(report: Report, fact: FixtureFacts) -> bool:
     verdict, _ = eval_verdict(report.decision, fact.planned.name)
     sure = fact.status in {FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.FAILING}
     return sure and verdict is GateVerdict.FAIL
-
-
-def _is_below(compared: EvalComparison) -> bool:
-    return compared.head.meets is Meets.NO
 
 
 def _of_eval(report: Report, compared: EvalComparison) -> Finding:

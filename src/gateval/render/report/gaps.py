@@ -39,7 +39,7 @@ class Gap(NamedTuple):
         """
         if self.side is Side.BASE or self.cause not in (Cause.CANDIDATE, Cause.CHECK):
             return ""
-        return one_fixture_command(plan, self.first.planned, self.first.fixture.name)
+        return one_fixture_command(plan, self.first)
 
 
 class _Silence(NamedTuple):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gateval.domain.base import is_sha
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.render.report.facts import FixtureFacts
 
 _DIGITS = 12
 """Digits shown of a commit's id: they fit a line, and no two commits of a repository share them."""
@@ -28,8 +29,9 @@ def reproduce_command(plan: Plan) -> str:
     return shlex.join(words)
 
 
-def one_fixture_command(plan: Plan, planned: PlannedEval, fixture: str) -> str:
+def one_fixture_command(plan: Plan, fact: FixtureFacts) -> str:
     """Return the command line that measures just this fixture again; otherwise the same."""
+    planned, fixture = fact.planned, fact.fixture.name
     one = ("--fixture", fixture)
     if plan.base is None:
         rev = () if plan.head.worktree else ("--rev", _name(plan.head.commit))

@@ -80,7 +80,7 @@ def _foot(page: Page, report: Report, fact: FixtureFacts) -> None:
         page.heading(f"head's repetitions: {', '.join(numbers)}", style="")
         page.line("`--repetition N` shows another one.")
     page.heading("To run it again:", style="")
-    page.command(one_fixture_command(report.results.plan, fact.planned, fact.fixture.name))
+    page.command(one_fixture_command(report.results.plan, fact))
 
 
 def render_list(report: Report, run: str, *, width: int, color: bool) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gateval.domain.decision.report import Report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trial import Assessment
 from gateval.render.report.facts import FixtureFacts, SilentAgent
 from gateval.render.report.gaps import Gap
 from gateval.render.report.reproduce import one_fixture_command
+from gateval.render.report.scores.experiments import DOWN, UP, experiment_sets
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.wording import (
     GAP_TITLES,
@@ -24,6 +26,15 @@ from gateval.render.terminal.page import Page
 
 SHOWN = 20
 """Entries shown per section."""
+
+
+def experiments(page: Page, report: Report) -> None:
+    """Add each experiment with its scorers' averages, and the difference to before."""
+    for found in experiment_sets(report):
+        page.heading(f"Experiment: {found.name} ({found.against})")
+        for line in found.lines:
+            style = {UP: "green", DOWN: "red"}.get(line.change[:1], "")
+            page.line(str(line), indent=2, style=style)
 
 
 def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts], plan: Plan) -> None:
@@ -41,13 +52,8 @@ def fixtures(page: Page, title: str, facts: Sequence[FixtureFacts], plan: Plan) 
         if not fact.broken and fact.worst is not None:
             page.line(fact.worst.reason, indent=4)
             page.verbatim(fact.worst.detail, indent=6)
-        page.command(again(plan, fact), indent=4)
+        page.command(one_fixture_command(plan, fact), indent=4)
     _more(page, len(facts))
-
-
-def again(plan: Plan, fact: FixtureFacts) -> str:
-    """Return the command for just this fixture."""
-    return one_fixture_command(plan, fact.planned, fact.fixture.name)
 
 
 def _assessment(page: Page, fact: FixtureFacts, assessment: Assessment) -> None:
@@ -75,7 +81,7 @@ def silent(page: Page, agents: Sequence[SilentAgent], plan: Plan) -> None:
         if worst is not None:
             page.line(worst.reason, indent=4)
             page.verbatim(worst.detail, indent=6)
-        page.command(again(plan, agent.facts[0]), indent=4)
+        page.command(one_fixture_command(plan, agent.facts[0]), indent=4)
 
 
 def unmeasured(page: Page, gaps: Sequence[Gap], plan: Plan) -> None:

@@ -36,9 +36,8 @@ from gateval.render.report.words.wording import (
     regressed_title,
     score,
 )
-from gateval.render.terminal.experiments import experiments
 from gateval.render.terminal.page import Page
-from gateval.render.terminal.sections import fixtures, silent, unmeasured
+from gateval.render.terminal.sections import experiments, fixtures, silent, unmeasured
 
 STYLES = {
     GateVerdict.PASS: "green",

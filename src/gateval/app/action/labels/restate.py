@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.labels.review import review_of
 from gateval.app.action.labels.withdrawn import note_withdrawals
@@ -49,7 +51,7 @@ def restate(
         warnings=warnings,
     )
     said = stored if dropped else decision
-    return result.with_text(restated_text(record, said, unchanged=False))
+    return replace(result, text=restated_text(record, said, unchanged=False))
 
 
 def _statement(record: HistoryRecord, decision: Decision, frame: Frame) -> Statement:

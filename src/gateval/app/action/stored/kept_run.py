@@ -8,7 +8,6 @@ from typing import NamedTuple
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.result import ActionResult
-from gateval.app.run.remember import remember
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.trigger import EventName
 from gateval.domain.history.runs.file import newest_first
@@ -38,6 +37,8 @@ def keep_run(event: ActionEvent, report: Report, folder: ResultsFolder) -> Kept:
     """
     if not event.binds:
         return Kept()
+    from gateval.app.run.measure import remember
+
     record = remember(report, folder, facts_of(event))
     if record is None:
         return Kept()

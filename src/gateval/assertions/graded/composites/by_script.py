@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, Evidence
 from gateval.assertions.graded.code_answer import read_code_answer
-from gateval.assertions.graded.commands import Command, Folder, in_folder
+from gateval.assertions.graded.commands import CommandInFolder
 from gateval.assertions.graded.composites.base import Member, Weighing
 from gateval.assertions.own.program import OwnProgram
 from gateval.assertions.world import Assessed, World
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles
-from gateval.domain.repository.paths import path_of_text
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.trials.trial import Assessment, AssessmentStatus
 from gateval.judging.neutral import shorten
 
-if TYPE_CHECKING:
-    from gateval.candidates.checks import CheckOrder
 
-
-class CompositeScript(Weighing, OwnProgram):
+class CompositeScript(CommandInFolder, Weighing, OwnProgram):
     """A program gives the assertions in it one score, which is at least `minScore`.
 
     It gets `{"results": {NAME: {...}}}` on standard input, with `score`, `verdict`, `reasoning`,
@@ -36,34 +31,13 @@ class CompositeScript(Weighing, OwnProgram):
     basis: ClassVar[Basis] = Basis.TRACE
     verb: ClassVar[str] = "all"
 
-    command: Command
-    cwd: Folder = ""
-    config: JsonObject = Field(default={}, description="What the program is told as `config`.")
-
-    @property
-    def named(self) -> str:
-        """See `OwnProgram`."""
-        return f"`{shorten(shlex.join(self.command), 120)}`"
-
-    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
-        """See `OwnProgram`."""
-        from gateval.candidates.checks import CheckOrder
-
-        argv = in_folder(self.command, self.cwd, path_of_text(files.rules.folder))
-        return CheckOrder(argv, files, stdin, self.timeout_seconds)
-
     async def weigh(
         self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
     ) -> Assessed:
         """See the class. Rests on what the members rest on."""
         del evidence
         told: JsonObject = {"results": results_of(members), "config": self.config or None}
-        printed = await self.printed(told, spec.own, world.bench)
-        try:
-            answer = read_code_answer(printed)
-        except ValueError as error:
-            message = f"the answer of the check {self.named} cannot be used: {error}"
-            raise NotMeasured(Cause.CHECK, message) from None
+        answer = await self.answer(told, spec.own, world.bench, read_code_answer)
         said = f": {shorten(answer.words, 400).rstrip('.')}" if answer.words.strip() else ""
         found = self.graded(
             answer.score,

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, ClassVar
-
-from pydantic import Field
+from typing import ClassVar
 
 from gateval.assertions.evidence import Basis, Evidence, NotMeasured
-from gateval.assertions.graded.commands import Command, Folder, in_folder
+from gateval.assertions.graded.commands import CommandInFolder
 from gateval.assertions.graded.judges.llm_judge import LlmJudge
 from gateval.assertions.graded.least import PASS_SCORE, MinScore
 from gateval.assertions.graded.told import prompt_words
 from gateval.assertions.own.program import OwnProgram
 from gateval.assertions.world import Asker, Assessed, World
-from gateval.domain.base import JsonObject
-from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles
-from gateval.domain.repository.paths import path_of_text
+from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.trial import Cause
-from gateval.judging.neutral import shorten
-
-if TYPE_CHECKING:
-    from gateval.candidates.checks import CheckOrder
 
 _LONGEST = 20_000
 
 
-class JudgeFromScript(OwnProgram, Asker):
+class JudgeFromScript(CommandInFolder, OwnProgram, Asker):
     """The Eval's judge scores the run at least `minScore`, by a prompt that a program prints.
 
     The program gets on standard input what the prompt of `llmJudge` may name, as one JSON object,
@@ -38,22 +29,7 @@ class JudgeFromScript(OwnProgram, Asker):
     needs_judge: ClassVar[bool] = True
     basis: ClassVar[Basis] = Basis.TRACE
 
-    command: Command
-    cwd: Folder = ""
-    config: JsonObject = Field(default={}, description="What the program is told as `config`.")
     min_score: MinScore = PASS_SCORE
-
-    @property
-    def named(self) -> str:
-        """See `OwnProgram`."""
-        return f"`{shorten(shlex.join(self.command), 120)}`"
-
-    def order(self, files: CheckFiles, stdin: bytes) -> CheckOrder:
-        """See `OwnProgram`."""
-        from gateval.candidates.checks import CheckOrder
-
-        argv = in_folder(self.command, self.cwd, path_of_text(files.rules.folder))
-        return CheckOrder(argv, files, stdin, self.timeout_seconds)
 
     async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
         """See `Asker`."""

@@ -107,9 +107,7 @@ class ExecutionMetrics(Assertion):
         return _at_most(spent, self.max_usd, "dollars")
 
     def _seconds(self, evidence: Evidence) -> _Seen:
-        trace = evidence.answer.recorded
-        own = max(evidence.answer.seconds - (trace.waited if trace else 0.0), 0.0)
-        return _at_most(own, self.max_seconds, "seconds")
+        return _at_most(evidence.own_seconds, self.max_seconds, "seconds")
 
     def _exploration(self, evidence: Evidence) -> _Seen:
         calls = evidence.tool_calls.steps

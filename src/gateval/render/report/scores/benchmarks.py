@@ -27,7 +27,7 @@ def benchmark_lines(report: Report) -> list[str]:
 def _line(planned: PlannedEval, run: BenchmarkRun) -> str:
     total = count(len(run.tasks), "task")
     done = f"{run.completed} of {total} completed" if run.completed < len(run.tasks) else total
-    said = f"{planned.shown_name}: {_words(run.status)}; {done}"
+    said = f"{planned.shown_name}: {run.status.value.replace('_', ' ')}; {done}"
     verdicts = Counter(one.verdict for one in run.tasks if one.verdict is not None)
     parts = [f"{verdicts[one]} {one}" for one in BenchmarkVerdict if verdicts[one]]
     lost = sum(one.phase is TaskPhase.COMPLETED and one.score is None for one in run.tasks)
@@ -39,7 +39,3 @@ def _line(planned: PlannedEval, run: BenchmarkRun) -> str:
     said += "; what was completed is kept" if kept else ""
     begun = [one.task for one in run.tasks if one.phase is TaskPhase.STARTED]
     return f"{said}; started, not completed: {listing(begun, _NAMED)}" if begun else said
-
-
-def _words(status: RunStatus) -> str:
-    return status.value.replace("_", " ")
