@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self
 
 from gateval.candidates.environment.allowlist import candidate_environment, instance_environment
@@ -116,12 +115,7 @@ class Checks:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._programs.close()
 
     def of(self, planned: PlannedEval) -> OwnChecks:

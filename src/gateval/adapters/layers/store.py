@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from gateval.adapters.layers.listing import NotPacked
@@ -52,12 +51,7 @@ class LayerStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             kept = [entry.name.removesuffix(SUFFIX) for entry in os.scandir(self._folder)]
             self._places.close(kept)

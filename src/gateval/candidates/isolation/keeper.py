@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from gateval.candidates.isolation.confined import Confined, first_word
@@ -60,12 +59,7 @@ class Keeper(Starter):
         self._send([pack(self._house)])
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._supervisor.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             if self._process.wait(CLOSE_SECONDS) != 0:
