@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gateval.candidates.doors.models import ModelDoor, ModelSession
 from gateval.candidates.process.once import Once
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import Starter
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.fixtures.messages import Content

@@ -18,7 +18,7 @@ from gateval.candidates.contract.question import ProgramAnswer, answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
-from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.preparing.workplace import Workplace, prepare_workplace
 from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
@@ -166,15 +166,9 @@ class CommandRuntime(Runtime):
     ) -> Ran | NoAnswer:
         """Run the program once; what it gave back is in `stdout`, also where a file held it."""
         runtime, addresses, private = self.agent.runtime, ground.addresses, ground.private
-        home, door = str(private.home), door_environment(session, private)
-        env = instance_environment(
-            self.context.environ,
-            literals=with_tools(addresses.literals(runtime.env), door),
-            door=door,
-            home=home,
-            tmp=str(private.tmp),
-            name=self.name,
-        )
+        door = door_environment(session, private)
+        literals = with_tools(addresses.literals(runtime.env), door)
+        env = instance_environment(self.context.environ, self.name, private, literals, door)
         try:
             asking = self.asking(request.input, ground)
             several = runtime.around or request.input.messages  # programs in one HOME

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from gateval.candidates.agent_loop.conversation import Called, Conversation
-from gateval.candidates.agent_loop.faults import ServerFault
-from gateval.candidates.agent_loop.servers import Servers, running_servers
+from gateval.candidates.agent_loop.servers import ServerFault, Servers, running_servers
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.playground.made import beginning, told_of, writable
 from gateval.candidates.preparing.workplace import prepare_workplace

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
-from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.failures import command_line, failure, no_start
 from gateval.candidates.process.private import PrivateFolders
@@ -97,14 +97,8 @@ class Commands:
         )
         own = () if ground.port is None else (ground.port,)
         server = {} if ground.port is None else {"PORT": str(ground.port)}
-        env = instance_environment(
-            self._context.environ,
-            literals=ground.addresses.literals(self._agent.runtime.env) | server,
-            door={},
-            home=str(private.home),
-            tmp=str(private.tmp),
-            name=self._name,
-        )
+        literals = ground.addresses.literals(self._agent.runtime.env) | server
+        env = instance_environment(self._context.environ, self._name, private, literals)
         program = Program(
             argv,
             self._place.folder,

@@ -18,8 +18,7 @@ from gateval.candidates.isolation.supervisor.census import kill_descendants, sta
 from gateval.candidates.isolation.supervisor.leftovers import remove_tree
 from gateval.candidates.isolation.supervisor.orders import House, Order, pack
 from gateval.candidates.process.group import not_started
-from gateval.candidates.process.program import NotStarted, Program
-from gateval.candidates.process.started import Started, Starter
+from gateval.candidates.process.program import NotStarted, Program, Started, Starter
 from gateval.domain.trials.trial import Cause
 
 CLOSE_SECONDS = 60.0

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
 from gateval.candidates.checks import CheckExports
-from gateval.candidates.environment.allowlist import candidate_environment
+from gateval.candidates.environment import candidate_environment
 from gateval.candidates.playground.copies import NotCopied, copied
 from gateval.candidates.playground.made import Playground
 from gateval.candidates.playground.programs import Helpers

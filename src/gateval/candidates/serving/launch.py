@@ -11,7 +11,7 @@ from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, with_tools
-from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
@@ -101,24 +101,17 @@ async def launch_at(launch: Launch, port: int) -> Launched:
         session = around.open_door(launch.agent) if launch.asks_models else None
         if session:
             stack.callback(session.close)
-        home = str(private.home)
 
         def given(text: str) -> str:
             return at.fill(text.replace("{port}", str(port)))
 
         door = door_environment(session, private)
-        literals = with_tools({name: given(text) for name, text in launch.env.items()}, door)
-        env = instance_environment(
-            around.environ,
-            literals={**literals, **at.variables, "PORT": str(port)},
-            door=door,
-            home=home,
-            tmp=str(private.tmp),
-            name=launch.name,
-        )
+        written = with_tools({name: given(text) for name, text in launch.env.items()}, door)
+        literals = {**written, **at.variables, "PORT": str(port)}
+        env = instance_environment(around.environ, launch.name, private, literals, door)
         argv = tuple(map(given, launch.command))
         if not launch.asks_models:
-            argv = tuple(word.replace("{home}", home) for word in argv)
+            argv = tuple(word.replace("{home}", str(private.home)) for word in argv)
         folder, reads = launch.place.folder, launch.place.reads
         program = Program(argv, folder, env, writes=launch.writes, reads=reads, ports=at.ports)
         running = launch.programs.start(program, launch.limits)

@@ -3,16 +3,23 @@
 A candidate is code from the pull request. One provider key that reaches it is a leaked key, so
 the keys of model providers and the credentials of the runner are refused even where the policy
 names them; candidates reach models through the gateway.
+
+What SDKs send home about themselves is off, so that no run waits for it: a trace of the SDK's own
+goes past the gateway, with a key that is none, to a server that refuses it; some SDKs try again for
+seconds before they let the program end. The gateway has the trace.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from gateval.candidates.environment.quiet import SWITCHES
 from gateval.domain.manifests.variable_names import refusal
 from gateval.gateway.upstream.providers import PREFIXES
+
+if TYPE_CHECKING:
+    from gateval.candidates.process.private import PrivateFolders
 
 MARKER = "GATEVAL_CANDIDATE"
 """Carries the instance's name in every process of a candidate."""
@@ -42,6 +49,38 @@ SDK_DEFAULTS = {
 }
 """What official clients need to know beside the addresses and keys of the gateway."""
 
+SWITCHES: Mapping[str, str] = {
+    # https://openai.github.io/openai-agents-python/tracing/
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    # https://docs.langchain.com/langsmith/trace-without-env-vars; the older name beside the newer
+    "LANGSMITH_TRACING": "false",
+    "LANGCHAIN_TRACING_V2": "false",
+    # https://docs.crewai.com/en/telemetry
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    # https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+    "OTEL_SDK_DISABLED": "true",
+    # Chroma, Browser Use: https://docs.browser-use.com/development/telemetry
+    "ANONYMIZED_TELEMETRY": "false",
+    # https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    # https://consoledonottrack.com, which several tools follow
+    "DO_NOT_TRACK": "1",
+    # https://langfuse.com/faq/all/enable-disable-tracing
+    "LANGFUSE_TRACING_ENABLED": "false",
+    # https://docs.agno.com/telemetry
+    "AGNO_TELEMETRY": "false",
+    # https://docs.mem0.ai/open-source/features/overview
+    "MEM0_TELEMETRY": "false",
+    # https://docs.haystack.deepset.ai/docs/telemetry
+    "HAYSTACK_TELEMETRY_ENABLED": "false",
+    # https://www.gradio.app/guides/environment-variables
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    # LiteLLM reads a list of prices from GitHub when it is imported; the package has a copy.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
+"""Environment variables of every candidate, unless its manifest or the policy names them."""
+
 
 def candidate_environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, str]:
     """Return what candidates may see of the gate's environment.
@@ -61,18 +100,16 @@ def passed_on(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str
 
 def instance_environment(
     environ: Mapping[str, str],
-    *,
-    literals: Mapping[str, str],
-    door: Mapping[str, str],
-    home: str,
-    tmp: str,
     name: str,
+    private: PrivateFolders,
+    literals: Mapping[str, str] = {},
+    door: Mapping[str, str] = {},
 ) -> dict[str, str]:
     """Return the whole environment of one process; what comes later wins.
 
-    First come the switches of `quiet`, so that a manifest can turn a trace on again. `environ` is
-    what `candidate_environment` let through, `literals` are `runtime.env`, `door` the addresses of
-    the model door, `home` and `tmp` private folders, `name` the instance's name.
+    First come `SWITCHES`, so that a manifest can turn a trace on again. `environ` is what
+    `candidate_environment` let through, `name` the instance's name, `private` its own folders;
+    `literals` are `runtime.env`, `door` the addresses of the model door.
     """
     passed = {key: value for key, value in environ.items() if refusal(key, PREFIXES) is None}
     return {
@@ -83,8 +120,8 @@ def instance_environment(
         **passed,
         **literals,
         **door,
-        "HOME": home,
-        "TMPDIR": tmp,
+        "HOME": str(private.home),
+        "TMPDIR": str(private.tmp),
         MARKER: name,
     }
 
