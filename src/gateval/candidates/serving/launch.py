@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateval.candidates.base import RuntimeContext
+from gateval.candidates.base import Runtime, RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, with_tools
 from gateval.candidates.environment import instance_environment
-from gateval.candidates.preparing.workplace import Workplace
+from gateval.candidates.preparing.workplace import Workplace, prepare_workplace
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import KIB, MIB, Limits, Program
 from gateval.candidates.process.running import Running
 from gateval.domain.manifests.fixtures.services import Ready
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import NoAnswer
 
 PRINTED_LIMIT = 256 * MIB
 """Bytes that a server may print on each stream in its life."""
@@ -48,25 +49,6 @@ class Launch:
     addresses: Addresses = field(default_factory=Addresses)
     writes: tuple[Path, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        agent: AgentDefinition,
-        context: RuntimeContext,
-        programs: Programs,
-        place: Workplace,
-        name: str,
-        ready: Ready | None = None,
-    ) -> Launch:
-        """That of an Agent's own command."""
-        runtime = agent.runtime
-        own = Addresses(files=str(place.folder) if runtime.in_playground else "")
-        ready = ready or Ready()
-        return cls(
-            agent, context, programs, place, name, runtime.command, runtime.env, ready,
-            addresses=own,
-        )  # fmt: skip
-
     @property
     def limits(self) -> Limits:
         """The limits of a server's output. The limit of time is the caller's."""
@@ -82,6 +64,22 @@ class Launch:
     def takes_port(self) -> bool:
         """Whether the port is handed over by the command or a literal."""
         return any("{port}" in text for text in (*self.command, *self.env.values()))
+
+
+async def prepare_launch(
+    runtime: Runtime, programs: Programs, ready: Ready | None = None
+) -> Launch | NoAnswer:
+    """Prepare where an Agent's own command works; return how it is started, or why it cannot be."""
+    agent, context, name = runtime.agent, runtime.context, runtime.name
+    place = await prepare_workplace(agent, context, programs, name)
+    if isinstance(place, NoAnswer):
+        return place
+    spec = agent.runtime
+    own = Addresses(files=str(place.folder) if spec.in_playground else "")
+    return Launch(
+        agent, context, programs, place, name, spec.command, spec.env, ready or Ready(),
+        addresses=own,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

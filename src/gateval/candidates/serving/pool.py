@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.beside.beside import Beside
 from gateval.candidates.beside.commands import Ground
 from gateval.candidates.beside.services import Lease
-from gateval.candidates.playground.made import Playground, beginning, told_of, writable
+from gateval.candidates.playground.made import Playground, in_playground, told_of
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import End, Ran
 from gateval.candidates.serving.asking import ServerAnswer
@@ -146,10 +145,7 @@ class Pool:
         return started
 
     async def _start(self, lease: Lease, ground: Playground | None = None) -> Instance | NoAnswer:
-        addresses = told_of(ground, lease.addresses)
-        place = beginning(self._launch.agent, self._launch.place, ground)
-        launch = replace(self._launch, place=place, addresses=addresses, writes=writable(ground))
-        started = await start_instance(launch)
+        started = await start_instance(in_playground(self._launch, lease.addresses, ground))
         if isinstance(started, Instance):
             self._all.add(started)
         return started
