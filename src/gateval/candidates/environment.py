@@ -87,7 +87,9 @@ def candidate_environment(environ: Mapping[str, str], names: Iterable[str] = ())
 
     `names` are `policy.candidateEnv`; those that `refusal` speaks of are left out.
     """
-    own = {name: value for name, value in environ.items() if _passes(name)}
+    own = {
+        name: value for name, value in environ.items() if name in HARMLESS or name.startswith("LC_")
+    }
     return {**own, **passed_on(environ, names)}
 
 
@@ -124,7 +126,3 @@ def instance_environment(
         "TMPDIR": str(private.tmp),
         MARKER: name,
     }
-
-
-def _passes(name: str) -> bool:
-    return name in HARMLESS or name.startswith("LC_")

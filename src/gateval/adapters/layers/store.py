@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Self
 
+from gateval.adapters.folders import hand_over
 from gateval.adapters.layers.listing import NotPacked
 from gateval.adapters.layers.pack import holds, pack, read_pack, unpack
 from gateval.adapters.layers.places import Places, remove
-from gateval.adapters.ownership import hand_over
 
 SUFFIX = ".layer"
 _NEW = ".new-"

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateval.candidates.base import Runtime, RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
-from gateval.candidates.doors.models import ModelSession
-from gateval.candidates.doors.tools import door_environment, with_tools
-from gateval.candidates.environment import instance_environment
 from gateval.candidates.preparing.workplace import Workplace, prepare_workplace
-from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
-from gateval.candidates.process.program import KIB, MIB, Limits, Program
-from gateval.candidates.process.running import Running
+from gateval.candidates.process.program import KIB, MIB, Limits
 from gateval.domain.manifests.fixtures.services import Ready
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import NoAnswer
@@ -80,37 +74,3 @@ async def prepare_launch(
         agent, context, programs, place, name, spec.command, spec.env, ready or Ready(),
         addresses=own,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Launched:
-    """A process that was started, its way to models, and what is held for it."""
-
-    running: Running
-    session: ModelSession | None
-    held: contextlib.AsyncExitStack
-
-
-async def launch_at(launch: Launch, port: int) -> Launched:
-    """Start the process with all that it needs. Raises `NotStarted`."""
-    around, at = launch.context, launch.addresses
-    async with contextlib.AsyncExitStack() as stack:
-        private = await stack.enter_async_context(private_folders(around.scratch))
-        session = around.open_door(launch.agent) if launch.asks_models else None
-        if session:
-            stack.callback(session.close)
-
-        def given(text: str) -> str:
-            return at.fill(text.replace("{port}", str(port)))
-
-        door = door_environment(session, private)
-        written = with_tools({name: given(text) for name, text in launch.env.items()}, door)
-        literals = {**written, **at.variables, "PORT": str(port)}
-        env = instance_environment(around.environ, launch.name, private, literals, door)
-        argv = tuple(map(given, launch.command))
-        if not launch.asks_models:
-            argv = tuple(word.replace("{home}", str(private.home)) for word in argv)
-        folder, reads = launch.place.folder, launch.place.reads
-        program = Program(argv, folder, env, writes=launch.writes, reads=reads, ports=at.ports)
-        running = launch.programs.start(program, launch.limits)
-        return Launched(running, session, stack.pop_all())
