@@ -36,15 +36,8 @@ def has_changes(git: Git) -> bool:
     Untracked files and other commits in submodules count; uncommitted changes inside a submodule
     do not, since no snapshot can hold them.
     """
-    answer = git.run(
-        "status",
-        "--porcelain",
-        "-z",
-        "--untracked-files=normal",
-        "--ignore-submodules=dirty",
-        "--no-renames",
-    )
-    return bool(answer.out)
+    counted = ("--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
+    return bool(git.run("status", "--porcelain", "-z", *counted).out)
 
 
 def has_commit(git: Git) -> bool:

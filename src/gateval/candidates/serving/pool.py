@@ -74,7 +74,7 @@ class Pool:
             instance = await self._living(lease, ground)
             if isinstance(instance, NoAnswer):
                 return instance
-            keep, alone = False, self._each_trial_its_own or ground is not None
+            keep, alone = False, self._options.restart == "perTrial" or ground is not None
             try:
                 heard = await self._heard(instance, lease, asking, ground)
                 keep = heard.whole and not heard.dead and not alone
@@ -96,10 +96,6 @@ class Pool:
             calls = "1 model call" if self._stray == 1 else f"{self._stray} model calls"
             self._warn(f"The server made {calls} while no trial was under way; refused.")
             self._stray = 0
-
-    @property
-    def _each_trial_its_own(self) -> bool:
-        return self._options.restart == "perTrial"
 
     async def _heard(
         self,
