@@ -31,7 +31,7 @@ print(Runner.run_sync(agent, "Where is my order?").final_output)
 
 def measure(scale: Scale) -> list[Figure]:
     """Measure the program by turns, and return the figures."""
-    from gateval.candidates.environment.quiet import SWITCHES
+    from gateval.candidates.environment import SWITCHES
 
     if not PYTHON.exists():
         return []

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from examples.demo import gate
-from gateval.candidates.environment.allowlist import HARMLESS
+from gateval.candidates.environment import HARMLESS
 from tests.frameworks.samples import ALWAYS, SAMPLES, Sample
 from tests.helpers.command import environment, run_command
 from tests.helpers.frameworks import PROGRAMS, ROOT, need_frameworks

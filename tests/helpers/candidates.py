@@ -17,9 +17,9 @@ from pydantic import JsonValue
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.base import ProcessTimeouts, RuntimeContext, TrialRequest
 from gateval.candidates.doors.models import ModelDoor
-from gateval.candidates.environment.allowlist import MARKER, candidate_environment
+from gateval.candidates.environment import MARKER, candidate_environment
 from gateval.candidates.process.group import Groups
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import Starter
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.environment import instance_environment
+from gateval.candidates.process.private import PrivateFolders
 from gateval.gateway.local.session import Session
 
 _SERVER = """
@@ -64,9 +65,8 @@ async def run_client(
 
     A `fresh` one imports clients itself, which matters where they read variables on import.
     """
-    environment = instance_environment(
-        {}, literals=literals, door=session.environment(), home="/nonexistent", tmp="/tmp", name="c"
-    )
+    private = PrivateFolders(Path("/nonexistent"), Path("/tmp"))
+    environment = instance_environment({}, "c", private, literals, session.environment())
     return await run_program(code, environment, python=python, fresh=fresh)
 
 

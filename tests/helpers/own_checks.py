@@ -10,7 +10,7 @@ from pathlib import Path
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.checks import CheckOrder, Checks
 from gateval.candidates.process.group import Groups
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import Starter
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
 from gateval.domain.manifests.own_checks import OWN_CHECKS
 from gateval.domain.plan.plan import Plan, Revision

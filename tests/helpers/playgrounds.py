@@ -14,11 +14,11 @@ from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.base import ProcessTimeouts, RuntimeContext
-from gateval.candidates.environment.allowlist import candidate_environment
+from gateval.candidates.environment import candidate_environment
 from gateval.candidates.playground.made import Playground
 from gateval.candidates.playground.playgrounds import Playgrounds, ReadyPlayground
 from gateval.candidates.process.group import Groups
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import Starter
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.bar import Baseline

@@ -103,3 +103,22 @@ def is_being_written(path: Path) -> bool:
     finally:
         os.close(file)
     return False
+
+
+def hand_over(folder: Path, workspace: Path) -> None:
+    """Give a folder in the workspace, all in it and its parents to the workspace's owner.
+
+    So the runner can clean up what a container made as root. Does nothing unless we are root and
+    the owner is not, or when the folder lies elsewhere. Links are given away themselves, never what
+    they lead to.
+    """
+    owner = workspace.stat()
+    if os.geteuid() != 0 or owner.st_uid == 0 or not folder.is_relative_to(workspace):
+        return
+    for parent in (folder, *folder.parents):
+        if parent == workspace:
+            break
+        os.lchown(parent, owner.st_uid, owner.st_gid)
+    for _, folders, files, descriptor in os.fwalk(folder):
+        for name in (*folders, *files):
+            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=descriptor, follow_symlinks=False)

@@ -6,12 +6,16 @@ does, and others do before their first trial: a wait in the middle of one would 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from functools import lru_cache
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from types import ModuleType
 from typing import Any
 
-from gateval.adapters.later import loaded_later
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import USD_DIGITS
 
@@ -89,9 +93,39 @@ def _list() -> Any:
 
     With `httpx2` it would ask for newer prices, which we never have it do.
     """
-    with loaded_later("httpx2"):
+    with _loaded_later("httpx2"):
         import genai_prices
         from genai_prices import data  # the figures, which are large
 
     del data
     return genai_prices
+
+
+class _Finder:
+    """Finds some modules as Python's own finder does, and has them load at the first look.
+
+    They are what a library imports and does not need for us.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how a module is loaded, None for others; see `importlib.abc.MetaPathFinder`."""
+        spec = PathFinder.find_spec(name, path, target) if name in self._names else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
+@contextmanager
+def _loaded_later(*names: str) -> Iterator[None]:
+    """Have modules of these names that the body imports load when an attribute is asked for."""
+    finder = _Finder(frozenset(names))
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)

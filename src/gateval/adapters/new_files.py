@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
 from pathlib import Path
 
-from gateval.adapters.folders import entered_folder, opened_folder, replace_file
+from gateval.adapters.folders import made_folder, replace_file
 from gateval.domain.repository.paths import show_path
 from gateval.errors import UsageError
 
@@ -24,12 +23,9 @@ def write_private(file: Path, content: bytes) -> None:
 
 def write_over(root: Path, path: str, text: str) -> None:
     """Write the file `path` below `root`, whatever is there. Raises as `write_new`."""
-    *folders, name = path.split("/")
+    folders, _, name = path.rpartition("/")
     try:
-        with ExitStack() as opened:
-            folder = opened.enter_context(opened_folder(root))
-            for part in folders:
-                folder = opened.enter_context(entered_folder(folder, part))
+        with made_folder(root, root.resolve() / folders) as folder:
             replace_file(folder, name, text.encode())
     except OSError as error:
         raise _unwritten(path, error) from error
@@ -41,14 +37,11 @@ def write_new(root: Path, path: str, text: str) -> bool:
     Raises `UsageError` when a folder on the way is a file or a link, leads up, or may not be
     written to.
     """
-    *folders, name = path.split("/")
-    if {".", "..", ""} & {*folders, name}:
+    if {".", "..", ""} & set(path.split("/")):
         raise UsageError(f"{show_path(path)} is no path below the repository's root.")
+    folders, _, name = path.rpartition("/")
     try:
-        with ExitStack() as opened:
-            folder = opened.enter_context(opened_folder(root))
-            for part in folders:
-                folder = opened.enter_context(entered_folder(folder, part))
+        with made_folder(root, root.resolve() / folders) as folder:
             file = os.open(name, _NEW, 0o644, dir_fd=folder)
             with os.fdopen(file, "w", encoding="utf-8", newline="\n") as stream:
                 stream.write(text)

@@ -37,23 +37,19 @@ def read_parts(folder: Path, name: str, *, limit: int) -> tuple[bytes, ...]:
         alone = _read(top, name, limit)
         if alone is not None:
             return (alone,)
-        for each in sorted(entry.name for entry in os.scandir(top) if _is_folder(entry)):
+        inside = [one.name for one in os.scandir(top) if one.is_dir(follow_symlinks=False)]
+        for each in sorted(inside):
             with _entered(top, each) as inner:
                 content = _read(inner, name, limit)
             if content is not None:
                 found.append(content)
             if len(found) > MOST_PARTS or sum(map(len, found)) > TOTAL_LIMIT:
-                raise StageFileError(f"{_shown(folder)} holds too many results, or too large ones.")
+                raise StageFileError(
+                    f"{show_here(folder)} holds too many results, or too large ones."
+                )
     if not found:
-        raise StageFileError(
-            f"{_shown(folder)} holds no {name}.",
-            hint=_HINT,
-        )
+        raise StageFileError(f"{show_here(folder)} holds no {name}.", hint=_HINT)
     return tuple(found)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False)
 
 
 def _read(folder: int, name: str, limit: int) -> bytes | None:
@@ -79,7 +75,7 @@ def _opened(folder: Path) -> Iterator[int]:
         descriptor = os.open(folder, _FOLDER)
     except OSError as error:
         raise StageFileError(
-            f"The folder {_shown(folder)} cannot be read: {error.strerror}.",
+            f"The folder {show_here(folder)} cannot be read: {error.strerror}.",
             hint="The input results names the folder that holds what the run step wrote.",
         ) from error
     try:
@@ -95,7 +91,3 @@ def _entered(parent: int, name: str) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _shown(path: Path) -> str:
-    return show_here(path)

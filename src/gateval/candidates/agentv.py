@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gateval.candidates.command import AskedProcess, CommandRuntime
 from gateval.candidates.contract import agentv as contract
 from gateval.candidates.contract.agentv_answer import read_output
-from gateval.candidates.contract.agentv_options import AgentvOptions
+from gateval.candidates.contract.options import AgentvOptions
 
 if TYPE_CHECKING:
     from gateval.candidates.beside.commands import Ground

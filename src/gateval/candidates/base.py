@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gateval.candidates.doors.models import ModelDoor, ModelSession
 from gateval.candidates.process.once import Once
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import Starter
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.fixtures.messages import Content
@@ -53,7 +53,17 @@ class TrialRequest:
         return Replay(self.tool_replay, self.shadow_tools)
 
 
-class Exports(Protocol):
+class LayerFiles(Protocol):
+    """What the set-ups of layers see."""
+
+    def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
+        """The files that the set-up of this Agent's layer sees. Raises `RepositoryError`."""
+
+    async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
+        """Write them into an empty folder. Raises `RepositoryError`."""
+
+
+class Exports(LayerFiles, Protocol):
     """Where the files of Agents lie."""
 
     async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
@@ -63,12 +73,6 @@ class Exports(Protocol):
         the same files and links share it where no set-up writes into it. Raises
         `RepositoryError`.
         """
-
-    def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
-        """The files that the set-up of this Agent's layer sees. Raises `RepositoryError`."""
-
-    async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
-        """Write them into an empty folder. Raises `RepositoryError`."""
 
     async def contents(self, oids: Iterable[str]) -> Mapping[str, bytes]:
         """The files of messages by their git objects. Raises `RepositoryError`."""

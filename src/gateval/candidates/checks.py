@@ -10,10 +10,9 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self
 
-from gateval.candidates.environment.allowlist import candidate_environment, instance_environment
+from gateval.candidates.environment import candidate_environment, instance_environment
 from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.preparing.check_library import LIBRARY, write_library
 from gateval.candidates.preparing.layers import Layer
@@ -22,8 +21,7 @@ from gateval.candidates.process.failures import failure, from_the_export
 from gateval.candidates.process.once import Once
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
-from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program, Ran
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program, Ran, Starter
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.manifests.fixtures.playground import VARIABLE
@@ -116,12 +114,7 @@ class Checks:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._programs.close()
 
     def of(self, planned: PlannedEval) -> OwnChecks:
@@ -158,14 +151,8 @@ class Checks:
             raise RepositoryError("the fixture's folder is none of them.")
         library = await self._library.get("library", self._written) if order.python else None
         async with self._places, private_folders(self._scratch) as private:
-            env = instance_environment(
-                self._environ,
-                literals={VARIABLE: str(order.playground)} if order.playground else {},
-                door={},
-                home=str(private.home),
-                tmp=str(private.tmp),
-                name=self._name,
-            )
+            literals = {VARIABLE: str(order.playground)} if order.playground else {}
+            env = instance_environment(self._environ, self._name, private, literals)
             argv = tuple(word.replace(LIBRARY, str(library or "")) for word in order.argv)
             reads = tuple(one for one in (library, layer and layer.root) if one)
             lent = (order.playground,) if order.playground else ()

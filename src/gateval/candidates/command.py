@@ -18,13 +18,15 @@ from gateval.candidates.contract.question import ProgramAnswer, answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
-from gateval.candidates.environment.allowlist import instance_environment
-from gateval.candidates.preparing.workplace import Workplace, prepare_workplace
+from gateval.candidates.environment import instance_environment
+from gateval.candidates.playground.made import beginning, told_of, writable
+from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.answer_file import read_answer_file
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
+from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import End, Limits, NotStarted, Program, Ran
-from gateval.candidates.serving.launch import Launch
+from gateval.candidates.serving.launch import prepare_launch
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
@@ -53,7 +55,6 @@ class CommandRuntime(Runtime):
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         super().__init__(agent, context)
         self.programs = Programs(context.clock, context.starter)
-        self._place: Workplace | None = None
         self._beside: Beside | None = None
 
     @property
@@ -84,11 +85,10 @@ class CommandRuntime(Runtime):
         if not self.line:
             reason = "The Agent says `runtime.type: command`, but not which runtime.command to run."
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        place = await prepare_workplace(self.agent, self.context, self.programs, self.name)
-        if isinstance(place, NoAnswer):
-            return place
-        launch = Launch.of(self.agent, self.context, self.programs, place, self.name)
-        self._place, self._beside = place, Beside(launch)
+        launch = await prepare_launch(self, self.programs)
+        if isinstance(launch, NoAnswer):
+            return launch
+        self._beside = Beside(launch)
         lease = await self._beside.services.lease()
         return lease if isinstance(lease, NoAnswer) else None
 
@@ -116,12 +116,8 @@ class CommandRuntime(Runtime):
         ask: Callable[[Workplace, Ground], Awaitable[Answer | NoAnswer]],
     ) -> Answer | NoAnswer:
         """Have `ask` ask the program, in a HOME of the trial and beside its services."""
-        from gateval.candidates.beside.commands import Ground
-        from gateval.candidates.playground.made import beginning, told_of, writable
-        from gateval.candidates.process.private import private_folders
-
-        beside, place = self._beside, self._place
-        if beside is None or place is None:
+        beside = self._beside
+        if beside is None:
             return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
         async with beside.turn, private_folders(self.context.scratch) as private:
             lease = await beside.services.lease()
@@ -129,7 +125,7 @@ class CommandRuntime(Runtime):
                 return lease
             addresses = told_of(request.playground, lease.addresses)
             ground = Ground(addresses, private, writes=writable(request.playground))
-            begins = beginning(self.agent, place, request.playground)
+            begins = beginning(self.agent, beside.launch.place, request.playground)
             return await beside.trial(lease, ground, lambda: ask(begins, ground))
 
     async def _asked(
@@ -166,15 +162,9 @@ class CommandRuntime(Runtime):
     ) -> Ran | NoAnswer:
         """Run the program once; what it gave back is in `stdout`, also where a file held it."""
         runtime, addresses, private = self.agent.runtime, ground.addresses, ground.private
-        home, door = str(private.home), door_environment(session, private)
-        env = instance_environment(
-            self.context.environ,
-            literals=with_tools(addresses.literals(runtime.env), door),
-            door=door,
-            home=home,
-            tmp=str(private.tmp),
-            name=self.name,
-        )
+        door = door_environment(session, private)
+        literals = with_tools(addresses.literals(runtime.env), door)
+        env = instance_environment(self.context.environ, self.name, private, literals, door)
         try:
             asking = self.asking(request.input, ground)
             several = runtime.around or request.input.messages  # programs in one HOME

@@ -30,15 +30,13 @@ class Hints:
         except RepositoryError:
             return silence
         lines = (silence.reason, *silence.detail[1:])
-        absent = find_absent(lines, agent.cwd, around)
+        absent, advice = find_absent(lines, agent.cwd, around), ""
         if absent is not None:
-            said = f"{silence.reason} {absent_sentence(agent.name, absent)}"
-            return silence.model_copy(update={"reason": said})
-        if not agent.runtime.setup:
+            advice = absent_sentence(agent.name, absent)
+        elif not agent.runtime.setup:
             advice = set_up_advice(lines, agent.cwd, around.given | around.outside)
-            if advice:
-                return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
-        if advice := project_advice(lines) or read_only_advice(lines):
+        advice = advice or project_advice(lines) or read_only_advice(lines)
+        if advice:
             return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
         if around.outside and not silence.timed_out and agent.name not in self._hinted:
             self._hinted.add(agent.name)

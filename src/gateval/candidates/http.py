@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.beside.beside import Beside
-from gateval.candidates.preparing.workplace import prepare_workplace
+from gateval.candidates.preparing.set_up import tell
 from gateval.candidates.process.processes import Programs
-from gateval.candidates.serving.launch import Launch
+from gateval.candidates.serving.launch import prepare_launch
 from gateval.candidates.serving.options import HttpOptions
 from gateval.candidates.serving.pool import Pool
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
-from gateval.events import CandidatePreparing
 
 
 class HttpRuntime(Runtime):
@@ -25,14 +24,11 @@ class HttpRuntime(Runtime):
 
     async def prepare(self) -> NoAnswer | None:
         """Export the revision, set it up, and start the first instance."""
-        place = await prepare_workplace(self.agent, self.context, self._programs, self.name)
-        if isinstance(place, NoAnswer):
-            return place
         options = HttpOptions.model_validate(self.agent.runtime.options)
-        self._tell_start()
-        launch = Launch.of(
-            self.agent, self.context, self._programs, place, self.name, options.ready
-        )
+        launch = await prepare_launch(self, self._programs, options.ready)
+        if isinstance(launch, NoAnswer):
+            return launch
+        tell(self.agent, self.context, "start")
         self._beside = Beside(launch)
         self._pool = Pool(launch, options, self._beside)
         return await self._pool.warm_up()
@@ -58,7 +54,3 @@ class HttpRuntime(Runtime):
                 await self._beside.close()
         finally:
             await self._programs.close()
-
-    def _tell_start(self) -> None:
-        agent = self.agent
-        self.context.on_event(CandidatePreparing(agent=agent.name, side=agent.side, what="start"))

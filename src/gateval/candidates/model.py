@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TypeAlias
 
 from gateval.candidates.agent_loop.conversation import Called, Conversation
-from gateval.candidates.agent_loop.faults import ServerFault
-from gateval.candidates.agent_loop.servers import Servers, running_servers
+from gateval.candidates.agent_loop.servers import ServerFault, Servers, running_servers
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
-from gateval.candidates.playground.made import beginning, told_of, writable
-from gateval.candidates.preparing.workplace import prepare_workplace
+from gateval.candidates.playground.made import in_playground
 from gateval.candidates.process.processes import Programs
-from gateval.candidates.serving.launch import Launch
+from gateval.candidates.serving.launch import Launch, prepare_launch
 from gateval.candidates.talk import Talk, converse
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.fixtures.messages import Content
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.model_call import ModelReply
 from gateval.domain.trials.tools import ToolAnswer
-from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, waited_sentence
 
@@ -47,10 +43,10 @@ class ModelRuntime(Runtime):
         if not self.agent.runtime.servers:
             return None
         programs = Programs(self.context.clock, self.context.starter)
-        place = await prepare_workplace(self.agent, self.context, programs, self.name)
-        if isinstance(place, NoAnswer):
-            return place
-        self._launch = Launch.of(self.agent, self.context, programs, place, self.name)
+        launch = await prepare_launch(self, programs)
+        if isinstance(launch, NoAnswer):
+            return launch
+        self._launch = launch
         return None
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
@@ -72,7 +68,8 @@ class ModelRuntime(Runtime):
         if self._launch is None:
             return await ask(Conversation(self.agent, request), None)
         try:
-            async with running_servers(in_playground(self._launch, request)) as servers:
+            launch = in_playground(self._launch, self._launch.addresses, request.playground)
+            async with running_servers(launch) as servers:
                 talk = Conversation(self.agent, request, servers.tools)
                 return await ask(talk, servers)
         except ServerFault as fault:
@@ -97,7 +94,8 @@ class ModelRuntime(Runtime):
             elif not reply.text.strip():
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
-                return _answer(reply, talk.trace(), max(clock.monotonic() - began, 0.0))
+                trace, spent = talk.trace(), max(clock.monotonic() - began, 0.0)
+                return Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=spent)
         except ModelCallError as error:
             reason, cause, lasting = error.message, error.cause, error.lasting
         except ServerFault as fault:
@@ -165,13 +163,6 @@ class ModelRuntime(Runtime):
                 models.pop(0)
 
 
-def in_playground(launch: Launch, request: TrialRequest) -> Launch:
-    """Return the launch of a trial's servers, which work in its playground if there is one."""
-    addresses = told_of(request.playground, launch.addresses)
-    place = beginning(launch.agent, launch.place, request.playground)
-    return replace(launch, place=place, addresses=addresses, writes=writable(request.playground))
-
-
 class _GoingOn(Talk):
     def __init__(self, runtime: ModelRuntime, talk: Conversation, live: Servers | None) -> None:
         self._runtime = runtime
@@ -188,7 +179,3 @@ async def _answered(talk: Conversation, called: Called, live: Servers | None) ->
     if answer is None and live is not None:
         return await live.call(called.call.name, called.arguments)
     return answer or ToolAnswer("Nobody answers for this tool.", is_error=True)
-
-
-def _answer(reply: ModelReply, trace: Trace, seconds: float) -> Answer:
-    return Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=seconds)

@@ -13,7 +13,7 @@ from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
-from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.answer_line import AnswerLine, answer_line, linger
 from gateval.candidates.process.failures import command_line, failure, no_start, out_of_reach, told
@@ -141,15 +141,9 @@ class OneProcess(Talk):
         if self._session:
             self._held.callback(self._session.close)
         door = door_environment(self._session, private)
-        literals = {"PYTHONUNBUFFERED": "1", **addresses.literals(spec.env)}
-        env = instance_environment(
-            runtime.context.environ,
-            literals=with_tools(literals, door),
-            door=door,
-            home=str(private.home),
-            tmp=str(private.tmp),
-            name=runtime.name,
-        )
+        written = {"PYTHONUNBUFFERED": "1", **addresses.literals(spec.env)}
+        literals = with_tools(written, door)
+        env = instance_environment(runtime.context.environ, runtime.name, private, literals, door)
         program = Program(
             write_words(
                 spec.command, asked, str(private.home), addresses.fill, addresses.playground

@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from gateval.candidates.bounded import template
-from gateval.candidates.contract.agentv_options import AgentvOptions
-from gateval.candidates.contract.options import CommandOptions
+from gateval.candidates.contract.options import AgentvOptions, CommandOptions
 from gateval.candidates.serving.options import HttpOptions
 from gateval.domain.base import Spec
 

@@ -4,37 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from gateval.assertions.assess import assess
-from gateval.candidates.checks import Checks, OwnChecks
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.looks.course import has_real_judge
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, AssessmentStatus, Side, Trial, TrialKey
-from gateval.judging.judge import Judge
-from gateval.ports.model_calls import Embed
-from gateval.ports.trial_log import TrialLog
+
+if TYPE_CHECKING:
+    from gateval.engine.run import RunContext
 
 SHOWN = 3
 """Outputs of each side that are shown again."""
 
 
 async def judge_again(
-    evals: Iterable[PlannedEval],
-    trials: dict[TrialKey, Trial],
-    judge: Judge,
-    log: TrialLog,
-    checks: Checks | None = None,
-    embed: Embed | None = None,
+    evals: Iterable[PlannedEval], trials: dict[TrialKey, Trial], context: RunContext
 ) -> None:
     """Judge outputs of these Evals' flipped fixtures again; store the trials with what was said."""
     grouped = group_trials(trials.values())
     every = tuple(evals)
     stored = {(e.name, one.fixture): one.marks for e in every for one in e.stored}
     jobs = [
-        _again(planned, fixture, trial, judge, checks.of(planned) if checks else None, embed)
+        _again(planned, fixture, trial, context)
         for planned in every
         for fixture in planned.own_fixtures
         if has_real_judge(planned, fixture)
@@ -46,7 +41,7 @@ async def judge_again(
     ]
     for trial in await asyncio.gather(*jobs):
         trials[trial.key] = trial
-        log.append(trial)
+        context.log.append(trial)
 
 
 def _flipped(base: Iterable[Trial], head: Iterable[Trial], *, passed_before: bool) -> list[Trial]:
@@ -66,12 +61,7 @@ def _is_whole(trial: Trial) -> bool:
 
 
 async def _again(
-    planned: PlannedEval,
-    fixture: Fixture,
-    trial: Trial,
-    judge: Judge,
-    checks: OwnChecks | None,
-    embed: Embed | None,
+    planned: PlannedEval, fixture: Fixture, trial: Trial, context: RunContext
 ) -> Trial:
     numbers = [number for number, spec in enumerate(fixture.assertions) if spec.needs_judge]
     judged = fixture.model_copy(
@@ -80,7 +70,10 @@ async def _again(
     answer = Answer(
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
     )
-    found, usage = await assess(judged, answer, judge, planned.judge, checks=checks, embed=embed)
+    checks = context.checks.of(planned) if context.checks else None
+    found, usage = await assess(
+        judged, answer, context.judge, planned.judge, checks=checks, embed=context.embed
+    )
     said = {
         numbers[one.index]: one.status for one in found if one.status is not AssessmentStatus.ERROR
     }

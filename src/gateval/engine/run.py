@@ -115,8 +115,7 @@ async def _judge_again(plan: Plan, context: RunContext, trials: dict[TrialKey, T
     """Look at what judges waver on, where their word counts."""
     agreements = context.agreements
     believed = [one for one in plan.evals if not (agreements and await agreements.doubt(one))]
-    checks, embed = context.checks, context.embed
-    await judge_again(believed, trials, context.judge, context.log, checks, embed)
+    await judge_again(believed, trials, context)
 
 
 async def _run_batch(

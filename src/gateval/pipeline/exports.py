@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from gateval.candidates.process.once import Once
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.manifests.fixtures.attached import DATA_LIMIT
@@ -35,11 +36,9 @@ class ClosureExports:
         self._plan = plan
         self._scratch = scratch
         self._hidden = _hidden(plan)
-        self._contents: dict[tuple[Side, FileRules], Contents] = {}
-        self._checks: dict[Hashable, Contents] = {}
+        self._contents: dict[Hashable, Contents] = {}
         self._around: dict[tuple[Side, FileRules], Surroundings] = {}
-        self._locks: dict[Hashable, asyncio.Lock] = {}
-        self._done: dict[Hashable, Path] = {}
+        self._made: Once[Path] = Once()
 
     async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
         """Return the export of this Agent, with these links to what a layer made.
@@ -68,28 +67,24 @@ class ClosureExports:
 
         Raises `RepositoryError`.
         """
-        wanted = (revision.tree, files.rules, files.hidden)
-        if wanted not in self._checks:
-            tree = self._repository.tree(revision)
-            self._checks[wanted] = files.rules.contents(tree, frozenset(files.hidden))
-        contents = self._checks[wanted]
+        contents = self._contents_at(revision, files.rules, frozenset(files.hidden))
         key = ("check", revision.tree, contents, tuple(sorted(links.items())))
         return await self._export(key, revision, contents, links)
 
     async def _export(
         self, key: Hashable, revision: Revision, contents: Contents, links: Mapping[str, Path]
     ) -> Path:
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            if key not in self._done:
-                folder = self._scratch / f"files-{secrets.token_hex(8)}"
-                folder.mkdir(mode=0o755)
-                folder.chmod(0o755)
-                paths, folders = contents.paths, contents.folders
-                await asyncio.to_thread(self._repository.export, revision, folder, paths, folders)
-                for path, target in links.items():
-                    _link(folder, path, target)
-                self._done[key] = folder
-            return self._done[key]
+        async def make() -> Path:
+            folder = self._scratch / f"files-{secrets.token_hex(8)}"
+            folder.mkdir(mode=0o755)
+            folder.chmod(0o755)
+            paths, folders = contents.paths, contents.folders
+            await asyncio.to_thread(self._repository.export, revision, folder, paths, folders)
+            for path, target in links.items():
+                _link(folder, path, target)
+            return folder
+
+        return await self._made.get(key, make)
 
     def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
         """Return what the set-up of this Agent's layer sees. Raises `RepositoryError`."""
@@ -116,10 +111,15 @@ class ClosureExports:
         return self._around[wanted]
 
     def _contents_of(self, agent: AgentDefinition) -> Contents:
-        wanted = (agent.side, agent.files)
+        revision = _revision(self._plan, agent.side)
+        return self._contents_at(revision, agent.files, self._hidden[agent.side])
+
+    def _contents_at(
+        self, revision: Revision, rules: FileRules, hidden: frozenset[str]
+    ) -> Contents:
+        wanted = (revision.tree, rules, hidden)
         if wanted not in self._contents:
-            tree = self._repository.tree(_revision(self._plan, agent.side))
-            self._contents[wanted] = agent.files.contents(tree, self._hidden[agent.side])
+            self._contents[wanted] = rules.contents(self._repository.tree(revision), hidden)
         return self._contents[wanted]
 
 
@@ -127,7 +127,9 @@ def disk_needed(repository: Repository, plan: Plan) -> int:
     """Return how many bytes the files of all exports of a plan have together."""
     found: dict[Hashable, list[str]] = {}
     hidden = _hidden(plan)
-    for agent in _started(plan):
+    for agent in plan.agents:
+        if not agent.runtime.starts_process:
+            continue
         tree = repository.tree(_revision(plan, agent.side))
         contents = agent.files.contents(tree, hidden[agent.side])
         files = [tree[path].oid for path in contents.paths if tree[path].is_file]
@@ -158,10 +160,6 @@ def _key(agent: AgentDefinition, contents: Contents) -> Hashable:
     runtime = agent.runtime
     setup = (agent.cwd, runtime.own_setup, tuple(sorted(runtime.env.items())))
     return agent.side, contents, setup if runtime.own_setup else ()
-
-
-def _started(plan: Plan) -> Iterator[AgentDefinition]:
-    return (agent for agent in plan.agents if agent.runtime.starts_process)
 
 
 def _checks(plan: Plan) -> Iterator[tuple[Revision, CheckFiles]]:

@@ -69,8 +69,7 @@ def plan_a_change(
     plan = picked(narrow(whole, narrowing), pick, asked_of.catalogue)
     here = (change.head.catalogue, change.base.catalogue)
     plan = with_quarantine(plan, today, here) if today else plan
-    _refuse_pointers(repository, plan, change.head)
-    return _with_disk(repository, plan)
+    return _finished(repository, plan, change.head)
 
 
 @reading
@@ -103,8 +102,7 @@ def plan_named_evals(
     plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
     if plan.nothing:
         raise UsageError(plan.nothing, hint="Run `gateval plan` to see which Eval runs what.")
-    _refuse_pointers(repository, plan, snapshot)
-    return _with_disk(repository, plan)
+    return _finished(repository, plan, snapshot)
 
 
 @reading
@@ -137,27 +135,24 @@ def plan_everything(
     plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
     if plan.nothing:
         raise UsageError(f"There is no Eval to run on {revision.short}.", hint=_FIRST)
-    _refuse_pointers(repository, plan, snapshot)
-    return _with_disk(repository, plan)
+    return _finished(repository, plan, snapshot)
 
 
 _FIRST = "Write the first with `gateval init`, or end the schedule."
 
 
-def _with_disk(repository: Repository, plan: Plan) -> Plan:
-    if not plan.evals:
-        return plan
-    from gateval.pipeline.exports import disk_needed  # asyncio: not where nothing is planned
-
-    return plan.model_copy(update={"disk": disk_needed(repository, plan)})
-
-
-def _refuse_pointers(repository: Repository, plan: Plan, head: Snapshot) -> None:
+def _finished(repository: Repository, plan: Plan, head: Snapshot) -> Plan:
+    """Return the plan with the disk that it needs. Raises `InvalidManifests` for LFS pointers."""
     planned = {definition.name for definition in plan.agents}
     agents = [agent for agent in head.catalogue.agents if agent.name in planned]
     problems = pointer_problems(repository, agents, head)
     if problems:
         raise InvalidManifests(problems)
+    if not plan.evals:
+        return plan
+    from gateval.pipeline.exports import disk_needed  # asyncio: not where nothing is planned
+
+    return plan.model_copy(update={"disk": disk_needed(repository, plan)})
 
 
 def _refuse_unknown(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateval.candidates.checks import CheckFailed, CheckOrder
-from gateval.candidates.environment.quiet import SWITCHES
+from gateval.candidates.environment import SWITCHES
 from gateval.candidates.isolation.wishes import Wishes
 from gateval.domain.trials.trial import Cause
 from gateval.errors import UsageError

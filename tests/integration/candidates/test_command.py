@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.environment.allowlist import SDK_DEFAULTS
-from gateval.candidates.environment.quiet import SWITCHES
+from gateval.candidates.environment import SDK_DEFAULTS, SWITCHES
 from gateval.candidates.team import Candidates
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.model_call import Usage

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gateval.candidates.isolation.wishes import Wishes
-from gateval.candidates.serving.listeners import users_listening_on
+from gateval.candidates.serving.readiness import users_listening_on
 from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import ask
 from tests.helpers.isolation import isolated_world, open_python

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from gateval.candidates.environment.allowlist import (
+from gateval.candidates.environment import (
     MARKER,
     candidate_environment,
     instance_environment,
 )
+from gateval.candidates.process.private import PrivateFolders
 from gateval.domain.manifests.variable_names import refusal, refusals
 from gateval.gateway.upstream.providers import PREFIXES, PROVIDERS
 
@@ -96,16 +99,9 @@ def test_each_refused_name_gets_a_sentence_that_says_what_to_do() -> None:
 
 
 def _instance(**changes: dict[str, str]) -> dict[str, str]:
-    nothing: dict[str, dict[str, str]] = {"environ": {}, "literals": {}, "door": {}}
-    given = nothing | changes
-    return instance_environment(
-        given["environ"],
-        literals=given["literals"],
-        door=given["door"],
-        home="/private/home",
-        tmp="/private/tmp",
-        name="bot-cand-1",
-    )
+    private = PrivateFolders(Path("/private/home"), Path("/private/tmp"))
+    environ = changes.pop("environ", {})
+    return instance_environment(environ, "bot-cand-1", private, **changes)
 
 
 def test_an_instance_gets_what_it_needs_even_from_an_empty_environment() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from gateval.candidates.team import Candidates
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.repository.place import Place
@@ -16,6 +17,7 @@ from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Side, Trial, TrialKey
 from gateval.engine.judge_again import SHOWN, judge_again
+from gateval.engine.run import RunContext
 from gateval.judging.judge import Judge
 from tests.helpers.reports import make_results
 from tests.helpers.scripted_calls import ScriptedCalls, Turn, outage, says
@@ -92,7 +94,9 @@ def again(
     """All trials afterwards, those that were stored anew, and how often the judge was asked."""
     trials = {trial.key: trial for trial in results.trials}
     calls, log = ScriptedCalls(turns, forever=forever), Kept()
-    asyncio.run(judge_again(results.plan.evals, trials, Judge(calls), log))
+    nobody = cast("Candidates", None)  # what judges again asks no candidate
+    context = RunContext(nobody, Judge(calls), log, lambda _: None)
+    asyncio.run(judge_again(results.plan.evals, trials, context))
     return trials, log.trials, len(calls.asked)
 
 

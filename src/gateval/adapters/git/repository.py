@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from gateval.adapters.git import revisions, snapshot, tracked
-from gateval.adapters.git.contents import export, lfs, objects, trees
+from gateval.adapters.git import revisions, snapshot
+from gateval.adapters.git.contents import export, objects, trees
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.tree import TreeEntry
 
@@ -113,7 +113,7 @@ class GitRepository:
 
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of `paths` that hold a Git LFS pointer instead of the file's content."""
-        return lfs.pointers(self._git, self.tree(revision), paths)
+        return objects.lfs_pointers(self._git, self.tree(revision), paths)
 
     def fetcher(self, remote: Remote) -> Fetcher:
         """What brings commits of a remote into this clone."""
@@ -123,7 +123,7 @@ class GitRepository:
 
     def tracks(self, folder: PurePath) -> bool:
         """Whether git has files in this folder of the working tree, or something in its place."""
-        return tracked.tracks(self._git, folder)
+        return snapshot.tracks(self._git, folder)
 
     def facts(self) -> CloneFacts:
         """Which git, whether the clone is shallow, and where it came from."""

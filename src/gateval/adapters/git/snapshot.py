@@ -1,10 +1,11 @@
-"""The working tree: whether it differs from HEAD, and as a tree, as if all of it were committed."""
+"""The working tree: whether it differs from HEAD, what git has in it, and all of it as a tree."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -35,20 +36,24 @@ def has_changes(git: Git) -> bool:
     Untracked files and other commits in submodules count; uncommitted changes inside a submodule
     do not, since no snapshot can hold them.
     """
-    answer = git.run(
-        "status",
-        "--porcelain",
-        "-z",
-        "--untracked-files=normal",
-        "--ignore-submodules=dirty",
-        "--no-renames",
-    )
-    return bool(answer.out)
+    counted = ("--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
+    return bool(git.run("status", "--porcelain", "-z", *counted).out)
 
 
 def has_commit(git: Git) -> bool:
     """Return whether HEAD is a commit; on a branch without one there is none yet."""
     return git.run("rev-parse", "--verify", "--quiet", "HEAD", accept=(0, 1)).code == 0
+
+
+def tracks(git: Git, folder: PurePath) -> bool:
+    """Whether the index holds a file below `folder`, or something in its place or a parent's.
+
+    `folder` is relative to the working tree's root.
+    """
+    listed = git.run("ls-files", "-z", "--", f":(literal){folder.parts[0]}").out
+    place = os.fsencode(folder)
+    above = {os.fsencode(one) for one in (folder, *folder.parents)}
+    return any(path in above or path.startswith(place + b"/") for path in listed.split(b"\0"))
 
 
 def take(git: Git, git_folder: Path, only: tuple[str, ...] = ()) -> Revision:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.remote import Remote
+from gateval.adapters.git.server.remote import FETCH, Remote
 from gateval.domain.base import is_sha
 from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
@@ -91,9 +91,8 @@ class GitSources:
         return git.run("cat-file", "-e", name, accept=(0, 1, 128)).code == 0
 
     def _fetch(self, server: RemoteServer, *options: str, wanted: str) -> None:
-        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
         try:
-            server.ask("fetch", *quiet, *options, "origin", wanted)
+            server.ask("fetch", *FETCH, *options, "origin", wanted)
         except RepositoryError as error:
             if "index-pack" not in error.message:  # which the limit ends in the middle
                 raise

@@ -36,7 +36,12 @@ def refusal(answer: ApiResponse, what: str, permission: str) -> ForgeError:
             hint="Give the action a token that is valid, such as github.token.",
         )
     if answer.status == 403 and _NOT_ALLOWED.search(answer.said):
-        return _missing(answer, what, _wanted(answer, permission))
+        wanted = _wanted(answer, permission)
+        return MissingPermission(
+            f"The token may not {what} ({answer.said}): the gate needs the permission `{wanted}`.",
+            permission=wanted,
+            hint=f"Add `{wanted}` to the job's `permissions`.",
+        )
     if answer.status == 404:
         return NotOnForge(
             f"GitHub knows nothing of it, or hides it from this token: it did not {what}{said}.",
@@ -76,14 +81,6 @@ def untrusted(what: str) -> ForgeError:
     return ForgeRejected(
         f"GitHub did not {what}: its certificate is not one that this machine trusts.",
         hint=CERTIFICATE_HINT,
-    )
-
-
-def _missing(answer: ApiResponse, what: str, permission: str) -> MissingPermission:
-    return MissingPermission(
-        f"The token may not {what} ({answer.said}): the gate needs the permission `{permission}`.",
-        permission=permission,
-        hint=f"Add `{permission}` to the job's `permissions`.",
     )
 
 

@@ -83,8 +83,9 @@ def read_pack(file: IO[bytes], name: str, most: int) -> Listing:
 def holds(root: Path, listing: Listing) -> bool:
     """Whether a folder holds exactly what the list says, and nothing else."""
     refuse_changed(listing.leans_on)
+    size = sum(entry.size for entry in listing.entries)
     try:
-        found = {entry.path: entry for entry in entries_of(root, sum(map(_size, listing.entries)))}
+        found = {entry.path: entry for entry in entries_of(root, size)}
     except (NotPacked, OSError):
         return False
     return found == {entry.path: entry for entry in listing.entries}
@@ -122,10 +123,6 @@ def _entry(root: Path, path: str, info: os.stat_result) -> LayerFile:
 
 def _opened(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
-
-
-def _size(entry: LayerFile) -> int:
-    return entry.size
 
 
 def _write(file: IO[bytes], entry: LayerFile, target: Path) -> None:

@@ -15,13 +15,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
+from gateval.adapters.folders import hand_over
 from gateval.adapters.layers.listing import NotPacked
 from gateval.adapters.layers.pack import holds, pack, read_pack, unpack
 from gateval.adapters.layers.places import Places, remove
-from gateval.adapters.ownership import hand_over
 
 SUFFIX = ".layer"
 _NEW = ".new-"
@@ -52,12 +51,7 @@ class LayerStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             kept = [entry.name.removesuffix(SUFFIX) for entry in os.scandir(self._folder)]
             self._places.close(kept)

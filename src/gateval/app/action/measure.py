@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gateval.adapters.ownership import hand_over
+from gateval.adapters.folders import hand_over
 from gateval.adapters.results_folder import ResultsFolder, create_results_folder
 from gateval.app.action.claims import stored_results
 from gateval.app.action.context import ActionContext

@@ -19,13 +19,13 @@ from gateval.app.run.keys import asks_real_models
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
 from gateval.candidates.doors.models import ModelDoor
-from gateval.candidates.environment.allowlist import candidate_environment
+from gateval.candidates.environment import candidate_environment
 from gateval.candidates.isolation.egress import ports_allowed
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.playground.playgrounds import Playgrounds
 from gateval.candidates.preparing.check_layers import CheckLayers
 from gateval.candidates.process.group import Groups
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import Starter
 from gateval.candidates.team import Candidates
 from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan

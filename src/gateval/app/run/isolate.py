@@ -24,8 +24,7 @@ from gateval.candidates.isolation.visible_paths import (
 )
 from gateval.candidates.isolation.walls import Walls, build_walls, look_around
 from gateval.candidates.process.group import Groups
-from gateval.candidates.process.program import MIB
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import MIB, Starter
 from gateval.domain.manifests.own_checks import has_own_checks
 from gateval.domain.plan.plan import Plan
 from gateval.events import Listener, RunWarned

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from gateval import __version__
-from gateval.candidates.agent_loop.faults import ServerFault
 from gateval.candidates.agent_loop.transports import (
     MESSAGE_LIMIT,
     Http,
@@ -16,7 +15,7 @@ from gateval.candidates.agent_loop.transports import (
     Streams,
     TransportError,
 )
-from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.process.failures import command_line, no_start, told
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import NotStarted, Program
@@ -35,6 +34,14 @@ START_SECONDS = 30.0
 
 TOOLS_LIMIT = 200
 """Tools of all servers of an agent."""
+
+
+class ServerFault(Exception):
+    """A server did not do its part: `silence` is why the trial has no answer."""
+
+    def __init__(self, silence: NoAnswer) -> None:
+        super().__init__(silence.reason)
+        self.silence = silence
 
 
 class McpServer:
@@ -69,10 +76,6 @@ class McpServer:
             return ToolAnswer(heard.error, is_error=True) if heard.error else _answer(heard)
         except (TransportError, WireError) as error:
             raise await self._fault(str(error)) from None
-
-    async def stop(self) -> None:
-        """End it."""
-        await self._transport.stop()
 
     async def _listed(self) -> tuple[ToolDefinition, ...]:
         found: list[ToolDefinition] = []
@@ -116,7 +119,11 @@ async def running_servers(launch: Launch) -> AsyncIterator[Servers]:
         servers: list[McpServer] = []
         owners: dict[str, str] = {}
         for spec in launch.agent.runtime.servers:
-            server = await stack.enter_async_context(_running(spec, launch))
+            start = _serving if spec.path is not None else _spoken_to
+            transport = await start(spec, launch, stack)
+            stack.push_async_callback(transport.stop)
+            server = McpServer(spec, transport)
+            await server.meet()
             for tool in server.tools:
                 owner = owners.setdefault(tool.name, spec.name)
                 if owner != spec.name:
@@ -125,16 +132,6 @@ async def running_servers(launch: Launch) -> AsyncIterator[Servers]:
                     raise ServerFault(NoAnswer(cause=Cause.CANDIDATE, reason=said))
             servers.append(server)
         yield Servers(tuple(servers))
-
-
-@contextlib.asynccontextmanager
-async def _running(spec: ToolServerSpec, launch: Launch) -> AsyncIterator[McpServer]:
-    async with contextlib.AsyncExitStack() as stack:
-        start = _serving if spec.path is not None else _spoken_to
-        server = McpServer(spec, await start(spec, launch, stack))
-        stack.push_async_callback(server.stop)
-        await server.meet()
-        yield server
 
 
 async def _serving(
@@ -160,14 +157,8 @@ async def _spoken_to(
     """Start a server that reads and prints. Raises `ServerFault`."""
     around, at = launch.context, launch.addresses
     private = await stack.enter_async_context(private_folders(around.scratch))
-    env = instance_environment(
-        around.environ,
-        literals={"PYTHONUNBUFFERED": "1", **at.literals({**launch.env, **spec.env})},
-        door={},
-        home=str(private.home),
-        tmp=str(private.tmp),
-        name=launch.name,
-    )
+    literals = {"PYTHONUNBUFFERED": "1", **at.literals({**launch.env, **spec.env})}
+    env = instance_environment(around.environ, launch.name, private, literals)
     place = launch.place
     program = Program(
         at.words(spec.command),

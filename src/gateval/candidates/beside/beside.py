@@ -21,14 +21,11 @@ class Beside:
     """
 
     def __init__(self, launch: Launch) -> None:
-        agent = launch.agent
-        self._around = launch.context
-        self._agent = agent
+        runtime = launch.agent.runtime
+        self.launch = launch
         self.services = Services(launch, self.warn)
-        self._commands = Commands(
-            agent, launch.context, launch.programs, launch.name, launch.place, self.warn
-        )
-        self.one_by_one = bool(agent.runtime.services) and agent.runtime.around
+        self._commands = Commands(launch, self.warn)
+        self.one_by_one = bool(runtime.services) and runtime.around
         self.turn: AbstractAsyncContextManager[None] = (
             asyncio.Lock() if self.one_by_one else nullcontext()
         )
@@ -48,8 +45,8 @@ class Beside:
 
     def warn(self, message: str) -> None:
         """Tell what a person should know of this side's candidates."""
-        agent = self._agent
-        self._around.on_event(
+        agent = self.launch.agent
+        self.launch.context.on_event(
             CandidateWarned(agent=agent.name, side=agent.side, message=message, lasting=True)
         )
 

@@ -10,15 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
-from gateval.candidates.environment.allowlist import instance_environment
-from gateval.candidates.preparing.workplace import Workplace
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.process.failures import command_line, failure, no_start
 from gateval.candidates.process.private import PrivateFolders
-from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import Limits, NotStarted, Program
-from gateval.domain.plan.plan import AgentDefinition
+from gateval.candidates.serving.launch import Launch
 from gateval.domain.trials.trial import NoAnswer
 
 
@@ -35,32 +32,22 @@ class Ground:
 
 
 class Commands:
-    """Runs them for one Agent on one side. `warn` is told of an `after` that failed."""
+    """Runs them for one Agent on one side. `launch` is its own; `warn` is told of an `after` that
+    failed.
+    """
 
-    def __init__(
-        self,
-        agent: AgentDefinition,
-        context: RuntimeContext,
-        programs: Programs,
-        name: str,
-        place: Workplace,
-        warn: Callable[[str], None],
-    ) -> None:
-        self._agent = agent
-        self._context = context
-        self._programs = programs
-        self._name = name
-        self._place = place
+    def __init__(self, launch: Launch, warn: Callable[[str], None]) -> None:
+        self._launch = launch
         self._warn = warn
         self._failed = 0
 
     async def before(self, ground: Ground) -> NoAnswer | None:
         """Run `before`, and return why the trial cannot begin, or None."""
-        return await self._run("before", self._agent.runtime.before, ground)
+        return await self._run("before", self._launch.agent.runtime.before, ground)
 
     async def after(self, ground: Ground) -> bool:
         """Run `after`, and say whether all is as it was meant to be. Tells of the first failure."""
-        failed = await self._run("after", self._agent.runtime.after, ground)
+        failed = await self._run("after", self._launch.agent.runtime.after, ground)
         if failed is None:
             return True
         self._failed += 1
@@ -90,31 +77,23 @@ class Commands:
 
     async def _done(self, key: str, argv: tuple[str, ...], ground: Ground) -> NoAnswer | None:
         """Run one, and return why it counts as failed, or None."""
-        private = ground.private
-        limits = Limits(
-            seconds=self._context.timeouts.beside_seconds,
-            grace_seconds=self._context.timeouts.grace_seconds,
-        )
+        launch, private = self._launch, ground.private
+        timeouts = launch.context.timeouts
+        limits = Limits(seconds=timeouts.beside_seconds, grace_seconds=timeouts.grace_seconds)
         own = () if ground.port is None else (ground.port,)
         server = {} if ground.port is None else {"PORT": str(ground.port)}
-        env = instance_environment(
-            self._context.environ,
-            literals=ground.addresses.literals(self._agent.runtime.env) | server,
-            door={},
-            home=str(private.home),
-            tmp=str(private.tmp),
-            name=self._name,
-        )
+        literals = ground.addresses.literals(launch.agent.runtime.env) | server
+        env = instance_environment(launch.context.environ, launch.name, private, literals)
         program = Program(
             argv,
-            self._place.folder,
+            launch.place.folder,
             env,
             writes=(private.home, *ground.writes),
-            reads=self._place.reads,
+            reads=launch.place.reads,
             ports=(*own, *ground.addresses.ports),
         )
         try:
-            ran = await self._programs.run(program, limits)
+            ran = await launch.programs.run(program, limits)
         except NotStarted as error:
             line = command_line(argv)
             return no_start(f"`{key}` could not be run. {error.reason}", line, error.cause)

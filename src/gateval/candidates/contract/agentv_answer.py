@@ -5,16 +5,14 @@ It is JSON with `output_messages` (or `output`) or `text`, and `token_usage`; al
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 
 from pydantic import JsonValue
 
 from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
-from gateval.candidates.contract.question import ProgramAnswer, said_output
+from gateval.candidates.contract.question import ProgramAnswer, object_in, said_output
 from gateval.domain.base import JsonObject
-from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import Trace
 
 
@@ -26,7 +24,7 @@ def read_output(written: bytes, prompt: str) -> ProgramAnswer:
     text = written.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     if not text:
         raise ClaimError("it is empty")
-    document = _object(text)
+    document = object_in(text, {"text", "output", "output_messages"})
     if document is None:
         return ProgramAnswer(output=text)
     messages = document.get("output_messages") or document.get("output")
@@ -47,23 +45,6 @@ def read_output(written: bytes, prompt: str) -> ProgramAnswer:
     if "text" in document:
         return ProgramAnswer(output=said_output(document["text"], "`text`"), usage=claimed)
     return ProgramAnswer(output=text)
-
-
-def _object(text: str) -> JsonObject | None:
-    """Return the JSON object that a text is, None for plain text."""
-    if not text.startswith("{"):
-        return None
-    try:
-        loose = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(loose, dict) or not loose.keys() & {"text", "output", "output_messages"}:
-        return None
-    try:
-        strict = read_json(text)
-    except NotStrictJson as error:
-        raise ClaimError(f"it is ambiguous JSON: {error}")
-    return strict if isinstance(strict, dict) else None
 
 
 def _final(messages: list[JsonValue]) -> JsonValue:

@@ -1,4 +1,4 @@
-"""The keys of `runtime` for a program's words, its input and its answer, as manifests have them.
+"""The keys of the runtimes `command` and `agentv`, as manifests have them: how a program is asked.
 
 They stand apart from what uses them: `plan` reads manifests and runs nothing.
 """
@@ -85,4 +85,22 @@ class CommandOptions(Spec):
     )
     response: CommandResponse = Field(
         default=CommandResponse(), description="Where the answer stands; by default it is printed."
+    )
+
+
+class AgentvOptions(Spec):
+    """The keys of `agentv` beyond the shared ones; `command` is none of them."""
+
+    line: str = Field(
+        min_length=1,
+        max_length=4_000,
+        description="The command line, for a shell: `{PROMPT}` stands for the question, "
+        "`{PROMPT_FILE}` for a file that holds it, `{FILES}` for the files of the case, "
+        "`{OUTPUT_FILE}` for the file that takes the answer; without it, the answer is printed.",
+    )
+    files_format: str | None = Field(
+        default=None,
+        max_length=500,
+        description="How each file stands in `{FILES}`: `--file {path}`, with `{basename}` for its "
+        "name. Default: its path.",
     )

@@ -13,6 +13,7 @@ without white space at both ends, is the output.
 from __future__ import annotations
 
 import json
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -72,18 +73,22 @@ def read_answer(printed: bytes) -> ProgramAnswer:
     text = printed.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     if not text:
         raise ClaimError("it is empty")
-    document = _object_with_output(text)
+    document = object_in(text, {"output"})
     return ProgramAnswer(output=text) if document is None else _read_document(document)
 
 
-def _object_with_output(text: str) -> JsonObject | None:
+def object_in(text: str, keys: AbstractSet[str]) -> JsonObject | None:
+    """Return the JSON object that a text is, if it has one of these keys; None for plain text.
+
+    Raises `ClaimError` for one that JSON readers would read differently.
+    """
     if not text.startswith("{"):
         return None
     try:
         loose = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(loose, dict) or "output" not in loose:
+    if not isinstance(loose, dict) or not loose.keys() & keys:
         return None
     try:
         strict = read_json(text)
@@ -100,14 +105,22 @@ def _read_document(document: JsonObject) -> ProgramAnswer:
     if document.get("version", CONTRACT_VERSION) != CONTRACT_VERSION:
         raise ClaimError(f"`version` is not {CONTRACT_VERSION}")
     trace, usage = document.get("trace"), document.get("usage")
+    return claimed_answer(document["output"], "`output`", trace, usage)
+
+
+def claimed_answer(
+    output: JsonValue, what: str, trace: JsonValue, usage: JsonValue
+) -> ProgramAnswer:
+    """Return an answer with its claims, each None where nothing is claimed.
+
+    `what` names the output in a sentence. Raises `ClaimError`.
+    """
     claimed = Usage() if usage is None else read_usage(usage)
-    return ProgramAnswer(
-        output=said_output(document["output"], "`output`"),
-        trace=None
-        if trace is None
-        else Trace(steps=read_steps(trace).steps(), source="candidate", usage=claimed),
-        usage=claimed,
-    )
+    said = said_output(output, what)
+    if trace is None:
+        return ProgramAnswer(said, usage=claimed)
+    steps = read_steps(trace).steps()
+    return ProgramAnswer(said, Trace(steps=steps, source="candidate", usage=claimed), claimed)
 
 
 def said_output(output: JsonValue, what: str) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from gateval.candidates.bounded import json_path
-from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
+from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.options import Response
-from gateval.candidates.contract.question import ProgramAnswer, read_answer, said_output
+from gateval.candidates.contract.question import ProgramAnswer, claimed_answer, read_answer
 from gateval.domain.text.quoting import quote
 from gateval.domain.text.strict_json import NotStrictJson, read_json
-from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trace import Trace
 
 
 def read_response(paths: Response, body: bytes, described: str = "") -> ProgramAnswer:
@@ -27,14 +25,7 @@ def read_response(paths: Response, body: bytes, described: str = "") -> ProgramA
     except json_path.PathError as error:
         raise ClaimError(f"{error}: {_shown(body)}")
     trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
-    claimed = Usage() if usage is None else read_usage(usage)
-    return ProgramAnswer(
-        output=said_output(output, f"the value at `{paths.output}`"),
-        trace=None
-        if trace is None
-        else Trace(steps=read_steps(trace).steps(), source="candidate", usage=claimed),
-        usage=claimed,
-    )
+    return claimed_answer(output, f"the value at `{paths.output}`", trace, usage)
 
 
 def _document(body: bytes, described: str) -> JsonValue:

@@ -8,8 +8,7 @@ import signal
 import socket
 from typing import IO, Any
 
-from gateval.candidates.process.program import End, NotStarted
-from gateval.candidates.process.started import Started
+from gateval.candidates.process.program import End, NotStarted, Started
 from gateval.domain.trials.trial import Cause
 
 START_SECONDS = 60.0

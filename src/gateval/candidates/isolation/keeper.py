@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from gateval.candidates.isolation.confined import Confined, first_word
@@ -19,8 +18,7 @@ from gateval.candidates.isolation.supervisor.census import kill_descendants, sta
 from gateval.candidates.isolation.supervisor.leftovers import remove_tree
 from gateval.candidates.isolation.supervisor.orders import House, Order, pack
 from gateval.candidates.process.group import not_started
-from gateval.candidates.process.program import NotStarted, Program
-from gateval.candidates.process.started import Started, Starter
+from gateval.candidates.process.program import NotStarted, Program, Started, Starter
 from gateval.domain.trials.trial import Cause
 
 CLOSE_SECONDS = 60.0
@@ -60,12 +58,7 @@ class Keeper(Starter):
         self._send([pack(self._house)])
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._supervisor.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             if self._process.wait(CLOSE_SECONDS) != 0:

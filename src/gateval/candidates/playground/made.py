@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateval.candidates.beside.addresses import Addresses
 from gateval.candidates.preparing.workplace import Workplace
+from gateval.candidates.serving.launch import Launch
 from gateval.domain.plan.plan import AgentDefinition
 
 
@@ -21,14 +22,10 @@ class Playground:
         """Close it to others, now that its candidate is gone: it was given back readable."""
         self.root.chmod(0o700)
 
-    def beside(self, addresses: Addresses) -> Addresses:
-        """Return what programs of the trial are told: of an Agent's services, and of this."""
-        return addresses.joined(self.addresses)
-
 
 def told_of(playground: Playground | None, addresses: Addresses) -> Addresses:
-    """Return the addresses of a trial, with or without a playground."""
-    return addresses if playground is None else playground.beside(addresses)
+    """Return what programs of a trial are told: of an Agent's services, and of a playground."""
+    return addresses if playground is None else addresses.joined(playground.addresses)
 
 
 def beginning(agent: AgentDefinition, place: Workplace, playground: Playground | None) -> Workplace:
@@ -43,3 +40,13 @@ def beginning(agent: AgentDefinition, place: Workplace, playground: Playground |
 def writable(playground: Playground | None) -> tuple[Path, ...]:
     """Return the folders of a trial's playground that its programs may write."""
     return () if playground is None else (playground.root,)
+
+
+def in_playground(launch: Launch, addresses: Addresses, playground: Playground | None) -> Launch:
+    """Return how a server is started for a trial: beside services, in its playground if any."""
+    return replace(
+        launch,
+        place=beginning(launch.agent, launch.place, playground),
+        addresses=told_of(playground, addresses),
+        writes=writable(playground),
+    )

@@ -7,13 +7,12 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
 from gateval.candidates.checks import CheckExports
-from gateval.candidates.environment.allowlist import candidate_environment
+from gateval.candidates.environment import candidate_environment
 from gateval.candidates.playground.copies import NotCopied, copied
 from gateval.candidates.playground.made import Playground
 from gateval.candidates.playground.programs import Helpers
@@ -56,12 +55,7 @@ class Playgrounds:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._programs.close()
 
     @contextlib.asynccontextmanager

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.process.private import PrivateFolders
 from gateval.candidates.process.processes import Programs
 from gateval.candidates.process.program import MIB, Limits, Program, Ran
@@ -37,21 +37,14 @@ class Helpers:
         stdin: bytes = b"",
         seconds: float,
         work: Path | None = None,
-        variables: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] = {},
         cut_off: bool = False,
     ) -> Ran:
         """Run one to its end, in its HOME or in the folder `work`, which it may write then.
 
         Raises `NotStarted`.
         """
-        env = instance_environment(
-            self._environ,
-            literals=variables or {},
-            door={},
-            home=str(private.home),
-            tmp=str(private.tmp),
-            name=self._name,
-        )
+        env = instance_environment(self._environ, self._name, private, variables)
         lent = work or private.home
         program = Program(argv, lent, env, stdin, (lent,), offline=True, cut_off=cut_off)
         async with self._places:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from gateval.candidates.base import Exports, RuntimeContext
+from gateval.candidates.base import RuntimeContext
 from gateval.candidates.preparing.layers import Layer, layer_of
 from gateval.domain.manifests.agent import LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import CheckFiles
-from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs, layer_inputs
 from gateval.domain.plan.plan import AgentDefinition, Revision
 from gateval.domain.repository.paths import path_of_text
@@ -57,28 +56,18 @@ class CheckLayers:
             files=files.rules,
         )
         hidden = frozenset(files.hidden)
-        exports = _AtRevision(self.files, revision, hidden, self.context.exports)
-        context = replace(self.context, exports=exports, environ=self.environ)
-        return await layer_of(check, spec, context, programs, name)
+        inputs = _AtRevision(self.files, revision, hidden)
+        context = replace(self.context, environ=self.environ)
+        return await layer_of(check, spec, context, inputs, programs, name)
 
 
 @dataclass(frozen=True)
 class _AtRevision:
-    """The exports of a run, but for what a set-up sees: that is as the check's revision has it."""
+    """What a set-up sees, as the check's revision has it."""
 
     files: RevisionFiles
     revision: Revision
     hidden: frozenset[str]
-    exports: Exports
-
-    async def folder(self, agent: AgentDefinition, links: Mapping[str, Path]) -> Path:
-        return await self.exports.folder(agent, links)
-
-    async def contents(self, oids: Iterable[str]) -> Mapping[str, bytes]:
-        return await self.exports.contents(oids)
-
-    def around(self, agent: AgentDefinition) -> Surroundings:
-        return self.exports.around(agent)
 
     def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
         return layer_inputs(agent, spec, self.files.tree_at(self.revision), self.hidden)

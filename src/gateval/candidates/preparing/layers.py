@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.candidates.base import RuntimeContext
+from gateval.candidates.base import LayerFiles, RuntimeContext
 from gateval.candidates.preparing.set_up import run_set_up, tell
 from gateval.candidates.process.failures import from_the_export
 from gateval.domain.manifests.agent import LayerSpec
@@ -25,7 +25,6 @@ from gateval.domain.trials.trial import Cause, NoAnswer
 
 if TYPE_CHECKING:
     from gateval.candidates.process.processes import Programs
-    from gateval.ports.layers import KeptLayers
 
 DIGITS = 32
 """Of the digest, in a layer's path: enough to be unique, short enough for a `#!` line."""
@@ -40,90 +39,91 @@ class Layer:
 
 
 async def layer_of(
-    agent: AgentDefinition, spec: LayerSpec, context: RuntimeContext, programs: Programs, name: str
+    agent: AgentDefinition,
+    spec: LayerSpec,
+    context: RuntimeContext,
+    files: LayerFiles,
+    programs: Programs,
+    name: str,
 ) -> Layer | NoAnswer:
     """Return the Agent's layer, made if nobody has made it yet, or why there is none.
 
     Raises `RepositoryError` when git cannot give the inputs.
     """
-    inputs = context.exports.inputs(agent, spec)
+    inputs = files.inputs(agent, spec)
     where = f"{sys.platform} {os.uname().machine}"
     environment = {**context.environ, **agent.runtime.env}
     digest = inputs.digest(spec, [where, *(f"{key}={environment[key]}" for key in environment)])
     kept = context.kept.place(digest) if context.kept else None
     root = kept or context.scratch / f"layer-{digest[:DIGITS]}"
-
-    async def work() -> NoAnswer | None:
-        if context.kept and kept:
-            return await _made_or_kept(
-                context.kept, agent, spec, inputs, root, context, programs, name
-            )
-        return await _make(agent, spec, inputs, root, context, programs, name)
-
-    failed = await context.setups.get(("layer", digest), work)
+    work = _LayerWork(agent, spec, inputs, root, context, files, programs, name)
+    failed = await context.setups.get(("layer", digest), work.restore if kept else work.make)
     if failed is not None:
         return failed
-    folder = root / inputs.inside
     at = agent.files.folder
-    return Layer(root, {f"{at}/{one}" if at else one: folder / one for one in spec.creates})
+    return Layer(root, {f"{at}/{one}" if at else one: work.folder / one for one in spec.creates})
 
 
-async def _made_or_kept(
-    kept: KeptLayers,
-    agent: AgentDefinition,
-    spec: LayerSpec,
-    inputs: LayerInputs,
-    root: Path,
-    context: RuntimeContext,
-    programs: Programs,
-    name: str,
-) -> NoAnswer | None:
-    """Put back what an earlier run made; if there is nothing, make it and keep it."""
-    import asyncio
+@dataclass(frozen=True)
+class _LayerWork:
+    """The making of one layer at `root`. `name` marks the processes of its set-up."""
 
-    restored = await asyncio.to_thread(kept.restore, root)
-    if restored and _unkept(spec, root / inputs.inside) is None:
-        tell(agent, context, "kept set-up")
+    agent: AgentDefinition
+    spec: LayerSpec
+    inputs: LayerInputs
+    root: Path
+    context: RuntimeContext
+    files: LayerFiles
+    programs: Programs
+    name: str
+
+    @property
+    def folder(self) -> Path:
+        """Where the set-up runs."""
+        return self.root / self.inputs.inside
+
+    async def restore(self) -> NoAnswer | None:
+        """Put back what an earlier run made; if there is nothing, make it and keep it."""
+        import asyncio
+
+        kept = self.context.kept
+        if kept is None:
+            return await self.make()
+        restored = await asyncio.to_thread(kept.restore, self.root)
+        if restored and self._unkept() is None:
+            tell(self.agent, self.context, "kept set-up")
+            return None
+        failed = await self.make()
+        if failed is None:
+            await asyncio.to_thread(kept.keep, self.root)
+        return failed
+
+    async def make(self) -> NoAnswer | None:
+        """Run the set-up on its inputs, and return why it failed, or None."""
+        from gateval.candidates.process.private import remove_tree
+
+        agent, context, root = self.agent, self.context, self.root
+        remove_tree(root)  # what a cancelled attempt has left
+        root.mkdir(mode=0o755)
+        root.chmod(0o755)
+        await self.files.write_inputs(agent, self.inputs, root)
+        failed = await run_set_up(
+            agent, self.spec.run, context, self.programs, self.name, self.folder, root
+        )
+        if failed is not None:
+            shown = from_the_export(from_the_export(failed, context.scratch), root.parent)
+            return _explained(shown, agent, self.inputs)
+        return self._unkept()
+
+    def _unkept(self) -> NoAnswer | None:
+        """Return which promise the set-up did not keep, or None."""
+        for made in self.spec.creates:
+            if not os.path.lexists(self.folder / made):
+                reason = (
+                    f"The set-up ended well, but made no `{made}`, which setup.creates promises."
+                )
+                return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
         return None
-    failed = await _make(agent, spec, inputs, root, context, programs, name)
-    if failed is None:
-        await asyncio.to_thread(kept.keep, root)
-    return failed
-
-
-async def _make(
-    agent: AgentDefinition,
-    spec: LayerSpec,
-    inputs: LayerInputs,
-    root: Path,
-    context: RuntimeContext,
-    programs: Programs,
-    name: str,
-) -> NoAnswer | None:
-    from gateval.candidates.process.private import remove_tree
-
-    remove_tree(root)  # what a cancelled attempt has left
-    _open_folder(root)
-    await context.exports.write_inputs(agent, inputs, root)
-    folder = root / inputs.inside
-    failed = await run_set_up(agent, spec.run, context, programs, name, folder, root)
-    if failed is not None:
-        shown = from_the_export(from_the_export(failed, context.scratch), root.parent)
-        return _explained(shown, agent, inputs)
-    return _unkept(spec, folder)
-
-
-def _open_folder(path: Path) -> None:
-    path.mkdir(mode=0o755)
-    path.chmod(0o755)
-
-
-def _unkept(spec: LayerSpec, folder: Path) -> NoAnswer | None:
-    for made in spec.creates:
-        if not os.path.lexists(folder / made):
-            reason = f"The set-up ended well, but made no `{made}`, which setup.creates promises."
-            return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-    return None
 
 
 def _explained(failed: NoAnswer, agent: AgentDefinition, inputs: LayerInputs) -> NoAnswer:

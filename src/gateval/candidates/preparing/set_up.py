@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.environment.allowlist import instance_environment
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.process.failures import command_line, failure, no_start
 from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program
 from gateval.domain.plan.plan import AgentDefinition
@@ -42,14 +42,7 @@ async def run_set_up(
     )
     tell(agent, context, "set-up")
     async with private_folders(context.scratch) as private:
-        env = instance_environment(
-            context.environ,
-            literals=agent.runtime.env,
-            door={},
-            home=str(private.home),
-            tmp=str(private.tmp),
-            name=name,
-        )
+        env = instance_environment(context.environ, name, private, agent.runtime.env)
         try:
             ran = await programs.run(Program(argv, folder, env, writes=(writes,)), limits)
         except NotStarted as error:

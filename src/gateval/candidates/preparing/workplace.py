@@ -43,7 +43,7 @@ async def prepare_workplace(
     layer: Layer | None = None
     try:
         if spec is not None:
-            made = await layer_of(agent, spec, context, programs, name)
+            made = await layer_of(agent, spec, context, context.exports, programs, name)
             if isinstance(made, NoAnswer):
                 return made
             layer = made

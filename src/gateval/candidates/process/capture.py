@@ -66,9 +66,6 @@ def last_lines(data: bytes, count: int, *, polls: str = "") -> tuple[str, ...]:
     lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
     if polls:
         rest = (line for line in lines if polls not in line)
-        lines = [next(alike) for _, alike in groupby(rest, key=_without_digits)]
+        alikes = groupby(rest, key=lambda line: re.sub(r"[0-9]+", "0", line))
+        lines = [next(alike) for _, alike in alikes]
     return tuple(line.rstrip()[:LINE_WIDTH] for line in lines[-count:]) if count > 0 else ()
-
-
-def _without_digits(line: str) -> str:
-    return re.sub(r"[0-9]+", "0", line)

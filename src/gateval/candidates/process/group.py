@@ -11,8 +11,7 @@ import subprocess
 from typing import IO, cast
 
 from gateval.candidates.process.exit_watch import ExitWatch
-from gateval.candidates.process.program import NotStarted, Program
-from gateval.candidates.process.started import Started, Starter
+from gateval.candidates.process.program import NotStarted, Program, Started, Starter
 from gateval.domain.trials.trial import Cause
 
 GONE_SECONDS = 0.2

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from gateval.candidates.process.program import Limits, NotStarted, Program, Ran
+from gateval.candidates.process.program import Limits, NotStarted, Program, Ran, Starter
 from gateval.candidates.process.running import Running
-from gateval.candidates.process.started import Starter
 from gateval.domain.trials.trial import Cause
 from gateval.ports.clock import Clock
 

@@ -1,13 +1,18 @@
-"""A program to run, its limits, and how it ended: plain values."""
+"""A program to run, its limits, how it ended; and what every way of starting one has to offer."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from gateval.domain.trials.trial import Cause
+
+if TYPE_CHECKING:
+    import asyncio  # `plan` imports this too, and start-up time is a promise
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -89,3 +94,43 @@ class NotStarted(Exception):
         self.reason = reason
         self.cause = cause
         self.missing = missing
+
+
+class Started(ABC):
+    """A program that runs: its three pipes, and how it is watched and ended.
+
+    `exited` is done once its first process has ended.
+    """
+
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+    exited: asyncio.Future[None]
+    over: End | None = None
+    """The cap that it broke, if it was ended for that."""
+    user: int | None = None
+    """The id of its own user; None when it runs as the gate's."""
+
+    @abstractmethod
+    def terminate(self) -> None:
+        """Ask it to end. Only while its first process lives."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Kill all of it at once, as far as it can be reached."""
+
+    @abstractmethod
+    async def settle(self) -> None:
+        """Wait until all that was killed is gone, but not for ever."""
+
+    @abstractmethod
+    def release(self) -> int:
+        """Give back what the gate holds of it, and return the exit code; negative for a signal."""
+
+
+class Starter(ABC):
+    """Starts programs, one way for a whole run."""
+
+    @abstractmethod
+    def start(self, program: Program) -> Started:
+        """Start it, with its pipes open. Raises `NotStarted`. Needs a running event loop."""

@@ -6,8 +6,7 @@ import asyncio
 
 from gateval.candidates.process.capture import Capture
 from gateval.candidates.process.pipes import PipeReader, PipeWriter
-from gateval.candidates.process.program import End, Limits, Program, Ran
-from gateval.candidates.process.started import Starter
+from gateval.candidates.process.program import End, Limits, Program, Ran, Starter
 from gateval.ports.clock import Clock
 
 DRAIN_SECONDS = 0.5

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from gateval.candidates.doors.models import ModelSession
+from gateval.candidates.doors.tools import door_environment, with_tools
+from gateval.candidates.environment import instance_environment
 from gateval.candidates.process.failures import how_it_ended, no_start, server_line, told
-from gateval.candidates.process.program import NotStarted, Ran
-from gateval.candidates.serving.launch import Launch, Launched, launch_at
+from gateval.candidates.process.private import private_folders
+from gateval.candidates.process.program import NotStarted, Program, Ran
+from gateval.candidates.process.running import Running
+from gateval.candidates.serving.launch import Launch
 from gateval.candidates.serving.readiness import NotReady, free_port, is_taken, wait_until_ready
 from gateval.domain.trials.trial import NoAnswer
 
@@ -15,13 +22,20 @@ PORT_ATTEMPTS = 3
 class Instance:
     """A server that runs. Made by `start_instance`; its owner has to `stop` it."""
 
-    def __init__(self, launch: Launch, launched: Launched) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        port: int,
+        running: Running,
+        session: ModelSession | None,
+        held: contextlib.AsyncExitStack,
+    ) -> None:
         self.launch = launch
-        self.running = launched.running
-        self.session = launched.session
+        self.running = running
+        self.session = session
         self.host = ""
-        self.port = 0
-        self._held = launched.held
+        self.port = port
+        self._held = held
 
     @property
     def dead(self) -> bool:
@@ -52,11 +66,10 @@ async def start_instance(launch: Launch) -> Instance | NoAnswer:
 
 async def _start_at(launch: Launch, port: int) -> Instance | NoAnswer:
     try:
-        instance = Instance(launch, await launch_at(launch, port))
+        instance = await _launched(launch, port)
     except NotStarted as error:
         return no_start(error.reason, server_line(launch.command), error.cause)
     try:
-        instance.port = port
         instance.host = await wait_until_ready(
             instance.running, port, launch.ready, launch.context.local_http, launch.context.clock
         )
@@ -71,6 +84,31 @@ async def _start_at(launch: Launch, port: int) -> Instance | NoAnswer:
         await instance.stop()
         raise
     return instance
+
+
+async def _launched(launch: Launch, port: int) -> Instance:
+    """Start the process with all that it needs. Raises `NotStarted`."""
+    around, at = launch.context, launch.addresses
+    async with contextlib.AsyncExitStack() as stack:
+        private = await stack.enter_async_context(private_folders(around.scratch))
+        session = around.open_door(launch.agent) if launch.asks_models else None
+        if session:
+            stack.callback(session.close)
+
+        def given(text: str) -> str:
+            return at.fill(text.replace("{port}", str(port)))
+
+        door = door_environment(session, private)
+        written = with_tools({name: given(text) for name, text in launch.env.items()}, door)
+        literals = {**written, **at.variables, "PORT": str(port)}
+        env = instance_environment(around.environ, launch.name, private, literals, door)
+        argv = tuple(map(given, launch.command))
+        if not launch.asks_models:
+            argv = tuple(word.replace("{home}", str(private.home)) for word in argv)
+        folder, reads = launch.place.folder, launch.place.reads
+        program = Program(argv, folder, env, writes=launch.writes, reads=reads, ports=at.ports)
+        running = launch.programs.start(program, launch.limits)
+        return Instance(launch, port, running, session, stack.pop_all())
 
 
 def _port_hint(launch: Launch) -> str:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateval.candidates.base import RuntimeContext
+from gateval.candidates.base import Runtime, RuntimeContext
 from gateval.candidates.beside.addresses import Addresses
-from gateval.candidates.doors.models import ModelSession
-from gateval.candidates.doors.tools import door_environment, with_tools
-from gateval.candidates.environment.allowlist import instance_environment
-from gateval.candidates.preparing.workplace import Workplace
-from gateval.candidates.process.private import private_folders
+from gateval.candidates.preparing.workplace import Workplace, prepare_workplace
 from gateval.candidates.process.processes import Programs
-from gateval.candidates.process.program import KIB, MIB, Limits, Program
-from gateval.candidates.process.running import Running
+from gateval.candidates.process.program import KIB, MIB, Limits
 from gateval.domain.manifests.fixtures.services import Ready
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.trial import NoAnswer
 
 PRINTED_LIMIT = 256 * MIB
 """Bytes that a server may print on each stream in its life."""
@@ -48,25 +43,6 @@ class Launch:
     addresses: Addresses = field(default_factory=Addresses)
     writes: tuple[Path, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        agent: AgentDefinition,
-        context: RuntimeContext,
-        programs: Programs,
-        place: Workplace,
-        name: str,
-        ready: Ready | None = None,
-    ) -> Launch:
-        """That of an Agent's own command."""
-        runtime = agent.runtime
-        own = Addresses(files=str(place.folder) if runtime.in_playground else "")
-        ready = ready or Ready()
-        return cls(
-            agent, context, programs, place, name, runtime.command, runtime.env, ready,
-            addresses=own,
-        )  # fmt: skip
-
     @property
     def limits(self) -> Limits:
         """The limits of a server's output. The limit of time is the caller's."""
@@ -84,42 +60,17 @@ class Launch:
         return any("{port}" in text for text in (*self.command, *self.env.values()))
 
 
-@dataclass(frozen=True)
-class Launched:
-    """A process that was started, its way to models, and what is held for it."""
-
-    running: Running
-    session: ModelSession | None
-    held: contextlib.AsyncExitStack
-
-
-async def launch_at(launch: Launch, port: int) -> Launched:
-    """Start the process with all that it needs. Raises `NotStarted`."""
-    around, at = launch.context, launch.addresses
-    async with contextlib.AsyncExitStack() as stack:
-        private = await stack.enter_async_context(private_folders(around.scratch))
-        session = around.open_door(launch.agent) if launch.asks_models else None
-        if session:
-            stack.callback(session.close)
-        home = str(private.home)
-
-        def given(text: str) -> str:
-            return at.fill(text.replace("{port}", str(port)))
-
-        door = door_environment(session, private)
-        literals = with_tools({name: given(text) for name, text in launch.env.items()}, door)
-        env = instance_environment(
-            around.environ,
-            literals={**literals, **at.variables, "PORT": str(port)},
-            door=door,
-            home=home,
-            tmp=str(private.tmp),
-            name=launch.name,
-        )
-        argv = tuple(map(given, launch.command))
-        if not launch.asks_models:
-            argv = tuple(word.replace("{home}", home) for word in argv)
-        folder, reads = launch.place.folder, launch.place.reads
-        program = Program(argv, folder, env, writes=launch.writes, reads=reads, ports=at.ports)
-        running = launch.programs.start(program, launch.limits)
-        return Launched(running, session, stack.pop_all())
+async def prepare_launch(
+    runtime: Runtime, programs: Programs, ready: Ready | None = None
+) -> Launch | NoAnswer:
+    """Prepare where an Agent's own command works; return how it is started, or why it cannot be."""
+    agent, context, name = runtime.agent, runtime.context, runtime.name
+    place = await prepare_workplace(agent, context, programs, name)
+    if isinstance(place, NoAnswer):
+        return place
+    spec = agent.runtime
+    own = Addresses(files=str(place.folder) if spec.in_playground else "")
+    return Launch(
+        agent, context, programs, place, name, spec.command, spec.env, ready or Ready(),
+        addresses=own,
+    )  # fmt: skip

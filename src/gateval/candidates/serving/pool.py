@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.beside.beside import Beside
 from gateval.candidates.beside.commands import Ground
 from gateval.candidates.beside.services import Lease
-from gateval.candidates.playground.made import Playground, beginning, told_of, writable
+from gateval.candidates.playground.made import Playground, in_playground, told_of
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import End, Ran
 from gateval.candidates.serving.asking import ServerAnswer
@@ -75,7 +74,7 @@ class Pool:
             instance = await self._living(lease, ground)
             if isinstance(instance, NoAnswer):
                 return instance
-            keep, alone = False, self._each_trial_its_own or ground is not None
+            keep, alone = False, self._options.restart == "perTrial" or ground is not None
             try:
                 heard = await self._heard(instance, lease, asking, ground)
                 keep = heard.whole and not heard.dead and not alone
@@ -97,10 +96,6 @@ class Pool:
             calls = "1 model call" if self._stray == 1 else f"{self._stray} model calls"
             self._warn(f"The server made {calls} while no trial was under way; refused.")
             self._stray = 0
-
-    @property
-    def _each_trial_its_own(self) -> bool:
-        return self._options.restart == "perTrial"
 
     async def _heard(
         self,
@@ -146,10 +141,7 @@ class Pool:
         return started
 
     async def _start(self, lease: Lease, ground: Playground | None = None) -> Instance | NoAnswer:
-        addresses = told_of(ground, lease.addresses)
-        place = beginning(self._launch.agent, self._launch.place, ground)
-        launch = replace(self._launch, place=place, addresses=addresses, writes=writable(ground))
-        started = await start_instance(launch)
+        started = await start_instance(in_playground(self._launch, lease.addresses, ground))
         if isinstance(started, Instance):
             self._all.add(started)
         return started

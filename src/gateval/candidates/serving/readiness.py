@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from collections.abc import Iterator
+from pathlib import Path
 
 from gateval.candidates.process.running import Running
-from gateval.candidates.serving.listeners import users_listening_on
 from gateval.domain.manifests.fixtures.services import Ready
 from gateval.ports.clock import Clock
 from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalRequest
@@ -21,6 +22,9 @@ LEAST_POLL_SECONDS = 0.1
 
 _HOSTS = {"127.0.0.1": socket.AF_INET, "::1": socket.AF_INET6}
 """Where a server may listen; `localhost` is the second for some of them."""
+
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_LISTENING = "0A"
 
 
 class NotReady(Exception):
@@ -63,8 +67,33 @@ async def wait_until_ready(
 
 
 def _refuse_impostor(running: Running, port: int) -> None:
+    """Raise `NotReady` if somebody else listens there too.
+
+    A candidate that sees another's port in its command line may take it first and answer in its
+    place: head's could then speak for base's. Where each has a user of its own, the kernel knows
+    better.
+    """
     if running.user is not None and users_listening_on(port) - {running.user}:
         raise NotReady(f"has no port: another program has taken port {port}")
+
+
+def users_listening_on(port: int) -> frozenset[int]:
+    """Return the user ids of all sockets that listen on a port, on any address.
+
+    Linux tells in `/proc/net/tcp` (proc(5)).
+    """
+    return frozenset(user for table in _TABLES for user in _users(table, f"{port:04X}"))
+
+
+def _users(table: Path, port: str) -> Iterator[int]:
+    try:
+        lines = table.read_text(encoding="ascii").splitlines()[1:]
+    except OSError:
+        return
+    for line in lines:
+        cells = line.split()
+        if cells[3] == _LISTENING and cells[1].rpartition(":")[2] == port:
+            yield int(cells[7])
 
 
 class _NotYet(Exception):

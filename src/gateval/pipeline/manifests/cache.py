@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import ClassVar, NamedTuple, TypeVar, cast
 
-from gateval.candidates.environment.allowlist import passed_on
+from gateval.candidates.environment import passed_on
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.manifests.sealed import is_sealed
@@ -67,9 +67,7 @@ class ManifestCache:
     def load(self, tree: Tree) -> None:
         """Read at once all files of a tree that may be manifests, and all symbolic links."""
         tree_files = self.tree_files(tree)
-        self._fetch(
-            {entry.oid for part in (tree_files.files, tree_files.links) for entry in part.values()}
-        )
+        self.read_all([*tree_files.files.values(), *tree_files.links.values()])
 
     def is_manifest(self, path: str, entry: TreeEntry) -> bool:
         """Whether a file that may be a manifest by its name is one by its content."""
@@ -113,12 +111,14 @@ class ManifestCache:
     def data(self, entry: TreeEntry) -> bytes | None:
         """The contents of a file; None when it is larger than `FILE_LIMIT`."""
         if entry.oid not in self._blobs:
-            self._fetch({entry.oid})
+            self.read_all([entry])
         return self._blobs[entry.oid]
 
     def read_all(self, entries: Iterable[TreeEntry]) -> None:
         """Read several files at once, so that asking for each costs nothing."""
-        self._fetch({entry.oid for entry in entries})
+        missing = {entry.oid for entry in entries} - self._blobs.keys()
+        if missing:
+            self._blobs.update(self._repository.blobs(sorted(missing), limit=self.FILE_LIMIT))
 
     def parse(self, path: str, entry: TreeEntry) -> Parsed | None:
         """The manifests of a file, or None when no manifest format recognises it."""
@@ -142,14 +142,6 @@ class ManifestCache:
         if key not in self._made:
             self._made[key] = make()
         return cast("Made", self._made[key])
-
-    def _fetch(self, oids: set[str]) -> None:
-        missing = oids - self._blobs.keys()
-        if missing:
-            found: Mapping[str, bytes | None] = self._repository.blobs(
-                sorted(missing), limit=self.FILE_LIMIT
-            )
-            self._blobs.update(found)
 
 
 def _as_plain(wanted: Callable[[str], bool]) -> Callable[[str], bool]:

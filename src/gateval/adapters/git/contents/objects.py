@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from gateval.adapters.git.cat_file import asked, looked_up
 from gateval.adapters.git.explain import FULL_CONTENT
 from gateval.adapters.git.process import GitProcess
 from gateval.adapters.git.run import Git
+from gateval.domain.repository.lfs import POINTER_LIMIT, is_lfs_pointer
+from gateval.domain.repository.tree import TreeEntry
 from gateval.errors import RepositoryError
 
 _PIECE = 1024 * 1024
@@ -88,6 +90,22 @@ def sizes(git: Git, oids: Sequence[str]) -> dict[str, int]:
         return {}
     headers = looked_up(git, _lines(oids))
     return {oid: _size(header, oid) for oid, header in zip(oids, headers, strict=True)}
+
+
+def lfs_pointers(
+    git: Git, entries: Mapping[str, TreeEntry], paths: Iterable[str]
+) -> tuple[str, ...]:
+    """Return those of `paths`, in their order, whose file in `entries` is a Git LFS pointer.
+
+    An agent started on a pointer would be judged unfairly. Paths that are not in the tree, or no
+    regular files, are none. Only small blobs are read.
+    """
+    files = {path: entries[path].oid for path in paths if path in entries and entries[path].is_file}
+    oids = list(dict.fromkeys(files.values()))
+    small = [oid for oid, size in sizes(git, oids).items() if size < POINTER_LIMIT]
+    contents = read_blobs(git, small, POINTER_LIMIT)
+    found = {oid for oid, content in contents.items() if content and is_lfs_pointer(content)}
+    return tuple(path for path, oid in files.items() if oid in found)
 
 
 def _read_until(git: Git, oids: Sequence[str], limit: int) -> Iterator[tuple[str, bytes]]:

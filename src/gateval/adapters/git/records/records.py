@@ -28,6 +28,7 @@ from gateval.adapters.git.records.refusals import Refusal, refusal
 from gateval.adapters.git.records.retries import PATIENCE, PushRetries, RemoteRefused, persistently
 from gateval.adapters.git.records.stored import stored_at, too_large
 from gateval.adapters.git.run import Git, GitResult
+from gateval.adapters.git.server.remote import FETCH
 from gateval.domain.repository.paths import show_path
 from gateval.errors import GatevalError, RecordsError, RepositoryError
 from gateval.ports.records import Edit, RecordFile, Stored
@@ -174,18 +175,7 @@ class GitRecords:
         self._unread.pop(file.ref, None)
 
     def _bring(self, refspec: str, *options: str) -> GitResult:
-        return self._talk(
-            "fetch",
-            "--quiet",
-            "--depth=1",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-recurse-submodules",
-            *options,
-            "--",
-            REMOTE,
-            refspec,
-        )
+        return self._talk("fetch", *FETCH, "--depth=1", *options, "--", REMOTE, refspec)
 
     def _talk(self, command: str, *arguments: str) -> GitResult:
         """Run a git that speaks to the remote, whatever comes of it."""

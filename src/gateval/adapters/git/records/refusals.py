@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.adapters.git.explain import summary
-from gateval.adapters.git.server.network import CERTIFICATE, OUTAGE
+from gateval.adapters.git.server.remote import CERTIFICATE, OUTAGE
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.errors import RecordsError
 
@@ -35,10 +35,10 @@ class Refusal(NamedTuple):
 
 class _Rule(NamedTuple):
     pattern: str
-    kind: RefusalKind
     what: str
     """Goes on after "Gateval cannot write REF at REMOTE: "."""
     hint: str
+    kind: RefusalKind = RefusalKind.FINAL
     needs_permission: bool = False
 
 
@@ -47,26 +47,23 @@ _RULES = (
     _Rule(
         r"^!\t\S+\t\[rejected\]|cannot lock ref|failed to update ref|failed to lock"
         r"|incorrect old value|reference already exists|fetch first|stale info",
-        RefusalKind.RACE,
         "others kept writing at the same time",
         "Run it again when less is going on.",
+        RefusalKind.RACE,
     ),
     _Rule(
         r"GH006|GH013|[Pp]rotected branch|rule violations|protected branch hook",
-        RefusalKind.FINAL,
         "a rule protects it from this push",
         "Forbid force pushes and deletions only, or let this token pass the rule; the guide on the "
         "audit log shows such a ruleset.",
     ),
     _Rule(
         r"No space left on device|[Qq]uota exceeded|out of disk",
-        RefusalKind.FINAL,
         "a disk is full, here or there",
         "Make room, then run it again.",
     ),
     _Rule(
         r"shallow update not allowed|hook declined|aborted by hook",
-        RefusalKind.FINAL,
         "a hook of the remote refused it",
         "Ask who runs the remote what its hook wants.",
     ),
@@ -75,7 +72,6 @@ _RULES = (
         r"|not allowed to (?:push|upload)|marked as read only|not accessible by integration"
         r"|insufficient permission|[Pp]ermission denied(?! \()|unable to create temporary object"
         r"|Read-only file system|service not enabled",
-        RefusalKind.FINAL,
         "the permission is missing",
         _TOKEN,
         needs_permission=True,
@@ -83,47 +79,41 @@ _RULES = (
     _Rule(
         r"Authentication failed|could not read (?:Username|Password)|returned error: 401"
         r"|Permission denied \(|Host key verification failed|terminal prompts disabled",
-        RefusalKind.FINAL,
         "the remote wants to know who asks, and there is no valid token or key",
         "Give the gate a token for it, or set up git so that `git push` works without questions.",
         needs_permission=True,
     ),
     _Rule(
         r"detected dubious ownership|owned by (?:someone|another)",
-        RefusalKind.FINAL,
         "git does not trust the remote's folder, because it belongs to another user",
         "If you trust it, add it to safe.directory in your git configuration.",
     ),
     _Rule(
         r"[Rr]epository (?:'.*' )?not found|returned error: 404|not appear to be a git repository"
         r"|not a git repository|No such file or directory|does not exist",
-        RefusalKind.FINAL,
         "there is no such repository, or the token may not know of it",
         "Check the remote's URL and what the token may see.",
     ),
     _Rule(
         r"transport '.*' not allowed|protocol '.*' is not supported|remote-\w+' is not a git",
-        RefusalKind.FINAL,
         "its protocol is not one that Gateval uses",
         "Use an https or ssh URL, or a path.",
     ),
     _Rule(
         CERTIFICATE,
-        RefusalKind.FINAL,
         "git does not trust its certificate",
         CERTIFICATE_HINT,
     ),
     _Rule(
         r"redirect",
-        RefusalKind.FINAL,
         "it has moved, and tokens follow no redirect",
         "Use the URL where it is now.",
     ),
     _Rule(
         OUTAGE,
-        RefusalKind.OUTAGE,
         "the remote was not reached, or broke off",
         "Check the network and the remote's state, then run it again.",
+        RefusalKind.OUTAGE,
     ),
 )
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from gateval.adapters.git.explain import FULL_HISTORY, summary
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.network import is_certificate, is_outage
-from gateval.adapters.git.server.remote import Remote
+from gateval.adapters.git.server.remote import Remote, is_certificate, is_outage
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.errors import RepositoryError
 

@@ -20,7 +20,7 @@ from gateval.adapters.git.server.asking import (
     RemoteServer,
     ServerAway,
 )
-from gateval.adapters.git.server.remote import Remote
+from gateval.adapters.git.server.remote import FETCH, Remote
 from gateval.domain.base import is_sha
 from gateval.domain.repository.paths import show_path
 from gateval.errors import RepositoryError
@@ -134,5 +134,4 @@ class Fetcher:
         ]
 
     def _fetch(self, *options: str, wanted: Sequence[str]) -> None:
-        plain = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--quiet")
-        self._server.ask("fetch", *plain, *options, "--", self._server.url, *wanted)
+        self._server.ask("fetch", *FETCH, *options, "--", self._server.url, *wanted)

@@ -3,11 +3,15 @@
 The token travels in the environment of the git process (`GIT_CONFIG_COUNT`, git-config(1)), never
 on a command line and never in a file; so `persist-credentials: false` is fine. Nothing that the
 clone's own configuration says can lead it elsewhere: it is bound to the repository's URL.
+
+What keeps git from a server is told by what it printed in the C locale. Both ways need it: the one
+that fetches a clone's history, and that of the records.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -40,6 +44,22 @@ _SETTINGS = (
     ("maintenance.auto", "false"),
     ("http.followRedirects", "initial"),
 )
+
+FETCH = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+"""Options of every fetch: objects are all that is added."""
+
+CERTIFICATE = r"certificate|SSL CA cert|CAfile"
+"""The server's certificate, or the file of CAs: no second try mends either."""
+
+OUTAGE = (
+    r"[Cc]ould not resolve|[Cc]onnection (?:was )?(?:refused|reset|timed out|closed)|early EOF"
+    r"|SSL|TLS|[Ff]ailed to connect|unable to connect|[Tt]imed? ?out|[Tt]imeout"
+    r"|Network is unreachable|No route to host|hung up|returned error: (?:5\d\d|429|408)"
+    r"|RPC failed|[Ee]mpty reply|did not end within|too slow|transfer closed|HTTP/2 stream"
+    r"|unexpected disconnect|bad line length|invalid server response|protocol error"
+    r"|expected (?:flush|packfile|'\w+')|Could not read from remote repository|index-pack"
+)
+"""What may pass: no answer, a broken one, or one that says so."""
 
 
 @dataclass(frozen=True)
@@ -86,3 +106,13 @@ def as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
         variables[f"GIT_CONFIG_KEY_{number}"] = key
         variables[f"GIT_CONFIG_VALUE_{number}"] = value
     return variables
+
+
+def is_outage(said: str) -> bool:
+    """Whether another try may help."""
+    return not re.search(CERTIFICATE, said) and bool(re.search(OUTAGE, said))
+
+
+def is_certificate(said: str) -> bool:
+    """Whether the server's certificate is what git does not accept."""
+    return bool(re.search(CERTIFICATE, said))

@@ -1,1 +1,0 @@
-"""The environment variables of candidates."""
