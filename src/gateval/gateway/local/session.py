@@ -21,7 +21,7 @@ TOOLS_PATH = "/mcp/"
 
 
 class Session:
-    """Made by `GatewayServer.open`; see `candidates.base.ModelSession`.
+    """Made by `GatewayServer.open`; see `candidates.doors.models.ModelSession`.
 
     Attributes: `side` says whose scripted models answer, `models` is the Agent's list
     (`provider/model-id`), `uses` are more models that it may ask, `tools` those that the gate
