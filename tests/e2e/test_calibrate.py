@@ -211,9 +211,12 @@ def test_results_that_say_otherwise_are_refused_or_do_not_count(tmp_path: Path) 
 
 def test_the_command_shows_table_plot_and_disagreements(tmp_path: Path) -> None:
     shop = judged_shop(tmp_path / "shop", wrong=2)
-    plot = tmp_path / "plot.svg"
+    plot, elsewhere = tmp_path / "plot.svg", tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    plot.symlink_to(elsewhere)
     done = gateval(shop, "calibrate", "tone", "--plot", str(plot))
     assert done.returncode == 0, done.stderr
+    assert elsewhere.read_text() == "mine", "a link in the place of the plot is not followed"
     said = " ".join(done.stdout.split())
     assert "tone: 20 examples, of which people pass 10" in said
     assert "scripted/judge 0.80 0.36 to 0.97 90 % 90 % 90 % 0 of 20 Calibrated" in said

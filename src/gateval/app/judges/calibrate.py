@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
+from gateval.adapters.folders import opened_folder, replace_file
 from gateval.adapters.git import open_repository
 from gateval.adapters.results_folder import ResultsFolder, create_results_folder
 from gateval.adapters.screen import screen_of
@@ -121,6 +122,7 @@ async def _replays(
 
 def _write_plot(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        with opened_folder(path.parent) as folder:
+            replace_file(folder, path.name, text.encode())
     except OSError as error:
         raise UsageError(f"The plot could not be written to {path}: {error.strerror}.") from error
