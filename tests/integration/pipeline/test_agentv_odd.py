@@ -50,6 +50,7 @@ RUBRIC = "type: rubrics, criteria: [{id: r, outcome: x, %s}]"
         ({"a.eval.yaml": f"execution: {{target: A b}}\ntests: [{CASE}]\n", "b.eval.yaml": f"execution: {{target: a-b}}\ntests: [{CASE}]\n"}, "makes the same name (a-b)"),
         (case("execution: {trials: {count: 3}}"), "have the same `trials` here"),
         (case("execution: {targets: []}"), "Must have at least 1 entry."),
+        ({"a.eval.yaml": "tests: [{id: one, criteria: Good, input: [{role: user, content: [{type: [text], value: x}]}]}]\n"}, "A block is of type"),
         (case("turns: []"), "A conversation needs `turns`."),
         (evaluator("type: contains, value: x, negate: 'true'"), "Expected true or false"),
         (evaluator("type: latency"), "needs `threshold`"),

@@ -122,8 +122,7 @@ class Reader:
             return
         self._found.problems += node.slips(("type", "value"))
         kind, held = value.get("type"), value.get("value", value.get("text"))
-        if kind not in {"text", "file", "image"}:
-            kinds = ("text", "file", "image")
+        if kind not in (kinds := ("text", "file", "image")):
             hint = nearest(kind, kinds) if isinstance(kind, str) else ""
             self._tell(node.at("type").problem(f"A block is of type text, file or image.{hint}"))
         elif not isinstance(held, str):
