@@ -40,7 +40,12 @@ from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, re
 from gateval.render.terminal.summary import render_summary
 from gateval.safe.redaction import Redactor
 from gateval.safe.sanitize import label, plain, plain_line
-from gateval.safe.workflow_commands import error_command, file_entry, warning_command
+from gateval.safe.workflow_commands import (
+    error_command,
+    file_entry,
+    notice_command,
+    warning_command,
+)
 from tests.helpers.github_markdown import read
 from tests.helpers.runner_log import commands
 
@@ -113,7 +118,9 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "show list": render_list(report, attack, width=100, color=False),
             "error": plain_line(attack, 2_000),
             "captured": plain(attack, 8_000),
-            "commands": "\n".join((warning_command(attack), error_command(attack))),
+            "commands": "\n".join(
+                make(attack) for make in (notice_command, warning_command, error_command)
+            ),
             "junit": junit,
             "sarif": sarif,
             "restated": restated_text(record, bypassed, unchanged=False),

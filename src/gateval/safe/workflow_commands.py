@@ -44,6 +44,11 @@ def warning_command(text: str) -> str:
     return f"::warning title=Gateval::{_data(plain_line(text, _LINE))}"
 
 
+def notice_command(text: str) -> str:
+    """Return the command that shows a sentence as a notice of the run."""
+    return f"::notice title=Gateval::{_data(plain_line(text, _LINE))}"
+
+
 def error_command(text: str) -> str:
     """Return the command that shows a sentence as an error of the run."""
     return f"::error title=Gateval::{_data(plain_line(text, _LINE))}"

@@ -89,7 +89,7 @@ def test_a_push_to_the_default_branch_is_compared_with_what_it_replaced(shop: Gi
         ("pull_request_target", payloads.pull_request()),
         ("issues", {}),
         ("release", {}),
-        ("pull_request", payloads.pull_request("closed")),
+        ("pull_request", payloads.pull_request("locked")),
         ("merge_group", payloads.merge_group(action="destroyed")),
     ],
 )
@@ -102,6 +102,23 @@ def test_events_that_the_gate_does_not_follow(
     assert ended.code == 2
     assert "::error title=Gateval::" in ended.log
     assert shop.server.log.count() == 0
+
+
+@pytest.mark.parametrize("step", ["all", "plan", "run", "publish"])
+def test_a_pull_request_that_was_closed_ends_green_with_a_notice(
+    shop: GitHubShop, step: str
+) -> None:
+    """Merged or not: nothing is read, run or written, whatever there is in the workspace."""
+    pull = shop.open_pull(SAME)
+    pull.close(by=shop.ada)
+    job = shop.job("pull_request", payloads.pull_request("closed", number=pull.number))
+    job.workspace.mkdir(parents=True)
+    ended = job.run_action(inputs={"step": step})
+    assert ended.code == 0, ended.errors
+    assert "::notice title=Gateval::The pull request is closed: nothing was evaluated" in ended.log
+    assert ended.outputs.get("verdict", "") == ""
+    assert shop.server.log.count() == 0
+    assert shop.repo.check_runs == {}
 
 
 def test_an_error_speaks_of_the_repository_s_paths_and_in_words_of_our_own(

@@ -171,7 +171,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], dict[str, str], str]] = [
     ("no comment", "issue_comment", payloads.push(), {}, "not what GitHub sends"),
     ("a schedule of no branch", "schedule", {"schedule": "1 1 * * 1"}, {}, "which is no branch"),
     ("target", "pull_request_target", payloads.pull_request(), {}, "pull_request_target"),
-    ("closed", "pull_request", payloads.pull_request("closed"), {}, '"closed"'),
+    ("locked", "pull_request", payloads.pull_request("locked"), {}, '"locked"'),
     ("destroyed", "merge_group", payloads.merge_group(action="destroyed"), {}, '"destroyed"'),
     (
         "dispatch on the default branch without a number",

@@ -8,6 +8,7 @@ from gateval.safe.workflow_commands import (
     error_command,
     file_entry,
     mask_commands,
+    notice_command,
     resume_commands,
     stop_commands,
     warning_command,
@@ -22,7 +23,7 @@ def test_commands_carry_one_line() -> None:
     assert warning_command("100% sure\n::error::x") == (
         "::warning title=Gateval::100%25 sure ::error::x"
     )
-    for command in (warning_command(ATTACK), error_command(ATTACK)):
+    for command in (notice_command(ATTACK), warning_command(ATTACK), error_command(ATTACK)):
         assert len(command.splitlines()) == 1
         assert len(commands(command)) == 1
 

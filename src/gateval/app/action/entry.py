@@ -41,7 +41,7 @@ def run_action(environ: Mapping[str, str]) -> int:
 
 
 def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
-    from gateval.app.action.gate import run_gate
+    from gateval.app.action.gate import ended_closed, run_gate
     from gateval.app.action.progress import ActionProgress
     from gateval.render.github.trouble import announce_trouble
 
@@ -50,6 +50,8 @@ def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
     except GatevalError as error:
         summary = announce_trouble(error).job_summary
         return ActionResult(error.exit_code, summary=summary, error=error)
+    if request.trigger.closing:
+        return ended_closed("nothing was evaluated, and nothing is written")
     progress = ActionProgress(
         request, lambda target: output.keep(STATE_TARGET, target.model_dump_json())
     )

@@ -54,7 +54,7 @@ def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
     target = progress.about(_target(context, trigger, resolved))
     event = ActionEvent(context, trigger, resolved, target, stored_verdicts.audit())
     if event.closed:
-        return ActionResult(EXIT_PASS, text="The pull request is closed; its labels say nothing.\n")
+        return ended_closed("its labels say nothing")
     stored = stored_verdicts.find(event)
     policy = unchanged_rules(stored, event)
     if stored and stored.record and policy:
@@ -76,6 +76,12 @@ def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
     if stored and stored.record:
         return restate(event, plan.policy, stored.record, stored.check)
     return _measure_decide_publish(event, plan, progress, stored.why_not if stored else "")
+
+
+def ended_closed(why: str) -> ActionResult:
+    """End green, for a pull request that is closed has nothing left to be kept from."""
+    said = f"The pull request is closed: {why}."
+    return ActionResult(EXIT_PASS, text=f"{said}\n", notice=said)
 
 
 def _measure_decide_publish(

@@ -17,9 +17,9 @@ from gateval.publish.outcome import Publication, Sink, Unfinished
 class ActionResult:
     """The result for the runner. `summary` is markdown for the job, `text` plain for the log.
 
-    `annotations` are shown by the job itself, because no check run does. `error` is what stood in
-    the way of a report, if anything did. `unfinished` is a check run that the step after the job
-    has to complete.
+    `notice` is a sentence that the run shows beside its green. `annotations` are shown by the job
+    itself, because no check run does. `error` is what stood in the way of a report, if anything
+    did. `unfinished` is a check run that the step after the job has to complete.
     """
 
     exit_code: int
@@ -27,6 +27,7 @@ class ActionResult:
     summary: str = ""
     text: str = ""
     warnings: tuple[str, ...] = ()
+    notice: str = ""
     annotations: tuple[Annotation, ...] = ()
     error: GatevalError | None = None
     unfinished: Unfinished | None = None

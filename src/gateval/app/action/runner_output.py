@@ -22,6 +22,7 @@ from gateval.safe.workflow_commands import (
     annotation_commands,
     error_command,
     mask_commands,
+    notice_command,
     resume_commands,
     stop_commands,
     warning_command,
@@ -62,6 +63,8 @@ class RunnerOutput:
                 warnings.append("The job summary was too large to be written.")
         except OSError as error:
             warnings.append(f"A file of the runner could not be written: {error.strerror}.")
+        if result.notice:
+            self._command(notice_command(result.notice))
         for warning in warnings:
             self._say(warning_command(warning), f"Warning: {warning}")
         self._command(*annotation_commands(result.annotations))

@@ -157,6 +157,14 @@ class Trigger(Value):
         """The label that the run was started by; None when something else started it."""
         return self.subject.labeled if isinstance(self.subject, PullRequestSubject) else None
 
+    @property
+    def closing(self) -> bool:
+        """Whether the pull request was closed, merged or not: then there is nothing to measure."""
+        return self.event is EventName.PULL_REQUEST and self.action == CLOSED
+
+
+CLOSED = "closed"
+"""The action of a pull request that was closed."""
 
 _OWN_SCOPE = {EventName.PULL_REQUEST, EventName.PUSH, EventName.SCHEDULE}
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateval.domain.forge.trigger import (
+    CLOSED,
     ClaimSubject,
     CommitSubject,
     EventName,
@@ -51,7 +52,7 @@ _QUEUE_REF = re.compile(
 def _pull_request(given: Given) -> Read:
     event = parse_payload(PullRequestPayload, given.payload)
     found = event.pull_request
-    if event.action not in PULL_REQUEST_TYPES:
+    if event.action not in {*PULL_REQUEST_TYPES, CLOSED}:
         raise UsageError(
             f"Gateval has nothing to do when a pull request is {quote(event.action)}.",
             hint=f"Remove that type from `on: pull_request`. It follows "
