@@ -280,7 +280,7 @@ def _markdown(raw: str) -> Iterator[str]:
 
 
 def _log(name: str, text: str) -> Iterator[str]:
-    wanted = ["warning", "error"] if name == "commands" else []
+    wanted = ["notice", "warning", "error"] if name == "commands" else []
     if [command.name for command in commands(text)] != wanted:
         yield "runner command"
 
