@@ -37,7 +37,7 @@ HOSTILE: list[tuple[str, str, str]] = [
     ("answers 404", HTTP + "class Mine(Handler):\n    def answer(self, body): self.say(404, {'detail': 'no such path'})\nserve(Mine)", 'answered POST "/chat" with status 404: "{"detail": "no such path"}".'),
     ("answers 500", HTTP + "class Mine(Handler):\n    def answer(self, body):\n        print('Traceback: boom', file=sys.stderr)\n        self.say(500, b'oops', 'text/plain')\nserve(Mine)", 'with status 500: "oops".'),
     ("answers 204", HTTP + "class Mine(Handler):\n    def answer(self, body): self.send_response(204); self.end_headers()\nserve(Mine)", "it is no JSON"),
-    ("streams events", HTTP + "class Mine(Handler):\n    def answer(self, body): self.say(200, b'data: {}\\n\\n', 'text/event-stream')\nserve(Mine)", "it is a stream of events"),
+    ("streams events", HTTP + "class Mine(Handler):\n    def answer(self, body): self.say(200, b'data: {}\\n\\n', 'text/event-stream')\nserve(Mine)", "it is a stream, server-sent events"),
     ("answers in HTML", HTTP + "class Mine(Handler):\n    def answer(self, body): self.say(200, b'<!doctype html>', 'text/html; charset=utf-8')\nserve(Mine)", 'declared as "text/html"'),
     ("prints without end", HTTP + "class Mine(Handler):\n    def answer(self, body):\n        while True: os.write(1, b'x' * 65536)\nserve(Mine)", "printed more than 256 MiB on standard output and was ended"),
     ("kills itself", HTTP + "class Mine(Handler):\n    def answer(self, body): os.kill(os.getpid(), 9)\nserve(Mine)", "It was ended by SIGKILL"),

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
 from gateval.candidates.contract.question import ProgramAnswer, object_in, said_output
+from gateval.candidates.contract.streams import refuse_stream
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.trace import Trace
 
@@ -24,6 +25,7 @@ def read_output(written: bytes, prompt: str) -> ProgramAnswer:
     text = written.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     if not text:
         raise ClaimError("it is empty")
+    refuse_stream(written, "agentv")
     document = object_in(text, {"text", "output", "output_messages"})
     if document is None:
         return ProgramAnswer(output=text)

@@ -8,17 +8,20 @@ from gateval.candidates.bounded import json_path
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.options import Response
 from gateval.candidates.contract.question import ProgramAnswer, claimed_answer, read_answer
+from gateval.candidates.contract.streams import refuse_stream
 from gateval.domain.text.quoting import quote
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 
 
-def read_response(paths: Response, body: bytes, described: str = "") -> ProgramAnswer:
+def read_response(paths: Response, body: bytes, kind: str | None = None) -> ProgramAnswer:
     """Read what an agent gave back. Raises `ClaimError`.
 
-    `described` goes behind "it is no JSON": what the body was declared as.
+    `kind` is the media type that a server declares, empty for none; None for a program.
     """
+    refuse_stream(body, "program" if kind is None else "server", kind or "")
     if paths.output is None:
         return read_answer(body)
+    described = "" if kind is None else f", {_declared(kind)}"
     document = _document(body, described)
     try:
         output = json_path.find(paths.output, document)
@@ -26,6 +29,10 @@ def read_response(paths: Response, body: bytes, described: str = "") -> ProgramA
         raise ClaimError(f"{error}: {_shown(body)}")
     trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
     return claimed_answer(output, f"the value at `{paths.output}`", trace, usage)
+
+
+def _declared(kind: str) -> str:
+    return f"declared as {quote(kind)}" if kind else "without a Content-Type"
 
 
 def _document(body: bytes, described: str) -> JsonValue:

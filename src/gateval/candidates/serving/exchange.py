@@ -11,14 +11,12 @@ from urllib.parse import quote as percent_encode
 from pydantic import JsonValue
 
 from gateval.candidates.bounded import template
-from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.options import Response
 from gateval.candidates.contract.question import ProgramAnswer, question, template_values
 from gateval.candidates.contract.response import read_response
 from gateval.candidates.serving.options import Request
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.text.quoting import quote
 from gateval.formats.templates.parts import TemplateError
 from gateval.ports.local_http import LocalReply, LocalRequest
 from gateval.wire.json_text import write_json
@@ -87,7 +85,4 @@ def _filled(body: JsonValue, values: JsonObject, budget: template.Budget) -> Jso
 def read_reply(paths: Response, reply: LocalReply) -> ProgramAnswer:
     """Read what a server answered with a status of 2xx. Raises `ClaimError`."""
     kind = reply.content_type.partition(";")[0].strip().lower()
-    if paths.output is not None and kind == "text/event-stream":
-        raise ClaimError("it is a stream of events; ask the server for one whole JSON answer")
-    declared = f"declared as {quote(kind)}" if kind else "without a Content-Type"
-    return read_response(paths, reply.body, f", {declared}")
+    return read_response(paths, reply.body, kind)

@@ -1,0 +1,146 @@
+"""A streamed reply is no text: what holds the question would pass, whatever the agent said."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import EVAL
+from tests.helpers.tiers import some_always
+
+ASKED = "Refund order 1042, please"
+FIXTURE = f"""\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {{name: asks, labels: {{agent: support}}}}
+spec:
+  input: {{type: prompt, payload: {{prompt: "{ASKED}"}}}}
+  assertions: [{{type: contains, value: "1042"}}]
+"""
+AGENT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {{name: support}}
+spec:
+  runtime: {{{runtime}}}
+"""
+PRINTS = "import sys\nsys.stdin.read()\nsys.stdout.write(open('body.txt').read())\n"
+SERVES = """\
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+kind = open("kind.txt").read()
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.send_response(200)
+        if kind: self.send_header("Content-Type", kind)
+        self.end_headers()
+        self.wfile.write(open("body.txt", "rb").read())
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+EVENTS = [
+    {"type": "start", "question": ASKED},
+    {"type": "delta", "text": "No."},
+    {"type": "done"},
+]
+NDJSON = "".join(f"{json.dumps(one)}\n" for one in EVENTS)
+SSE = "".join(f"event: message\ndata: {json.dumps(one)}\n\n" for one in EVENTS) + "data: [DONE]\n\n"
+AI_SDK = (
+    'f:{"messageId":"msg-1"}\n'
+    f'9:{{"toolCallId":"c1","toolName":"echo","args":{{"q":"{ASKED}"}}}}\n'
+    '0:"No"\n0:"."\n'
+    'e:{"finishReason":"stop","usage":{"promptTokens":1,"completionTokens":2},"isContinued":false}\n'
+    'd:{"finishReason":"stop"}\n'
+)
+STREAMS = {
+    "sse-as-text": (SSE, "text/plain", "server-sent events"),
+    "sse": (SSE, "text/event-stream; charset=utf-8", "server-sent events"),
+    "sse-undeclared": (SSE.replace("event: message\n", ""), "", "server-sent events"),
+    "sse-of-words": ("data: Refund\n\ndata: 1042\n\n", "", "server-sent events"),
+    "ai-sdk": (AI_SDK, "text/plain; charset=utf-8", "AI SDK"),
+    "sse-one": (f"data: {json.dumps(EVENTS[0])}\r\n\r\n", "text/plain", "server-sent events"),
+    "ndjson": (NDJSON, "application/x-ndjson", "one JSON value per line"),
+    "ai-sdk-undeclared": (AI_SDK, "", "AI SDK"),
+    "ndjson-as-json": (NDJSON, "application/json", "one JSON value per line"),
+    "ndjson-undeclared": (NDJSON, "", "one JSON value per line"),
+    "json-lines-of-texts": ('"1042"\n"No."\n', "application/jsonl", "one JSON value per line"),
+    "json-seq": (
+        "".join(f"\x1e{json.dumps(one)}\n" for one in EVENTS),
+        "application/json-seq",
+        "one JSON value per line",
+    ),
+}
+SERVER = 'type: http, command: [{0}, desk.py, "{{port}}"], request: {{path: /chat}}'
+PROGRAM = "type: command, command: [{0}, desk.py]"
+
+
+def shop(tmp_path: Path, runtime: str, program: str, body: str, kind: str = "") -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("agents/support.yaml", AGENT.format(runtime=runtime.format(sys.executable)))
+    repo.write("agents/desk.py", program)
+    repo.write("agents/body.txt", body)
+    repo.write("agents/kind.txt", kind)
+    repo.write("evals/asks.yaml", FIXTURE)
+    repo.write("evals/support-eval.yaml", EVAL)
+    repo.commit("A desk that streams")
+    return repo
+
+
+def refused(repo: Repo, called: str, *said: str, name: str = "support-eval") -> None:
+    done = gateval(repo, "run", name)
+    assert done.returncode == 1, done.stdout + done.stderr
+    told = " ".join((done.stdout + done.stderr).split())
+    assert called in told, told
+    for one in said:
+        assert one in told, told
+
+
+@pytest.mark.parametrize("stream", some_always(STREAMS, every=4))
+def test_a_server_that_streams_has_not_answered(stream: str, tmp_path: Path) -> None:
+    body, kind, called = STREAMS[stream]
+    repo = shop(tmp_path, SERVER, SERVES, body, kind)
+    refused(repo, called, "streams are not read", "one piece", "response.output")
+
+
+@pytest.mark.parametrize("stream", ["sse", "ai-sdk", "ndjson"])
+def test_a_program_that_streams_has_not_answered(stream: str, tmp_path: Path) -> None:
+    body, _, called = STREAMS[stream]
+    repo = shop(tmp_path, PROGRAM, PRINTS, body)
+    refused(repo, called, "streams are not read", '{"output": "…"}')
+
+
+@pytest.mark.parametrize("stream", ["sse-as-text", "ai-sdk", "ndjson-undeclared"])
+def test_a_mapping_finds_nothing_in_a_stream(stream: str, tmp_path: Path) -> None:
+    body, kind, called = STREAMS[stream]
+    mapped = SERVER + ', response: {{output: "$.text"}}'
+    refused(shop(tmp_path, mapped, SERVES, body, kind), called, "streams are not read")
+
+
+def test_a_command_line_of_agentv_that_streams_has_not_answered(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "desk")
+    repo.write("desk.py", "import sys\nsys.stdout.write(open('body.txt').read())\n")
+    repo.write("body.txt", NDJSON)
+    repo.write(
+        "targets.yaml",
+        "targets:\n  - name: default\n    provider: cli\n"
+        f"    command: {sys.executable} desk.py {{PROMPT}}\n    gateval: {{include: [/body.txt]}}\n",
+    )
+    repo.write(
+        "hello.eval.yaml",
+        "tests:\n  - id: hello\n    criteria: Refunds\n"
+        f"    input: {ASKED}\n    assertions: [{{type: contains, value: '1042'}}]\n",
+    )
+    repo.commit("A desk that streams")
+    refused(repo, "one JSON value per line", "streams are not read", '{"text": "…"}', name="hello")
+
+
+def test_a_single_line_of_json_is_an_answer(tmp_path: Path) -> None:
+    repo = shop(
+        tmp_path, SERVER, SERVES, '{"output": "Order 1042 is refunded."}\n', "application/jsonl"
+    )
+    done = gateval(repo, "run", "support-eval")
+    assert done.returncode == 0, done.stdout + done.stderr
