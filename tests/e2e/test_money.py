@@ -196,3 +196,53 @@ def test_attempts_that_were_lost_are_paid_for(tmp_path: Path) -> None:
     spent = [trial[key]["usd"] for key in ("usage", "judge_usage", "lost_usage")]
     assert spent == pytest.approx([0.0035, 0.0035, 3 * 0.0035])
     assert "head 4,000 in, 400 out, $0.014" in " ".join(done.stdout.split())
+
+
+PRICE = "prices: {openai/gpt-99-imagined: {input: 2.5, output: 10}}"
+
+
+@pytest.mark.parametrize("command", ["plan", "check", "run"])
+def test_a_budget_of_dollars_and_a_model_without_a_price_are_refused(
+    tmp_path: Path, command: str
+) -> None:
+    """Before the first call, and with the way to give a price."""
+    budget = "policy:\n  budget: {usd: 5}\n"
+    repo = shop(tmp_path, model="openai/gpt-99-imagined", limit="maxTokens: 1100", policy=budget)
+    repo.branch("change")
+    agent = AGENT.replace("MODEL", "openai/gpt-99-imagined").replace("Answer", "Reply")
+    repo.write("agents/clerk.yaml", agent)
+    repo.commit("Reply")
+    asked = ("clerk-eval",) if command == "run" else ("--base", "main")
+    with provider(dear_if_long) as (server, environ):
+        done = gateval(repo, command, *asked, **environ)
+        told = " ".join((done.stdout + done.stderr).split())
+        assert done.returncode == 2, told
+        assert server.calls == []
+    assert "policy.budget.usd" in told
+    assert "Nobody knows a price of openai/gpt-99-imagined" in told
+    assert "policy.prices" in told
+    assert "Traceback" not in told
+
+
+def test_a_price_of_ones_own_counts(tmp_path: Path) -> None:
+    policy = f"policy:\n  budget: {{usd: 5}}\n  {PRICE}\n"
+    repo = shop(tmp_path, model="openai/gpt-99-imagined", limit="maxUSD: 0.0035", policy=policy)
+    with provider(dear_if_long) as (_, environ):
+        done = gateval(repo, "run", "clerk-eval", "--results", str(tmp_path / "out"), **environ)
+    assert done.returncode == 0, done.stdout + done.stderr
+    trials = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
+    assert {trial["usage"]["usd"] for trial in trials} == {0.0035}
+
+
+def test_tokens_that_nobody_counted_do_not_crash_a_report(tmp_path: Path) -> None:
+    """A budget of tokens, and a program that asks no model."""
+    repo = Repo(tmp_path / "shop")
+    program = 'runtime: {type: command, command: [echo, "All is fine."]}'
+    repo.write("agents/clerk.yaml", AGENT.replace("models: [MODEL]", program))
+    fixture = FIXTURE.replace("NUMBER", "1").replace("cost, LIMIT", "contains, value: All")
+    repo.write("evals/eval.yaml", f"{EVAL}---\n{fixture}")
+    repo.write(".github/gateval.yml", "policy: {budget: {tokens: 100}}\n")
+    repo.commit("Begin")
+    done = gateval(repo, "run", "clerk-eval")
+    told = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 0, told

@@ -126,13 +126,14 @@ def carry_out(
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
     from gateval.app.history.sources import stored_runs
-    from gateval.app.run.keys import refuse_missing_keys
+    from gateval.app.run.keys import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure, remember
     from gateval.app.run.views import write_views
     from gateval.domain.decision.report import make_report
     from gateval.domain.history.runs.record import RunFacts
     from gateval.domain.history.runs.sets import earlier_sets, experiments
 
+    refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     names = [one.own_name for one in experiments(plan)]

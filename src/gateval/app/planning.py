@@ -73,7 +73,12 @@ def show_plan(
     from gateval.domain.plan.sealing import shut_plan
 
     repository = open_repository(Path.cwd())
-    plan = shut_plan(make_plan(repository, environ, base=base, head=head))
+    made = make_plan(repository, environ, base=base, head=head)
+    if made.policy.budget.usd is not None:
+        from gateval.app.run.keys import refuse_unpriced
+
+        refuse_unpriced(made)
+    plan = shut_plan(made)
     if as_json:
         from gateval.render.files.stage import dump
 

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
 
+from gateval.domain.manifests.policy.spending import ModelPrice
 from gateval.domain.manifests.scripted import (
     SCRIPTED_PROVIDER,
     ScriptedModel,
@@ -45,6 +46,7 @@ class Gateway:
     candidate can fill: `own`. Those send by `for_candidates`. `scrubber` knows all keys. `ca_file`
     holds authorities to trust besides the machine's, in PEM. `wall_clock` gives Unix time, for
     `Retry-After` as a date. `prices` say what calls cost; without them nobody knows.
+    `own_prices` are those of the policy, which count before.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Gateway:
         scripts: Scripts,
         *,
         prices: Prices | None = None,
+        own_prices: Mapping[str, ModelPrice] | None = None,
         policy: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
         ca_file: str = "",
@@ -63,7 +66,7 @@ class Gateway:
         self._unknown: dict[str, ModelCallError] = {}
         self._usable: set[str] = set()
         self._stack = AsyncExitStack()
-        self.pricing = Pricing(prices)
+        self.pricing = Pricing(prices, own_prices)
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
         persist = {name: Retrier(policy) for name in upstreams}

@@ -13,7 +13,7 @@ from gateval.app.action.progress import ActionProgress
 from gateval.app.action.result import ActionResult
 from gateval.app.action.stored.earlier_runs import sets_stored
 from gateval.app.names import PLAN_FILE, TRIGGER_FILE
-from gateval.app.run.keys import part_with_keys, refuse_missing_keys
+from gateval.app.run.keys import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.results.results import Results, RunInfo
@@ -49,6 +49,8 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
         refuse_missing_keys(plan, context.settings)
     else:
         part = part_with_keys(plan, context.settings)
+    if part is not None:
+        refuse_unpriced(part)
     from gateval.app.run.measure import measure, store_plan
     from gateval.domain.forge.trigger import may_keep
     from gateval.safe.redaction import Redactor
@@ -76,6 +78,8 @@ def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:
     """Leave the plan where the next job finds it; nothing is decided and nothing said."""
     from gateval.render.terminal.plan_table import render_plan
 
+    if event.trigger.trust.verified:
+        refuse_unpriced(plan)
     context = event.context
     folder = _folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())

@@ -140,6 +140,7 @@ async def _gateway(run: EvaluationRun) -> Gateway:
         settings.upstreams,
         {one.side: {script.name: script for script in one.models} for one in plan.scripts},
         prices=prices,
+        own_prices=plan.policy.prices,
         policy=RetryPolicy(outage_seconds=settings.outage_seconds),
         ca_file=settings.ca_file,
     )

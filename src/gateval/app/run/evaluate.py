@@ -16,7 +16,7 @@ from gateval.app.names import TRIALS_FILE
 from gateval.app.run.context import EvaluationRun, run_context
 from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.isolate import walls_for
-from gateval.app.run.keys import refuse_missing_keys
+from gateval.app.run.keys import refuse_missing_keys, refuse_unpriced
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.candidates.isolation.egress import egress_text
 from gateval.candidates.isolation.walls import Walls
@@ -62,8 +62,10 @@ def evaluate(
 
     At most `at_once` trials run side by side; without it, as many as the Evals say.
     What is sealed is in the results, and nowhere else; `key` is that of `shut_results`, where it is
-    to be the same. Raises `MissingKey` before anything runs when a model of the plan has no key.
+    to be the same. Raises `MissingKey` before anything runs when a model of the plan has no key,
+    and `UsageError` when one has no price and the policy limits dollars.
     """
+    refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
     begun = clock.utc_now(), clock.monotonic()

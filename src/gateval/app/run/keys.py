@@ -6,8 +6,9 @@ from gateval.domain.manifests.fixtures.embedding import embedding_models
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.errors import MissingKey
+from gateval.errors import MissingKey, UsageError
 from gateval.gateway.upstream.endpoints import missing_keys
+from gateval.render.report.words.counts import listing
 from gateval.settings import Settings
 
 
@@ -19,6 +20,29 @@ def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
         raise MissingKey(
             " ".join(missing),
             hint="Keys belong in the environment of gateval; candidates never see them.",
+        )
+
+
+def refuse_unpriced(plan: Plan) -> None:
+    """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs.
+
+    The list of prices is loaded only then.
+    """
+    if plan.policy.budget.usd is None or not asks_real_models(plan):
+        return
+    from gateval.adapters.list_prices import ListPrices
+    from gateval.gateway.pricing import Pricing
+
+    pricing = Pricing(ListPrices(), plan.policy.prices)
+    models = {model for planned in plan.evals for model in _models(plan, planned)}
+    unknown = sorted(model for model in models if not pricing.knows(model))
+    if unknown:
+        raise UsageError(
+            "The policy limits what a run may cost (policy.budget.usd), and that cannot be kept: "
+            f"Nobody knows a price of {listing(unknown)}.",
+            hint=f"Write {'it' if len(unknown) == 1 else 'each'} under policy.prices of the gate "
+            f"config, in US dollars for a million tokens (`{unknown[0]}: {{input: 0.5, output: "
+            "1.5}`), or limit tokens instead (policy.gateway.tokensPerRun).",
         )
 
 

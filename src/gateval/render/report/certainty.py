@@ -57,13 +57,20 @@ def _power(report: Report) -> Iterator[str]:
     yield from _unseen(drop, words)
     yield from (f"{line[:1].upper()}{line[1:]}." for line in budget_lines(plan))
     if plan.policy.budget.counts_costs and plan.evals:
-        what = f"room for {count(int(spare), 'more trial')}" if spare >= 1 else "nothing of it"
-        yield f"The planned trials {f'left {what}' if spare < inf else 'took nothing of it'}."
+        yield f"The planned trials {_left_of_budget(spare)}."
         if drop is not None and free is not None and drop > free:
             yield (
                 f"Without it, a drop of {100 * free:.0f} points in one {words.case} would be found "
                 "in 4 of 5 cases; that is its price."
             )
+
+
+def _left_of_budget(spare: float) -> str:
+    if spare == inf:
+        return "took nothing of it that anybody counted"
+    return (
+        f"left room for {count(int(spare), 'more trial')}" if spare >= 1 else "left nothing of it"
+    )
 
 
 def _unseen(drop: float | None, words: Words) -> Iterator[str]:

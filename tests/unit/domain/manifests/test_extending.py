@@ -62,6 +62,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.audit.required": [[], ["git"], ["git", "summary"]],
     "policy.audit.verdicts": [True, False],
 }
+NAMED = {"policy.evalWeights", "policy.prices"}
 CASES = [(key, *pair) for key, values in VALUES.items() for pair in product(values, repeat=2)]
 
 
@@ -71,8 +72,8 @@ def config(key: str, value: Any) -> GateConfig:
 
 def test_the_table_knows_every_key_and_no_other() -> None:
     defaults = {written(path) for path in leaves(GateConfig())}
-    assert {*defaults, "policy.evalWeights"} == STRICTNESS.keys()
-    assert VALUES.keys() == STRICTNESS.keys() - {"extends", "policy.evalWeights"}
+    assert {*defaults, *NAMED} == STRICTNESS.keys()
+    assert VALUES.keys() == STRICTNESS.keys() - {"extends", *NAMED}
 
 
 @pytest.mark.parametrize(("key", "asked", "own"), CASES)

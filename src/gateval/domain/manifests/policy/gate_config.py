@@ -20,7 +20,7 @@ from pydantic import (
 from gateval.domain.base import Spec, digest
 from gateval.domain.manifests.policy.quarantine import QuarantinedFixture
 from gateval.domain.manifests.policy.rules_source import RulesSource
-from gateval.domain.manifests.policy.spending import BudgetPolicy, RisePolicy
+from gateval.domain.manifests.policy.spending import BudgetPolicy, ModelPrice, RisePolicy
 from gateval.domain.manifests.policy.words import (
     AgreementPolicy,
     AuditSinkName,
@@ -45,6 +45,9 @@ SourceHost = Annotated[
     ),
 ]
 """A host as it stands in a URL, with its port where that is not 443."""
+
+ModelName = Annotated[str, StringConstraints(pattern=r"^[^/\s]+/\S+$", max_length=200)]
+"""A model as manifests name it: `provider/model-id`."""
 
 EvalWeight = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
@@ -231,6 +234,12 @@ class Policy(Spec):
     cost: RisePolicy = RisePolicy()
     latency: RisePolicy = RisePolicy()
     budget: BudgetPolicy = BudgetPolicy()
+    prices: dict[ModelName, ModelPrice] = Field(
+        default={},
+        max_length=1_000,
+        description="What models cost, by `provider/model-id`, in US dollars for a million tokens: "
+        "those that the list of prices lacks, and those that you get at another price.",
+    )
     baseline: BaselinePolicy = BaselinePolicy()
     quarantine: tuple[QuarantinedFixture, ...] = Field(
         default=(),

@@ -23,6 +23,24 @@ class RisePolicy(Spec):
     )
 
 
+class ModelPrice(Spec):
+    """What a model costs, where the list of prices lacks it or you pay another price."""
+
+    input: float = Field(
+        ge=0, le=1_000_000, allow_inf_nan=False, description="US dollars for a million tokens read."
+    )
+    output: float = Field(
+        ge=0,
+        le=1_000_000,
+        allow_inf_nan=False,
+        description="US dollars for a million tokens answered.",
+    )
+
+    def usd(self, input_tokens: int, output_tokens: int) -> float:
+        """Return the price of so many tokens in US dollars."""
+        return (self.input * input_tokens + self.output * output_tokens) / 1_000_000
+
+
 class BudgetPolicy(Spec):
     """What one run may take. Every fixture runs; what is left out are repetitions."""
 

@@ -69,6 +69,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.budget.tokens": number(lower=False, absent=True),
     "policy.budget.usd": number(lower=False, absent=True),
     "policy.budget.minutes": number(lower=False, absent=True),
+    "policy.prices": free(),
     "policy.baseline.trials": free(),
     "policy.baseline.maxAgeDays": number(lower=True),
     "policy.baseline.workflows": fewer(),
@@ -82,12 +83,14 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.audit.required": more(),
     "policy.audit.verdicts": order(*_YES_FIRST),
 }
-"""By the key as it is written. What lies below `evalWeights` are names, and goes by its entry."""
+"""By the key as it is written. What lies below `_NAMED` are names, and goes by its entry."""
+
+_NAMED = ("evalWeights", "prices")
 
 
 def direction_of(path: KeyPath) -> Direction:
     """Return which way the value at this path is stricter. Raises KeyError for an unknown one."""
-    return STRICTNESS[written(path[:2] if path[1:2] == ("evalWeights",) else path)]
+    return STRICTNESS[written(path[:2] if path[1:2] and path[1] in _NAMED else path)]
 
 
 def written(path: KeyPath) -> str:
