@@ -116,7 +116,11 @@ def test_what_is_not_declared_fails_on_its_first_day(repo: Repo, case: str) -> N
     repo.write(f"bots/desk/{AGENT_PY}", program)
     repo.write(file, good)
     repo.commit("Add the desk")
-    first = gateval(repo, "check", "--base", "main", "--results", str(repo.path.parent / "first"))
+    first = gateval(repo, "check", "--base", "main")
+    shown = "../.." in runtime  # which is refused before anything is started
+    assert first.returncode in ({2} if shown else {1, 3}), first.stdout
+    assert ("is not among the files of Agent desk" in first.stderr) is shown
+    first = gateval(repo, "run", "desk-eval", "--results", str(repo.path.parent / "first"))
     assert first.returncode in {1, 3}, first.stdout
     said = (
         f"{file} is in the repository but not among the files of Agent desk; "

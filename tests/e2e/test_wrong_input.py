@@ -57,7 +57,8 @@ def test_a_key_of_a_tool_that_is_nearly_one_of_ours_is_an_error(
     done = gateval(empty, "validate")
 
     assert done.returncode == 2
-    assert f"a.yaml:6:11: spec.tools[0]{said if said[0] == '.' else ''}" in done.stdout
+    column = 11 + keys.index(said[1:].partition(":")[0] if said[0] == "." else "input_schema")
+    assert f"a.yaml:6:{column}: spec.tools[0]{said if said[0] == '.' else ''}" in done.stdout
     assert said in done.stdout
 
 

@@ -112,14 +112,17 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     from gateval.domain.manifests.checks.catalogue import warnings_of
     from gateval.domain.planning.files.checks import missing_programs
     from gateval.domain.planning.files.interpreters import missing_interpreters
+    from gateval.domain.planning.files.outside import outside_paths
     from gateval.domain.repository.place import sort_problems
-    from gateval.pipeline.read import survey
+    from gateval.pipeline.read import survey, with_outside
     from gateval.render.report.words.counts import count
     from gateval.safe.sanitize import plain_line
 
     repository = open_repository(Path.cwd())
     wanted = [_inside(repository, path) for path in paths]
     snapshot = survey(repository, registries(), _whatever_is_here(repository))
+    shown = outside_paths(snapshot)
+    snapshot = with_outside(snapshot, _surveyed_base(repository)) if shown else snapshot
     for path in wanted:
         if path and not any(_within(known, path) for known in snapshot.tree):
             raise UsageError(
@@ -137,6 +140,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
         *warnings_of(snapshot.catalogue),
         *missing_programs(snapshot),
         *missing_interpreters(snapshot.catalogue, shutil.which),
+        *(one.problem for one in shown),
     )
     warnings = () if snapshot.problems else sort_problems(found)
     for line in _lines([w for w in warnings if _concerns(w, wanted)]):
@@ -187,6 +191,18 @@ def _whatever_is_here(repository: GitRepository) -> Revision:
         if repository.has_commit():
             raise
         return repository.worktree()
+
+
+def _surveyed_base(repository: GitRepository) -> Snapshot | None:
+    """Return what is here without the change; None where there is no telling what that is."""
+    from gateval.app.registries import registries
+    from gateval.pipeline.read import survey
+
+    try:
+        base = find_revisions(repository, base=None, head=None).base
+    except (RepositoryError, UsageError):
+        return None
+    return survey(repository, registries(), base)
 
 
 def _is_unread(path: str, snapshot: Snapshot) -> bool:

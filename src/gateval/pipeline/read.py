@@ -16,6 +16,7 @@ from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.files.check_files import attached_paths, depends_on
 from gateval.domain.planning.files.departures import moved_contents
 from gateval.domain.planning.files.locked import beside_locked
+from gateval.domain.planning.files.outside import added_outside
 from gateval.domain.planning.planner import GateRules
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path
@@ -88,8 +89,16 @@ def read_change(
     else:  # no manifest and nothing an Agent depends on differs, so base means what head means
         theirs = replace(ours, revision=base, tree=trees[base.tree], problems=())
         tip = None
-    _refuse_problems(ours)
+    _refuse_problems(with_outside(ours, theirs))
     return ChangeRead(ours, theirs, rules, tip)
+
+
+def with_outside(head: Snapshot, base: Snapshot | None) -> Snapshot:
+    """Return head with the problem of each path out of a closure that it shows and base does not:
+    what is there already keeps nobody from mending something else.
+    """
+    added = added_outside(head, base)
+    return replace(head, problems=sort_problems((*head.problems, *added))) if added else head
 
 
 def _tip(

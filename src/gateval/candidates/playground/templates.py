@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gateval.candidates.playground.copies import NotCopied, copy_into
 from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
-from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.paths import resolve_path, resolve_pattern, show_path
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.tree import under
 
@@ -96,7 +96,7 @@ def _is_plain_folder(export: Path, path: str) -> bool:
 
 def _further(spec: PlaygroundSpec, folder: str, export: Path) -> Iterator[tuple[str, str]]:
     """Yield the paths in the export that `files` names, and where they stand in the playground."""
-    named = [resolve_path(folder, one.removesuffix("/**")) for one in spec.files]
+    named = [resolve_pattern(folder, one) for one in spec.files]
     wanted = [one for one in named if one is not None]
     if not wanted:
         return

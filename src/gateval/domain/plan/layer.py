@@ -10,7 +10,7 @@ from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.file_rules import file_rules
-from gateval.domain.repository.paths import path_text, resolve_path
+from gateval.domain.repository.paths import path_text, resolve_pattern
 from gateval.domain.repository.patterns import has_wildcard
 from gateval.domain.repository.tree import Tree, TreeEntry, under
 
@@ -51,7 +51,7 @@ def layer_inputs(
     roots: set[str] = set()
     patterns: set[str] = set()
     for written in spec.inputs:
-        path = resolve_path(agent.cwd, written.removesuffix("/**"))
+        path = resolve_pattern(agent.cwd, written)
         if path is not None:
             (patterns if has_wildcard(path) else roots).add(path)
     given = file_rules(roots, patterns, None).contents(tree, hidden).paths

@@ -22,7 +22,7 @@ from gateval.domain.planning.files.named_paths import process_roots
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.file_rules import FileRules, file_rules
 from gateval.domain.repository.links import walk_links
-from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.paths import resolve_path, resolve_pattern
 from gateval.domain.repository.patterns import folder_of, has_wildcard, match_any
 from gateval.domain.repository.tree import folders_of, under
 
@@ -91,7 +91,7 @@ def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
 
     def add(written: Iterable[str], folder: str, what: str) -> None:
         for one in written:
-            path = resolve_path(folder, one.removesuffix("/**"))
+            path = resolve_pattern(folder, one)
             if path is not None:
                 (patterns if has_wildcard(path) else roots).setdefault(path, f"{what} {one}")
 

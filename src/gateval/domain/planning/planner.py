@@ -29,7 +29,12 @@ from gateval.domain.planning.selection import baseline_of, removed_since, why_se
 from gateval.domain.planning.shares import with_shares
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.planning.unmeasured import unclaimed, why_nothing
-from gateval.domain.planning.warnings import coverage_warnings, rules_warnings, tip_warnings
+from gateval.domain.planning.warnings import (
+    coverage_warnings,
+    rules_warnings,
+    shown_warnings,
+    tip_warnings,
+)
 from gateval.domain.repository.paths import show_path
 from gateval.domain.trials.trial import Side
 
@@ -90,7 +95,11 @@ def plan_change(
         unclaimed=tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base))),
         scripts=asked_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
-        warnings=(*coverage_warnings(planned, changes, head, base), *_told(base, tip, rules)),
+        warnings=(
+            *coverage_warnings(planned, changes, head, base),
+            *shown_warnings(planned, head, base),
+            *_told(base, tip, rules),
+        ),
         locked=locked,
         nothing="" if planned else why_locked(locked) or why_nothing(changes, doubts, head, base),
     )
@@ -135,7 +144,11 @@ def plan_revision(
         only=tuple(fixtures),
         scripts=asked_scripts(planned, head, None),
         hidden=hidden_files(planned, head, None),
-        warnings=(*coverage_warnings(planned, (), head, None), *rules.ignored),
+        warnings=(
+            *coverage_warnings(planned, (), head, None),
+            *shown_warnings(planned, head, None),
+            *rules.ignored,
+        ),
         locked=locked,
         nothing="" if planned else why_locked(locked) or _NO_FIXTURE,
     )

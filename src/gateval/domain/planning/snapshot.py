@@ -11,7 +11,7 @@ from gateval.domain.manifests.own_checks import all_own_roots
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.plan.plan import Revision
-from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.paths import resolve_pattern
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.place import Problem
 from gateval.domain.repository.tree import Tree, below, under
@@ -56,7 +56,7 @@ class Snapshot:
         named: set[str] = set()
         for agent in self.catalogue.agents:
             for written in (*(agent.spec.watch or ()), *agent.spec.include):
-                named.add(resolve_path(agent.folder, written.removesuffix("/**")) or "")
+                named.add(resolve_pattern(agent.folder, written) or "")
         below = (*(one for one in named if f"{one}/".startswith(OWN_FOLDER)),)
         own = match_any(below) if below else None
         return lambda path: (

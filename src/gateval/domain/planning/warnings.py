@@ -8,8 +8,10 @@ from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.rules import RulesEdit, other_edits
 from gateval.domain.planning.closure import closure_of
+from gateval.domain.planning.files.outside import outside_warnings
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.tree import changed_paths
 from gateval.domain.text.quoting import quote
 
 
@@ -42,6 +44,14 @@ def coverage_warnings(
                     f"Agent {name} depends on the submodule {show_path(path)}; a candidate "
                     "gets an empty folder there."
                 )
+
+
+def shown_warnings(
+    planned: Sequence[PlannedEval], head: Snapshot, base: Snapshot | None
+) -> Iterable[str]:
+    """Tell of files that manifests show and no candidate gets, where they concern what changed."""
+    changed = changed_paths(head.tree, base.tree) if base is not None else frozenset()
+    yield from outside_warnings(head, {one.agent for one in planned}, changed)
 
 
 def _unsupported(planned: Sequence[PlannedEval]) -> Iterable[str]:

@@ -21,6 +21,14 @@ def resolve_path(folder: str, relative: str) -> str | None:
     return "/".join(parts)
 
 
+def resolve_pattern(folder: str, written: str) -> str | None:
+    """Return the path or pattern that a manifest of `folder` names, or None if it leads out.
+
+    `FOLDER/**` means the folder, and `/**` the whole repository.
+    """
+    return resolve_path(folder, "/" if written == "/**" else written.removesuffix("/**"))
+
+
 def leads_out(link: str, target: str) -> bool:
     """Whether the symbolic link at the path `link` holds a target outside the repository."""
     return target.startswith("/") or resolve_path(link.rpartition("/")[0], target) is None

@@ -61,12 +61,12 @@ def problems(text: str) -> list[str]:
     ("more", "expected"),
     [
         ("    before: [reset, '{services.db.port}']\n", []),
-        ("    before: [reset, '{services.dbb}']\n", ['11:5: spec.runtime.before[1]: There is no service "dbb". Did you mean "db"?']),
-        ("    env: {URL: 'x{services.db.prot}'}\n", ['11:5: spec.runtime.env.URL: A service has a `port` and a `host`, but no "prot".']),
-        ("    env: {CRM_URL: '{mcp.url}'}\n", ['11:5: spec.runtime.env.CRM_URL: "{mcp.url}" leads to the tools in spec.tools, and there are none.']),
+        ("    before: [reset, '{services.dbb}']\n", ['11:21: spec.runtime.before[1]: There is no service "dbb". Did you mean "db"?']),
+        ("    env: {URL: 'x{services.db.prot}'}\n", ['11:11: spec.runtime.env.URL: A service has a `port` and a `host`, but no "prot".']),
+        ("    env: {CRM_URL: '{mcp.url}'}\n", ['11:11: spec.runtime.env.CRM_URL: "{mcp.url}" leads to the tools in spec.tools, and there are none.']),
         ("    env: {CRM_URL: '{mcp.url}'}\n  tools: [{name: find}]\n", []),
-        ("      - {name: db, command: [x]}\n", ['9:5: spec.runtime.services[1].name: The service "db" stands here twice.']),
-        ("      - {name: web, command: [x, '{services.web.port}']}\n", ['9:5: spec.runtime.services[1].command[1]: There is no service "web" before this one.']),
+        ("      - {name: db, command: [x]}\n", ['11:10: spec.runtime.services[1].name: The service "db" stands here twice.']),
+        ("      - {name: web, command: [x, '{services.web.port}']}\n", ['11:34: spec.runtime.services[1].command[1]: There is no service "web" before this one.']),
         ("      - {name: web, command: [x], env: {A: '{services.db}'}}\n", []),
     ],
 )  # fmt: skip

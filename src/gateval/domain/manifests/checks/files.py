@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import Agent, SystemFile
-from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.paths import resolve_path, resolve_pattern, show_path
 from gateval.domain.repository.patterns import has_wildcard, match_any
 from gateval.domain.repository.place import Problem
 from gateval.domain.repository.tree import Tree, folders_of, has_folder
@@ -56,7 +56,7 @@ def _pattern_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
         ("spec.runtime.setup.inputs", cwd, layer.inputs if layer else ()),
     ):
         for index, pattern in enumerate(written):
-            path = resolve_path(folder, pattern.removesuffix("/**"))
+            path = resolve_pattern(folder, pattern)
             if path is None:
                 yield problem_in(agent, f"{key}[{index}]", _leads_out(pattern))
             elif key != "spec.watch" and not _matches(path, tree):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.domain.manifests.fixtures.services import references
-from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.paths import resolve_pattern, show_path
 from gateval.domain.repository.patterns import folder_of, has_wildcard, match_any
 from gateval.domain.repository.place import Problem, nearest
 from gateval.domain.repository.tree import Tree, has_folder, under
@@ -83,7 +83,7 @@ def _wrong(spec: PlaygroundSpec, fixture: Fixture, tree: Tree) -> Iterator[tuple
             kind = "file" if key == "sqlite.source" else "folder with files"
             yield key, f"{show_path(path)} is no {kind} of this revision. Correct it, or track it."
     for index, written in enumerate(spec.files):
-        path = resolve_path(folder, written.removesuffix("/**"))
+        path = resolve_pattern(folder, written)
         if path is None:
             yield f"files[{index}]", f"{quote(written)} leads out of the repository."
         elif not _matches(path, tree):

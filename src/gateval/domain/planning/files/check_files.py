@@ -27,7 +27,7 @@ from gateval.domain.planning.files.grounds import files_of, ground_closure, grou
 from gateval.domain.planning.files.links import follow_links
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
-from gateval.domain.repository.paths import path_of_text, resolve_path
+from gateval.domain.repository.paths import path_of_text, resolve_path, resolve_pattern
 from gateval.domain.repository.patterns import has_wildcard
 from gateval.domain.repository.tree import under
 
@@ -38,7 +38,7 @@ def check_closure(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> Closu
     patterns: dict[str, str] = {}
     for key, written in (("include", included(spec)), ("setup.inputs", set_up_inputs(spec))):
         for one in written:
-            path = resolve_path(folder, one.removesuffix("/**"))
+            path = resolve_pattern(folder, one)
             if path is not None:
                 (patterns if has_wildcard(path) else roots).setdefault(path, f"{key} {one}")
 

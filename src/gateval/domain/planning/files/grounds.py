@@ -18,7 +18,7 @@ from gateval.domain.planning.closure import Closure, closure_files
 from gateval.domain.planning.files.links import follow_links
 from gateval.domain.planning.snapshot import OWN_FOLDER, Snapshot
 from gateval.domain.repository.links import walk_links
-from gateval.domain.repository.paths import resolve_path
+from gateval.domain.repository.paths import resolve_pattern
 from gateval.domain.repository.patterns import has_wildcard
 from gateval.domain.repository.tree import under
 
@@ -28,7 +28,7 @@ def ground_closure(spec: PlaygroundSpec, folder: str, snapshot: Snapshot) -> Clo
     roots = dict.fromkeys(spec.own_roots(folder), "the playground's own")
     patterns: dict[str, str] = {}
     for one in spec.files:
-        path = resolve_path(folder, one.removesuffix("/**"))
+        path = resolve_pattern(folder, one)
         if path is not None:
             (patterns if has_wildcard(path) else roots).setdefault(path, f"files {one}")
 

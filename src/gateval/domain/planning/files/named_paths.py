@@ -1,8 +1,13 @@
-"""Paths that an Agent's command lines name: what a program runs belongs to its closure."""
+"""Paths that an Agent's command lines name: what a program runs belongs to its closure.
+
+Only whole words are followed (`process_roots`). What else may be a path, in a line for a shell or
+behind an option, is looked at so that people can be told (`literals`).
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from gateval.domain.manifests.agent import RuntimeSpec
@@ -55,3 +60,62 @@ def named(cwd: str, word: str, snapshot: Snapshot) -> Iterator[str]:
         if real and real != end and real in snapshot.tree:  # `..` behind a link
             yield from passed
             yield real
+
+
+_RUN = re.compile(r"[^\s'\"`;|&<>()=:,@#!\\]+")
+_EXTRAS = re.compile(r"(?<=[^/])\[[\w,.-]*\]$")
+"""What stands behind a folder that pip installs: `../lib[dev]`."""
+
+_APART = re.compile(r"[=:;,@]")
+_LEAD = re.compile(r"-{1,2}(?:[A-Za-z][\w-]*?(?=[./])|[A-Za-z](?=.))")
+"""What stands before a path in one word with an option: `-r../x`, `--require../x`, `-Clib/x`."""
+
+_HERE = re.compile(r"\$\(pwd\)|`pwd`|\$\{PWD\}|\$PWD\b")
+_CHANGED = re.compile(r"(?:^|[\s;&|(])(?:cd|pushd)\s+[\"']?([^\s;&|)\"']+)")
+_NO_LITERAL = re.compile(r"[{}$*?\0\n]|^[/~]")
+_WORDS_IN_WORDS = 3
+_LONGEST = 4096
+"""Characters of a path that Linux opens (PATH_MAX)."""
+
+
+def literals(text: str) -> Iterator[str]:
+    """Yield what in a text of a command line may be a path relative to where it runs, each once.
+
+    The text is a word, the value of a variable or a line for a shell. No paths are those from the
+    machine's root, names without a slash or a dot, and what is known only when it runs.
+    """
+    found = (part for word in _words(_HERE.sub(".", text), 0) for part in _parts(word))
+    yield from dict.fromkeys(filter(_may_be_path, found))
+
+
+def changed_folders(line: str) -> Iterator[str]:
+    """Yield the folders to which a line for a shell changes, as it names them."""
+    found = _CHANGED.findall(_HERE.sub(".", line))
+    yield from dict.fromkeys(filter(_may_be_path, found))
+
+
+def _may_be_path(part: str) -> bool:
+    return "." in part.replace("/", ".") and len(part) <= _LONGEST and not _NO_LITERAL.search(part)
+
+
+def _words(text: str, depth: int) -> Iterator[str]:
+    """Yield a text and the words in it, as a shell has them, and those of quoted words in turn."""
+    yield text
+    if depth == _WORDS_IN_WORDS or not re.search(r"\s", text.strip()):
+        return
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    for word in words:
+        if word != text:
+            yield from _words(word, depth + 1)
+
+
+def _parts(word: str) -> Iterator[str]:
+    for part in (word, *_APART.split(word), *_RUN.findall(word)):
+        yield part
+        if "[" in part or "]" in part:
+            yield _EXTRAS.sub("", part).removeprefix("[").removesuffix("]")
+        if lead := _LEAD.match(part):
+            yield part[lead.end() :]

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.variable_names import expression_problem
-from gateval.domain.repository.place import Problem
+from gateval.domain.repository.place import Place, Problem
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.kinds.list_form import with_list_form
 from gateval.formats.native.kinds.tool_servers import with_servers
@@ -30,7 +30,7 @@ from gateval.formats.native.written import (
 )
 from gateval.formats.problems.sentences import expected_sentence, unknown_word
 from gateval.formats.problems.validation import problem_at, validate
-from gateval.formats.yaml.document import DocumentPath
+from gateval.formats.yaml.document import Document, DocumentPath
 
 _RUNTIME = ("spec", "runtime")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -52,9 +52,7 @@ COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name not in NOT
 
 
 def read(source: Source) -> Read:
-    """Return the Agent and its problems; `places` goes two levels deep (`spec.tools[0]`) in `spec`
-    and one in `metadata`.
-    """
+    """Return the Agent and its problems."""
     document, problems = validate(AgentDocument, _without_runtime(source.body), source.document)
     runtime, broken = _read_runtime(source)
     if document is None or broken:
@@ -70,11 +68,20 @@ def read(source: Source) -> Read:
         spec=spec,
         place=source.document.place(("metadata", "name")),
         path=source.path,
-        places=source.document.key_places(("spec",), depth=2)
-        | source.document.key_places(("metadata",), depth=1),
+        places=_places(source.document),
         digest=meaning(document.kind, document.metadata, canonical(spec)),
     )
     return Read(agent, problems)
+
+
+def _places(document: Document) -> dict[str, Place]:
+    """Return where the keys stand, as deep as somebody may have to look: each word of a command."""
+    return (
+        document.key_places(("spec",), depth=2)
+        | document.key_places(_RUNTIME, depth=4)
+        | document.key_places(("spec", "tools"), depth=3)
+        | document.key_places(("metadata",), depth=1)
+    )
 
 
 def _without_runtime(body: JsonValue) -> JsonValue:

@@ -1,0 +1,278 @@
+"""Files that a manifest shows to be needed, and that no candidate gets: people are told.
+
+Nothing here adds to a closure: what it does not hold is not there when an Agent is measured. But
+while nobody says so, a change of such a file asks for no Eval, and is green unmeasured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from gateval.domain.base import canonical_json
+from gateval.domain.manifests.agent import Agent, RuntimeSpec
+from gateval.domain.manifests.checks.files import problem_in
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.fixtures.playground import OWN_FILES
+from gateval.domain.manifests.own_checks import included, own_checks, starting_folder
+from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
+from gateval.domain.planning.closure import Closure, closure_of, working_directory
+from gateval.domain.planning.files.check_files import check_closure
+from gateval.domain.planning.files.named_paths import changed_folders, literals, named
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.links import walk_links
+from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.repository.patterns import folder_of
+from gateval.domain.repository.place import Problem
+from gateval.domain.repository.tree import folders_of, under
+from gateval.domain.text.quoting import quote
+
+_DECLARED = ("include ", "watch ", "setup.inputs ")
+_PLAIN = re.compile(r"[\w./+*-]+")
+
+
+@dataclass(frozen=True)
+class Outside:
+    """One path that a manifest shows: whose it is, where it leads, and what to tell.
+
+    `path` is a file, a link, a submodule or a folder outside the closure of `owner`.
+    """
+
+    owner: str
+    path: str
+    problem: Problem
+
+
+def outside_paths(snapshot: Snapshot) -> tuple[Outside, ...]:
+    """Return what the manifests of a revision show and nobody declares, each path once by owner."""
+    found: dict[tuple[str, str], Outside] = {}
+    for one in (*_of_agents(snapshot), *_of_checks(snapshot)):
+        found.setdefault((one.owner, one.path), one)
+    return tuple(found.values())
+
+
+def added_outside(head: Snapshot, base: Snapshot | None) -> tuple[Problem, ...]:
+    """Return the problems that head has and base, if there is one, has not."""
+    ours = outside_paths(head)
+    known = {(one.owner, one.path) for one in outside_paths(base)} if ours and base else set()
+    return tuple(one.problem for one in ours if (one.owner, one.path) not in known)
+
+
+def outside_warnings(
+    snapshot: Snapshot, owners: Collection[str], changed: Collection[str]
+) -> Iterator[str]:
+    """Tell what is shown by Agents that run (`owners`), and where a changed path lies there."""
+    for one in outside_paths(snapshot):
+        if one.owner in owners or any(under(path, {one.path}) for path in changed):
+            yield str(one.problem)
+
+
+class _Text(NamedTuple):
+    """A text that goes to the operating system, and the key that it stands at below `spec`."""
+
+    key: str
+    text: str
+    is_word: bool = True
+
+
+class _Lead(NamedTuple):
+    """Where a literal leads: a path of the tree, or a folder."""
+
+    literal: str
+    path: str
+    is_folder: bool
+
+    @property
+    def pattern(self) -> str:
+        """What `include` names it by."""
+        if not self.is_folder:
+            return f"/{self.path}"
+        return f"/{self.path}/**" if self.path else "/**"
+
+    @property
+    def shown(self) -> str:
+        if self.is_folder and not self.path:
+            return "the repository's root"
+        return f"{'the folder ' if self.is_folder else ''}{show_path(self.path)}"
+
+
+def _of_agents(snapshot: Snapshot) -> Iterator[Outside]:
+    for agent in snapshot.catalogue.agents:
+        runtime, cwd = agent.spec.runtime, working_directory(agent)
+        if runtime is None or cwd is None or not agent.starts_process:
+            continue
+        look = _Look(snapshot, agent, cwd)
+        for one in _texts(agent, runtime):
+            told = _told_by_watch(agent, cwd, one, snapshot)
+            for lead in look.leads(one.text):
+                if lead.path not in told:
+                    problem = _problem(agent, one, lead)
+                    yield Outside(agent.name, lead.path, problem)
+
+
+def _of_checks(snapshot: Snapshot) -> Iterator[Outside]:
+    seen: set[tuple[str, str]] = set()
+    for fixture in snapshot.catalogue.fixtures:
+        for spec in own_checks(fixture):
+            cwd, command = starting_folder(spec, fixture.folder), spec.options.get("command")
+            key = (fixture.folder, canonical_json(spec.options))
+            if cwd is None or not isinstance(command, list) or key in seen:
+                continue
+            seen.add(key)
+            look = _Look(snapshot, (fixture, spec), cwd)
+            for lead in (one for word in command for one in look.leads(str(word))):
+                message = (
+                    f"{quote(lead.literal)} leads to {lead.shown}, which is not among the files of "
+                    "this check, so the check does not get it and a change there is not seen. "
+                    f"Write `include: {_listed([*included(spec), lead.pattern])}` in it."
+                )
+                problem = Problem(place=spec.place, message=message)
+                yield Outside(f"{fixture.family or fixture.name} {spec.name}", lead.path, problem)
+
+
+def _texts(agent: Agent, runtime: RuntimeSpec) -> Iterator[_Text]:
+    """Yield every text of an Agent that its programs are started with, seen from its own files."""
+    for key, words, env in _programs(agent, runtime):
+        inside = runtime.in_playground and key == "runtime.command"
+        for at, word in enumerate(words):
+            if not inside or OWN_FILES in word:
+                yield _Text(f"{key}[{at}]", word.replace(OWN_FILES, "."))
+        where = key.rpartition(".")[0] or key
+        for name, value in env.items():
+            if not runtime.in_playground or OWN_FILES in value:
+                yield _Text(f"{where}.env.{name}", value.replace(OWN_FILES, "."), is_word=False)
+    line = runtime.options.get("line")
+    if isinstance(line, str):
+        yield _Text("", line, is_word=False)
+
+
+def _programs(
+    agent: Agent, runtime: RuntimeSpec
+) -> Iterator[tuple[str, tuple[str, ...], dict[str, str]]]:
+    """Yield what is started: the key below `spec`, the words, and its variables."""
+    yield "runtime.setup", runtime.own_setup, {}
+    yield "runtime.setup.run", runtime.layer.run if runtime.layer else (), {}
+    yield "runtime.command", runtime.command, runtime.env
+    yield "runtime.before", runtime.before, {}
+    yield "runtime.after", runtime.after, {}
+    for index, service in enumerate(runtime.services):
+        yield f"runtime.services[{index}].command", service.command, service.env
+    at = {tool.tool_name: index for index, tool in enumerate(agent.spec.tools) if tool.is_server}
+    for server in runtime.servers:
+        yield f"tools[{at.get(server.name, 0)}].command", server.command, server.env
+
+
+def _told_by_watch(agent: Agent, cwd: str, one: _Text, snapshot: Snapshot) -> set[str | None]:
+    """The files of whole words where `watch` says which count: they are told of already."""
+    if agent.spec.watch is None or not one.is_word:
+        return set()
+    paths = {*named(cwd, one.text, snapshot), resolve_path(cwd, one.text)}
+    return {path for path in paths if path in snapshot.tree}
+
+
+def _problem(agent: Agent, one: _Text, lead: _Lead) -> Problem:
+    message = (
+        f"{quote(lead.literal)} leads to {lead.shown}, which is not among the files of Agent "
+        f"{agent.name}: a candidate does not get it, and a change there is not measured. "
+    )
+    if not one.key:  # a target of another format
+        message += f"Write `include: {_listed([lead.pattern])}` under its `gateval`."
+        return problem_in(agent, "spec.runtime", message).model_copy(update={"path": ""})
+    layer = agent.spec.runtime.layer if agent.spec.runtime else None
+    if layer is not None and one.key.startswith("runtime.setup.run"):
+        message += f"Write `inputs: {_listed([*layer.inputs, lead.pattern])}` in the set-up."
+    else:
+        message += f"Write `include: {_listed([*agent.spec.include, lead.pattern])}` under spec."
+    return problem_in(agent, f"spec.{one.key}", message)
+
+
+def _listed(patterns: Iterable[str]) -> str:
+    words = (one if _PLAIN.fullmatch(one) else json.dumps(one) for one in patterns)
+    return f"[{', '.join(words)}]"
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Follows the literals of one Agent or check. Its closure is made when a file is in question:
+    most command lines lead nowhere.
+    """
+
+    snapshot: Snapshot
+    of: Agent | tuple[Fixture, AssertionSpec]
+    cwd: str
+
+    @cached_property
+    def closure(self) -> Closure:
+        """What it gets."""
+        if isinstance(self.of, Agent):
+            return closure_of(self.of, self.snapshot)
+        fixture, spec = self.of
+        return check_closure(spec, fixture.folder, self.snapshot)
+
+    def leads(self, text: str) -> list[_Lead]:
+        """Return where the literals of a text lead outside, the most exact of them.
+
+        Where a line changes to a folder, what it names from there stands for the folder.
+        """
+        found = {one.path: one for one in self._outside(self.cwd, text)}
+        for folder in changed_folders(text):
+            path = resolve_path(self.cwd, folder)
+            if path in found and path is not None:
+                inner = [one for one in self._outside(path, text) if one.path not in found]
+                found |= {one.path: one for one in inner if not under(path, {one.path})}
+        return [
+            one
+            for one in found.values()
+            if not any(path != one.path and under(path, {one.path}) for path in found)
+        ]
+
+    def _outside(self, cwd: str, text: str) -> Iterator[_Lead]:
+        for literal in literals(text):
+            passed, end = walk_links(f"{cwd}/{literal}", self.snapshot.links)
+            link = next((one for one in passed if not self.closure.covers(one)), None)
+            path = end if link is None else link
+            if path is not None and not self._is_own(path):
+                yield from self._at(literal, path)
+
+    def _is_own(self, path: str) -> bool:
+        """Whether a path lies where everything is given: that tells without a closure."""
+        whole = isinstance(self.of, Agent) and self.of.spec.watch is None
+        return whole and under(path, {self.cwd}) and not self.snapshot.is_hidden(path)
+
+    def _at(self, literal: str, path: str) -> Iterator[_Lead]:
+        for step in (*folders_of(path), path):
+            entry = self.snapshot.tree.get(step)
+            if entry is not None and (step == path or entry.is_submodule):
+                if not self.closure.covers(step) and not self._kept_from_all(step):
+                    yield _Lead(literal, step, is_folder=False)
+                return
+        if self._lacks(path):
+            yield _Lead(literal, path, is_folder=True)
+
+    def _kept_from_all(self, path: str) -> bool:
+        """Whether no `include` gives this file: what checks are made of has rules of its own."""
+        own = path == GATE_CONFIG_PATH or under(path, self.snapshot.check_roots)
+        return own or (not isinstance(self.of, Agent) and self.closure.hidden(path))
+
+    def _lacks(self, folder: str) -> bool:
+        """Whether files of a folder are not given, and nobody declared which of them are.
+
+        Of a folder around the working directory, those elsewhere in it count.
+        """
+        around = under(self.cwd, {folder})
+
+        def counts(path: str) -> bool:
+            return under(path, {folder}) and not (around and under(path, {self.cwd}))
+
+        roots, patterns = self.closure.roots, self.closure.patterns
+        declared = (*roots.items(), *((folder_of(one), why) for one, why in patterns.items()))
+        if any(counts(path) and why.startswith(_DECLARED) for path, why in declared):
+            return False
+        return any(
+            counts(path) and not self.closure.hidden(path) and not self.closure.covers(path)
+            for path in self.snapshot.below(folder)
+        )
