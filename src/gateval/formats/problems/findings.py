@@ -101,7 +101,16 @@ def _best_branch(group: list[_Located]) -> list[_Located]:
     fitting = [
         branch for branch in branches.values() if not any(located.wrong_sort for located in branch)
     ]
-    return min(fitting, key=len, default=[])
+    best = min(fitting, key=len, default=[])
+    return [one for one in best if not _of_another_sort(one, best)]
+
+
+def _of_another_sort(one: _Located, best: list[_Located]) -> bool:
+    """Whether it comes from a union inside, of which another branch fits the value's sort."""
+    depth = len(one.path)
+    return one.error["type"] in EXPECTED and any(
+        len(other.path) > depth and other.path[:depth] == one.path for other in best
+    )
 
 
 def _locate(value: JsonValue, error: ErrorDetails) -> _Located:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gateval.assertions.base import JudgedAssertion
 from gateval.assertions.evidence import Evidence
@@ -44,12 +44,19 @@ class RubricItem(Spec):
         default="correctness", description="Whether it has to hold, or only not be contradicted."
     )
 
+    @field_validator("ranges")
+    @classmethod
+    def _whole(
+        cls, ranges: tuple[RubricBand, ...] | dict[str, str]
+    ) -> tuple[RubricBand, ...] | dict[str, str]:
+        if ranges:
+            refuse_gaps(bands_of(ranges))
+        return ranges
+
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.text.strip() and not self.ranges:
             raise ValueError("a check needs `text`, or `ranges` that say what points mean")
-        if self.ranges:
-            refuse_gaps(self.bands)
         return self
 
     @property

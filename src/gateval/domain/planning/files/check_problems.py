@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 
 from gateval.domain.manifests.agent import Agent
@@ -14,6 +16,12 @@ from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.patterns import folder_of
 from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import has_folder, under
+
+_SHELLS = (["sh", "-c"], ["bash", "-c"])
+_SEVERAL = re.compile(r"[;&|<>()`\n]")
+"""What makes more of a line than one program with its arguments."""
+
+_NO_PROGRAMS = (["cd"], ["test"], ["["])
 
 
 def check_problems(snapshot: Snapshot) -> Iterator[Problem]:
@@ -53,13 +61,27 @@ def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
     if "function" in spec.options:
         yield from named_paths(spec, folder)
     elif isinstance(command, list):
-        words = [word for word in command if isinstance(word, str)]
+        words = _started([word for word in command if isinstance(word, str)])
         index = program_index(words)
         start = starting_folder(spec, folder)
         known = index is not None and start is not None
         path = resolve_path(start or "", words[index or 0]) if known else None
         if path:
             yield path
+
+
+def _started(words: list[str]) -> list[str]:
+    """Return the words of the command; those of a line for a shell that only starts a program."""
+    if words[:2] not in _SHELLS or len(words) != 3:
+        return words
+    line = words[2]
+    if _SEVERAL.search(line):
+        return []
+    try:
+        started = shlex.split(line)
+    except ValueError:
+        return []
+    return [] if started[:1] in _NO_PROGRAMS else started
 
 
 def _shared(agent: Agent, snapshot: Snapshot) -> Iterator[Problem]:

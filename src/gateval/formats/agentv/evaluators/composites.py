@@ -13,6 +13,7 @@ from gateval.formats.agentv.evaluators.judged import prompt_text
 from gateval.formats.agentv.evaluators.programs import command_of, where
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.spellings import twice
+from gateval.formats.problems.wording import one_of
 
 _KINDS = "weighted_average, threshold, code_judge or llm_judge"
 _KNOWN = frozenset({"weighted-average", "threshold", "code-grader", "llm-grader"})
@@ -32,15 +33,36 @@ def composite(entry: Entry) -> Becomes | None:
     kind = aggregator.at("type").value if isinstance(aggregator.value, dict) else None
     known = kind.replace("_", "-").replace("-judge", "-grader") if isinstance(kind, str) else ""
     if known not in _KNOWN:
-        entry.tell(aggregator, f"The aggregator of a composite is of type {_KINDS}.")
+        unknown = f"Unknown aggregator {quote(kind)}. " if isinstance(kind, str) else ""
+        wrong = aggregator.at("type") if unknown else aggregator
+        entry.tell(wrong, f"{unknown}The aggregator of a composite is of type {_KINDS}.")
         return None
+    named = [part for part in inner.items() if isinstance(part.value, str)]
+    _tell_named(entry, named)
     made = Becomes("composite", parts=list(inner.items()), graded=True)
     made.weights = _weights(entry, aggregator.at("weights"), made.parts)
+    found = _aggregated(entry, aggregator, known, made)
+    return None if named else found
+
+
+def _aggregated(entry: Entry, aggregator: Node, known: str, made: Becomes) -> Becomes | None:
     if known == "threshold":
         return _by_share(entry, aggregator.at("threshold"), made)
     if known == "code-grader":
         return _by_program(entry, aggregator, made)
     return _by_judge(entry, aggregator.at("prompt"), made) if known == "llm-grader" else made
+
+
+def _tell_named(entry: Entry, members: Sequence[Node]) -> None:
+    """Say of each member that is only named that it has to stand there itself."""
+    names = [name for one in entry.beside() if isinstance(name := one.at("name").value, str)]
+    known = f" Evaluators here are called {one_of(names, last='and')}." if names else ""
+    for member in members:
+        said = (
+            f"A member of a composite is a whole evaluator; {quote(str(member.value))} only names "
+            f"one.{known} Write the member itself here, with `name` and `type`."
+        )
+        entry.tell(member, said)
 
 
 def _weights(entry: Entry, node: Node, parts: Sequence[Node]) -> dict[str, JsonValue]:
@@ -56,7 +78,9 @@ def _weights(entry: Entry, node: Node, parts: Sequence[Node]) -> dict[str, JsonV
         return {}
     for name in node.value:
         if name not in names:
+            have = [one for one in names if isinstance(one, str)]
             said = f"No evaluator of this composite has the name {quote(name)}."
+            said += f" It has {one_of(have, last='and')}." if have else ""
             entry.tell(node.at(name), said)
         if not is_weight(node.value[name]):
             entry.tell(node.at(name), "A weight is a number from 0 on.")

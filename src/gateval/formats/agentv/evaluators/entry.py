@@ -16,6 +16,7 @@ from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.gathering import GatheringContext
 from gateval.formats.problems.findings import SchemaFinding, findings
+from gateval.formats.yaml.document import look_up
 
 _WORDS = {
     "anyOrder": "any_order",
@@ -28,6 +29,17 @@ _WORDS = {
     "minPoints": "required_min_score",
 }
 """What our assertions call things, and AgentV's evaluators do."""
+
+_INNER: Mapping[str, tuple[str, ...]] = {
+    "ranges": ("score_ranges",),
+    "minPoints": ("required_min_score", "min_score"),
+    "low": ("score_range",),
+    "high": ("score_range",),
+    "arguments": ("args",),
+    "argumentsMatch": ("args_match",),
+    "maxSeconds": ("max_duration_ms",),
+}
+"""Where a key of ours stands inside an evaluator's entries."""
 
 COMMON = ("name", "type", "weight", "required", "min_score", "negate")
 """The keys that every evaluator has."""
@@ -55,6 +67,13 @@ class Entry:
         found = self.node.first(keys)
         return found.value if found else None
 
+    def beside(self) -> list[Node]:
+        """Return all evaluators of the list that this one stands in."""
+        value: JsonValue = self.node.document.data
+        for step in self.node.path[:-1]:
+            value = look_up(value, step)[1]
+        return [*Node(self.node.document, self.node.path[:-1], value).items()]
+
     def tell(self, node: Node, message: str) -> None:
         """Say what is wrong with a value in it."""
         self.context.found.problems.append(node.problem(message))
@@ -71,7 +90,8 @@ class Entry:
 @dataclass
 class Becomes:
     """What an evaluator becomes. `keys` says where our options stand in its own words, `parts` are
-    the evaluators that it is made of, `weights` theirs by name.
+    the evaluators that it is made of, `weights` theirs by name. `items` are the values of which
+    the list of our first option was made.
     """
 
     type: str
@@ -81,6 +101,7 @@ class Becomes:
     made: Sequence[Becomes] = ()
     weights: Mapping[str, JsonValue] = field(default_factory=dict)
     graded: bool = False
+    items: Sequence[Node] = ()
 
 
 Reading: TypeAlias = Callable[[Entry], Becomes | None]
@@ -108,10 +129,14 @@ def unusable(model: type[BaseModel], made: Becomes, entry: Entry) -> list[Proble
 
 def _there(entry: Entry, made: Becomes, finding: SchemaFinding) -> Problem:
     """Return what is wrong at the nearest place that is written, in the words written there."""
-    node = entry.node
-    for number, step in enumerate(finding.path):
-        inner = node.at(made.keys.get(str(step), step) if number == 0 else step)
-        if inner.value is None:
+    node, path = entry.node, finding.path
+    if made.items and len(path) > 1 and isinstance(path[1], int) and path[1] < len(made.items):
+        node, path = made.items[path[1]], path[2:]
+    for number, step in enumerate(path):
+        first = number == 0 and node is entry.node
+        names = (made.keys.get(str(step), step),) if first else (step, *_INNER.get(str(step), ()))
+        inner = next((one for name in names if (one := node.at(name)).value is not None), None)
+        if inner is None:
             break
         node = inner
     said = finding.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
@@ -60,16 +61,20 @@ def rubric(entry: Entry) -> Becomes | None:
 
 def items_of(entry: Entry, written: Node) -> Becomes:
     """Return the rubric whose checks stand in this list."""
-    items = [_item(entry, node) for node in written.items()]
-    key = str(written.path[-1]) if written.path else ""
-    return Becomes("rubric", {"items": [*items]}, {"items": key}, graded=True)
+    return rubric_of(entry, [*written.items()], str(written.path[-1]) if written.path else "")
+
+
+def rubric_of(entry: Entry, checks: Sequence[Node], key: str = "") -> Becomes:
+    """Return the rubric of these checks, of which those that are plain texts are required."""
+    items = [_item(entry, node) for node in checks]
+    return Becomes("rubric", {"items": [*items]}, {"items": key}, graded=True, items=checks)
 
 
 def _item(entry: Entry, node: Node) -> JsonValue:
     if not isinstance(node.value, dict):
         if not isinstance(node.value, str):
             entry.context.found.problems.append(node.wrong("text", "a check"))
-        return node.value if isinstance(node.value, str) else "-"
+        return {"text": node.value if isinstance(node.value, str) else "-", "required": True}
     entry.context.found.problems += node.slips(_RUBRIC_KEYS)
     text = node.first(_TEXTS)
     item: JsonObject = {"text": text.value if text else ""}

@@ -12,7 +12,7 @@ from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.evaluators.common import Common
 from gateval.formats.agentv.evaluators.entry import COMMON, Becomes, Context, Entry, unusable
 from gateval.formats.agentv.evaluators.includes import included
-from gateval.formats.agentv.evaluators.judged import items_of
+from gateval.formats.agentv.evaluators.judged import items_of, rubric_of
 from gateval.formats.agentv.evaluators.kinds import KEYS, KINDS, NAMES, normal
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.suites.suite import Suite
@@ -88,8 +88,7 @@ class Evaluators:
         texts = [entry for entry in entries if isinstance(entry.value, str)]
         for entry in entries:
             if texts and entry is texts[0]:
-                joined = written.having([text.value for text in texts])
-                made = items_of(Entry(written, self._context), joined)
+                made = rubric_of(Entry(written, self._context), texts)
                 yield from self._spec(made, entry, {})
             elif not isinstance(entry.value, str):
                 yield from self._read(entry, 0, {})
@@ -146,11 +145,7 @@ class Evaluators:
 
     def _parts(self, made: Becomes, node: Node, level: int) -> Iterator[AssertionSpec]:
         for part in made.parts:
-            if isinstance(part.value, str):
-                text = items_of(Entry(part, self._context), part.having([part.value]))
-                yield from self._spec(text, part, made.weights, level + 1)
-            else:
-                yield from self._read(part, level + 1, made.weights)
+            yield from self._read(part, level + 1, made.weights)
         for inner in made.made:
             yield from self._spec(inner, node.having({}), {}, level + 1)
 

@@ -1,0 +1,211 @@
+"""What AgentV's files say and nobody may pass over: through the command line, in small repositories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+
+TARGETS = """\
+targets:
+  - name: default
+    provider: cli
+    command: python3 bot.py {PROMPT}
+    cwd: /bot
+    judge_target: judge
+  - {name: judge, provider: scripted, model: judge}
+"""
+BOT = "import sys\nprint('You said', sys.argv[1])\n"
+JUDGE = """\
+rules:
+  - when: {system: checks}
+    reply: >-
+      {"checks": [{"id": "rubric-1", "satisfied": false, "evidence_step": 2, "quote": "You said"},
+      {"id": "rubric-2", "satisfied": true}, {"id": "rubric-3", "satisfied": true},
+      {"id": "rubric-4", "satisfied": true}, {"id": "rubric-5", "satisfied": true},
+      {"id": "rubric-6", "satisfied": true}], "overall_reasoning": "Nearly."}
+"""
+CASE = """\
+evalcases:
+  - id: one
+    expected_outcome: Good
+    input: Hello
+"""
+TESTS = CASE.replace("evalcases", "tests")
+EVALUATORS = CASE + "    execution:\n      evaluators:\n"
+
+
+def desk(tmp_path: Path, files: Mapping[str, str]) -> Repo:
+    """A repository with a bot that repeats, a scripted judge, and these files."""
+    repo = Repo(tmp_path / "desk")
+    repo.write(".agentv/targets.yaml", TARGETS)
+    repo.write("bot/bot.py", BOT)
+    repo.write(".gateval/scripted/judge.yaml", JUDGE)
+    for name, text in files.items():
+        repo.write(name, text)
+    repo.commit("A desk")
+    return repo
+
+
+def told(repo: Repo) -> list[str]:
+    """What `validate` says is wrong, line by line."""
+    done = gateval(repo, "validate")
+    assert done.returncode == 2, done.stdout + done.stderr
+    return done.stdout.splitlines()[:-1]
+
+
+def ran(repo: Repo, name: str) -> dict[str, Any]:
+    """The one trial of an Eval, as the results have it."""
+    out = repo.path / "out"
+    done = gateval(repo, "run", name, "--results", str(out))
+    assert (out / "results.v1.json").exists(), done.stdout + done.stderr
+    (trial,) = json.loads((out / "results.v1.json").read_text())["trials"]
+    return {**trial, "code": done.returncode, "printed": done.stdout}
+
+
+@pytest.mark.parametrize(
+    "suite",
+    [
+        CASE + "    rubrics: [One, Two, Three, Four, Five, Six]\n",
+        TESTS + "    assertions: [One, Two, Three, Four, Five, Six]\n",
+    ],
+)
+def test_a_check_that_is_a_plain_text_is_required(suite: str, tmp_path: Path) -> None:
+    trial = ran(desk(tmp_path, {"s.eval.yaml": suite}), "s")
+    assert (trial["code"], trial["outcome"]) == (1, "fail"), trial["printed"]
+    assert "required: rubric-1" in trial["printed"]
+
+
+COMPOSITE = """\
+        - {name: tone, type: contains, value: You}
+        - name: both
+          type: composite
+          evaluators: [tone, tne]
+          aggregator: {type: weighted_average}
+"""
+
+
+def test_a_member_of_a_composite_that_is_only_named(tmp_path: Path) -> None:
+    found = told(desk(tmp_path, {"s.eval.yaml": EVALUATORS + COMPOSITE}))
+    assert len(found) == 2
+    for line, name, column in zip(found, ("tone", "tne"), (24, 30), strict=True):
+        assert line.startswith(f"s.eval.yaml:10:{column}: ")
+        assert f'"{name}"' in line
+        assert "Evaluators here are called tone and both" in line
+
+
+def test_a_weight_for_no_member_lists_the_members(tmp_path: Path) -> None:
+    weighed = COMPOSITE.replace(
+        "[tone, tne]", "[{name: kind, type: contains, value: You}]"
+    ).replace("weighted_average", "weighted_average, weights: {knd: 2}")
+    (found,) = told(desk(tmp_path, {"s.eval.yaml": EVALUATORS + weighed}))
+    assert 'has the name "knd"' in found
+    assert "kind" in found
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "[python3, judges/none.py]",
+        "./judges/none.py",
+        "python3 judges/none.py --strict",
+        "judges/none.py",
+    ],
+)
+@pytest.mark.parametrize("type_", ["code_judge", "composite"])
+def test_a_script_that_is_missing_is_found_by_validate(
+    type_: str, script: str, tmp_path: Path
+) -> None:
+    written = f"        - {{name: t, type: code_judge, script: {json.dumps(script) if script[0] != '[' else script}}}\n"
+    if type_ == "composite":
+        path = json.dumps(script) if script[0] != "[" else script
+        written = (
+            "        - name: t\n          type: composite\n"
+            "          evaluators: [{name: kind, type: contains, value: You}]\n"
+            f"          aggregator: {{type: code_judge, path: {path}}}\n"
+        )
+    (found,) = told(desk(tmp_path, {"evals/s.yaml": EVALUATORS + written}))
+    assert found.startswith("evals/s.yaml:7:")
+    assert "judges/none.py is no file of this revision" in found
+
+
+def test_a_line_for_the_shell_may_name_what_there_is(tmp_path: Path) -> None:
+    written = "".join(
+        f"        - {{name: t{number}, type: code_judge, script: {json.dumps(line)}}}\n"
+        for number, line in enumerate(
+            (
+                "python3 checks/ok.py",
+                "./checks/ok.py --out $TMPDIR/x",
+                "cd checks && python3 ok.py",
+                "python3 -c 'print(1/2)'",
+                "echo a/b",
+                "jq .a/b",
+            )
+        )
+    )
+    repo = desk(tmp_path, {"s.eval.yaml": EVALUATORS + written, "checks/ok.py": "print()\n"})
+    done = gateval(repo, "validate")
+    assert done.returncode == 0, done.stdout
+
+
+RANGES = """\
+    rubrics:
+      - Polite
+      - id: right
+        expected_outcome: Right
+        score_ranges:
+          - {score_range: [0, 4], expected_outcome: bad}
+          - {score_range: [6, 10], expected_outcome: good}
+"""
+
+
+@pytest.mark.parametrize(
+    ("suite", "place", "words"),
+    [
+        (CASE + RANGES, "s.eval.yaml:10:11: evalcases[0].rubrics[1].score_ranges:", "5 points"),
+        (
+            CASE + RANGES.replace("[6, 10]", "[five, 10]"),
+            "s.eval.yaml:11:27: evalcases[0].rubrics[1].score_ranges[1].score_range",
+            "whole number",
+        ),
+        (
+            CASE + "    rubrics:\n      - {id: r, expected_outcome: x, score_ranges: {0: a, 12: b}}\n",
+            "s.eval.yaml:6:52: evalcases[0].rubrics[0].score_ranges:",
+            "`12` is no number of points",
+        ),
+        (
+            EVALUATORS + "        - name: r\n          type: rubric\n" + RANGES.replace("    ", "          ", 1)
+            .replace("\n      ", "\n            "),
+            "s.eval.yaml:14:",
+            "5 points",
+        ),
+        (
+            EVALUATORS + COMPOSITE.replace("[tone, tne]", "[{name: k, type: contains, value: x}]")
+            .replace("{type: weighted_average}", "{type: harmonic_mean}"),
+            "s.eval.yaml:11:30: evalcases[0].execution.evaluators[1].aggregator.type:",
+            'Unknown aggregator "harmonic_mean"',
+        ),
+        (
+            CASE + "    rubrics:\n      - Polite\n      - {id: r, expected_outcome: x, weight: much}\n",
+            "s.eval.yaml:7:46: evalcases[0].rubrics[1].weight:",
+            "number",
+        ),
+        (
+            CASE + "    rubrics:\n      - Polite\n      - {id: r, expected_outcome: x, required_min_score: 11}\n",
+            "s.eval.yaml:7:58: evalcases[0].rubrics[1].required_min_score:",
+            "10",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_where_it_stands(
+    suite: str, place: str, words: str, tmp_path: Path
+) -> None:
+    (found,) = told(desk(tmp_path, {"s.eval.yaml": suite}))
+    assert found.startswith(place), found
+    assert words in found
