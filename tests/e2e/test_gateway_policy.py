@@ -219,7 +219,7 @@ def test_what_a_run_may_use_is_counted_over_all_its_trials(tmp_path: Path) -> No
     shop.commit()
     code, said, calls = check(shop)
     assert code == 3, said
-    assert "The candidates of a run may use 1 model calls together" in said
+    assert "The run has made the 1 model calls that policy.gateway.callsPerRun gives it" in said
     assert len(calls) == 1
 
 

@@ -91,7 +91,7 @@ def test_a_dearer_agent_is_told_and_blocked_where_the_policy_asks(tmp_path: Path
 
 
 def test_a_plan_says_what_it_will_take_once_that_is_known(tmp_path: Path) -> None:
-    budget = "policy:\n  budget: {repetitions: 12, usd: 0.01}\n"
+    budget = "policy:\n  budget: {repetitions: 12, usd: 1}\n"
     repo = shop(tmp_path, model="openai/gpt-4o", limit="maxUSD: 0.5", policy=budget)
     repo.branch("change")
     repo.write(
@@ -105,9 +105,13 @@ def test_a_plan_says_what_it_will_take_once_that_is_known(tmp_path: Path) -> Non
     with provider(dear_if_long) as (_, environ):
         done = gateval(repo, "check", "--base", "main", **environ)
     assert done.returncode == 0, done.stdout + done.stderr
+    repo.checkout("main")
+    repo.write(".github/gateval.yml", budget.replace("usd: 1", "usd: 0.01"))
+    repo.commit("Less money")
+    repo.checkout("change")
     after = " ".join(gateval(repo, "plan", "--base", "main").stdout.split())
     assert re.search(r"about (8|9|10) model calls, [0-9,]+ tokens, \$0\.0[0-9]+, ", after), after
-    assert "that is more than the budget of money" in after
+    assert "that is more than policy.budget.usd gives a run, which would end incomplete" in after
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from gateval.domain.trials.model_call import Message, ModelRequest
 from gateval.domain.trials.trace import StepKind, Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway, Scripts
+from gateval.gateway.ledger import SpendingLimits
 from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
@@ -45,6 +46,7 @@ def serve(
     scripts: Scripts | None = None,
     limits: CallLimits | None = None,
     connections: int | None = None,
+    spending: SpendingLimits | None = None,
 ) -> None:
     """Let `use` work with a gateway server in front of a provider that answers by `respond`."""
 
@@ -63,7 +65,9 @@ def serve(
                 "OPENROUTER_API_KEY": CANARY,
             }
             async with (
-                Gateway(read_upstreams(environ), scripts or {}, policy=policy) as gateway,
+                Gateway(
+                    read_upstreams(environ), scripts or {}, policy=policy, limits=spending
+                ) as gateway,
                 GatewayServer(gateway, limits, connections=connections) as server,
             ):
                 await use(server, provider)

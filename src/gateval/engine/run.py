@@ -48,7 +48,8 @@ class RunContext:
     `redact` takes secrets out of a finished trial, before anybody sees it. `at_once` is how many
     trials may run side by side over all Evals; None for no such limit. Without `checks`, people's
     own checks are errors; without `embed`, likeness by embeddings is; without `agreements`, every
-    judge's word counts; without `playgrounds`, what wants one is an error.
+    judge's word counts; without `playgrounds`, what wants one is an error. `over` says why no model
+    is asked any more, as a sentence; it is empty as long as the run has room for calls.
     """
 
     candidates: Candidates
@@ -61,6 +62,7 @@ class RunContext:
     agreements: Agreements | None = None
     embed: Embed | None = None
     playgrounds: Playgrounds | None = None
+    over: Callable[[], str] = str
 
 
 TRIES = 4
@@ -79,6 +81,8 @@ class Task(NamedTuple):
 async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     """Run what `next_trials` asks for until it asks for nothing; return all trials.
 
+    When the run has no room for calls any more, it ends: a trial that a refused call has kept from
+    an answer, or from being judged, never was.
     When the task is cancelled, the trials under way are lost; finished ones are in the log already.
     """
     trials: dict[TrialKey, Trial] = {}
@@ -87,7 +91,7 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     first: Side = Side.BASE
     running: Side | None = None
     try:
-        while keys := next_trials(plan, trials.values()):
+        while not context.over() and (keys := next_trials(plan, trials.values())):
             if trials:
                 planned += len(keys)
                 context.tell(TrialsAdded(more=len(keys)))
@@ -113,6 +117,8 @@ async def _rest(context: RunContext, running: Side | None, *, unless: Side | Non
 
 async def _judge_again(plan: Plan, context: RunContext, trials: dict[TrialKey, Trial]) -> None:
     """Look at what judges waver on, where their word counts."""
+    if context.over():
+        return
     agreements = context.agreements
     believed = [one for one in plan.evals if not (agreements and await agreements.doubt(one))]
     await judge_again(believed, trials, context)
@@ -152,11 +158,13 @@ async def _work(
     while queue:
         async with places:
             await spacing.turn()
-            if not queue:
+            if not queue or context.over():
                 return
             task = queue.popleft()
             context.tell(TrialStarted(key=task.key))
             trial = context.redact(await _measured(task, context))
+        if context.over() and trial.passed is None and trial.cause is Cause.GATE:
+            continue
         context.log.append(trial)
         trials[task.key] = trial
         context.tell(TrialFinished(trial=trial))
@@ -172,7 +180,7 @@ async def _measured(task: Task, context: RunContext) -> Trial:
     for left in reversed(range(TRIES)):
         trial, in_vain = await run_trial(task, context)
         is_lost = trial.passed is None and trial.cause in {Cause.PROVIDER, Cause.JUDGE}
-        if in_vain or not (is_lost and left):
+        if in_vain or not (is_lost and left) or context.over():
             break
         lost += (one for one in (trial.usage, trial.judge_usage) if one.total is not None)
     return trial.model_copy(update={"lost_usage": add_usage(lost)}) if lost else trial

@@ -17,6 +17,7 @@ from gateval.domain.manifests.scripted import (
 from gateval.domain.text.quoting import quote
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side
+from gateval.gateway.ledger import Ledger, SpendingLimits
 from gateval.gateway.pricing import Pricing
 from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import Upstream, missing_keys
@@ -46,7 +47,8 @@ class Gateway:
     candidate can fill: `own`. Those send by `for_candidates`. `scrubber` knows all keys. `ca_file`
     holds authorities to trust besides the machine's, in PEM. `wall_clock` gives Unix time, for
     `Retry-After` as a date. `prices` say what calls cost; without them nobody knows.
-    `own_prices` are those of the policy, which count before.
+    `own_prices` are those of the policy, which count before. All calls together keep within
+    `limits`: `ledger` is their account.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Gateway:
         *,
         prices: Prices | None = None,
         own_prices: Mapping[str, ModelPrice] | None = None,
+        limits: SpendingLimits | None = None,
         policy: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
         ca_file: str = "",
@@ -67,12 +70,13 @@ class Gateway:
         self._usable: set[str] = set()
         self._stack = AsyncExitStack()
         self.pricing = Pricing(prices, own_prices)
+        self.ledger = Ledger(limits or SpendingLimits(), self.pricing)
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
         persist = {name: Retrier(policy) for name in upstreams}
         self._clients = [HttpClient(timeouts or Timeouts(), ca_file) for _ in range(2)]
         self.own, self.for_candidates = (
-            Sender(self.scrubber, persist, client, wall_clock=wall_clock)
+            Sender(self.scrubber, persist, client, self.ledger, wall_clock=wall_clock)
             for client in self._clients
         )
 
@@ -119,11 +123,14 @@ class Gateway:
     ) -> ModelReply:
         """Ask `model` over the connections of `sender`, and count in `tries`; else like `call`."""
         tries = tries or Tries()
+        tries.most = request.max_tokens
         try:
             reply = await self._ask(model, request, side, sender, tries)
         except ModelCallError as error:
             error.cost = tries.cost
             raise
+        finally:
+            tries.over()
         usage = self.pricing.usage(model, reply.usage, answered=reply.model, tier=reply.tier)
         return reply.model_copy(update={**tries.cost._asdict(), "usage": usage})
 
@@ -152,7 +159,7 @@ class Gateway:
     ) -> ModelReply:
         provider, _, model_id = model.partition("/")
         if provider == SCRIPTED_PROVIDER:
-            return await self._ask_script(model_id, request, side)
+            return await self._ask_script(model_id, request, side, tries)
         upstream = self.upstream(model)
         wire = WIRE_FORMATS[upstream.wires[0]]
         try:
@@ -168,15 +175,22 @@ class Gateway:
         reply = got.reply
         return reply if reply.model else reply.model_copy(update={"model": model_id})
 
-    async def _ask_script(self, name: str, request: ModelRequest, side: Side) -> ModelReply:
+    async def _ask_script(
+        self, name: str, request: ModelRequest, side: Side, tries: Tries
+    ) -> ModelReply:
         script = self.script(name, side)
+        size = sum(len(message.text) for message in request.messages)
+        entry = await self.ledger.enter(f"{SCRIPTED_PROVIDER}/{name}", size, tries.most)
+        tries.entry = entry
         found = answer(script, name, request)
         if found is None:
+            entry.refused()
             last = request.messages[-1] if request.messages else None
             end = f"the {last.role} message {quote(last.text)}" if last else "no message"
             message = f"{script.path} has no rule for this conversation, which ends in {end}."
             raise ModelCallError(ModelCallFault.UNCONFIGURED, message)
         await asyncio.sleep(found.seconds)
+        entry.replied(found.reply)
         return found.reply
 
 

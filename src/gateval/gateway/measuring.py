@@ -21,8 +21,12 @@ from gateval.wire.registry import INPUT_FORMATS
 async def embed(gateway: Gateway, model: str, texts: tuple[str, ...], *, side: Side) -> InputReply:
     """Return a vector for each of the texts, for the gate itself. Raises `ModelCallError`."""
     request = InputRequest(model="", texts=texts)
-    kind, tries = InputKind.EMBEDDING, Tries()
-    return await measure(gateway, model, kind, request, side=side, sender=gateway.own, tries=tries)
+    kind, tries = InputKind.EMBEDDING, Tries(most=0)
+    own = gateway.own
+    try:
+        return await measure(gateway, model, kind, request, side=side, sender=own, tries=tries)
+    finally:
+        tries.over()
 
 
 async def measure(
@@ -49,7 +53,11 @@ async def measure(
                 f"at most, and {scripted_inputs.MOST_DIMENSIONS:,} for one text."
             )
             raise ModelCallError(ModelCallFault.REJECTED, message)
-        return await asyncio.to_thread(scripted_inputs.measure, script, kind, request)
+        size = sum(map(len, request.texts))
+        tries.entry = await gateway.ledger.enter(model, size, 0)
+        found = await asyncio.to_thread(scripted_inputs.measure, script, kind, request)
+        tries.entry.measured(found.usage, model)
+        return found
     upstream = gateway.upstream(model)
     wire = _wire(upstream, kind)
     try:

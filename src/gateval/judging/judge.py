@@ -21,7 +21,7 @@ from gateval.judging.evidence import check_evidence, evidence_defects
 from gateval.judging.limits import JudgeLimits
 from gateval.judging.prompt import Question, judge_request, repair_request, rubric_question
 from gateval.judging.verdict import DefectiveVerdict, parse_verdict
-from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
+from gateval.ports.model_calls import ModelCallError, ModelCalls
 
 
 class JudgeResult(Value):
@@ -177,7 +177,7 @@ class Judge:
         except ModelCallError as error:
             if error.lasting:
                 self.denied.add(model)
-            gate = error.fault is ModelCallFault.UNCONFIGURED
+            gate = error.cause is Cause.GATE
             why, cause = error.message, Cause.GATE if gate else Cause.PROVIDER
         raise JudgeError(cause, f"the judge could not be asked: {why}", usage=spent)
 

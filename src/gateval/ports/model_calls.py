@@ -26,6 +26,8 @@ class ModelCallFault(StrEnum):
     UNCONFIGURED = "unconfigured"
     """No such provider, no key, a certificate that nobody we trust has signed, or a scripted model
     without a rule for this conversation."""
+    BUDGET = "budget"
+    """The calls of the run have taken what the policy gives them."""
 
 
 class ModelCallError(Exception):
@@ -48,14 +50,16 @@ class ModelCallError(Exception):
         """Whom a candidate's trial blames: the candidate for a rejected request, else others."""
         if self.fault is ModelCallFault.REJECTED:
             return Cause.CANDIDATE
-        if self.fault is ModelCallFault.UNCONFIGURED:
+        if self.fault in {ModelCallFault.UNCONFIGURED, ModelCallFault.BUDGET}:
             return Cause.GATE
         return Cause.PROVIDER
 
     @property
     def lasting(self) -> bool:
-        """Whether the same would come of it again, until a person mends the key or the account."""
-        return self.fault is ModelCallFault.DENIED
+        """Whether the same would come of it again, until a person mends the key or the account, or
+        gives the run more.
+        """
+        return self.fault in {ModelCallFault.DENIED, ModelCallFault.BUDGET}
 
 
 REFUSED = "The gateway refused a call."

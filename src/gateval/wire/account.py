@@ -70,6 +70,10 @@ _MCP_KEYS = ("mcp_servers", "mcpServers")
 _MCP_TYPES = frozenset({"mcp", "mcp_toolset"})
 _TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 
+_MOST_TOKENS = 10**9
+_ANSWERS = ("n", "candidateCount", "candidate_count")
+"""How many answers a request asks for at once."""
+
 _MAY_HOLD = re.compile(
     rb"\\u00|_id|file_ids|vector_store|container|skill|cached|audio|voice|mcp|\"store\"|image_gen"
     rb"|file_?[usUS]|retrieval|vertex"
@@ -86,10 +90,9 @@ def refusal(
 
     `fields` are those of `body`. `max_tokens` is what one reply may ask for.
     """
-    configs = (fields[name] for name in _CONFIGS if isinstance(fields.get(name), dict))
-    for part in (fields, *configs):
+    for part in _with_configs(fields):
         for name in _TOKENS:
-            asked = part.get(name) if isinstance(part, dict) else None
+            asked = part.get(name)
             if isinstance(asked, int | float) and asked > max_tokens:
                 return f"`{name}` is over {max_tokens:,}, the most that this gate allows"
     if not _MAY_HOLD.search(body):
@@ -97,6 +100,31 @@ def refusal(
     if fields.get("store") and CallFeature.STORE not in allow:
         return f"`store` keeps data in the provider's account, {_ALLOWED_BY} `store`"
     return next((said for part in _objects(fields) if (said := _complaint(part, allow))), "")
+
+
+def most_tokens(fields: JsonObject) -> int | None:
+    """Return how many tokens a request lets be answered, in all answers that it asks for; None if
+    it does not say.
+    """
+    parts = list(_with_configs(fields))
+    asked = [_whole(part.get(name)) for part in parts for name in _TOKENS]
+    answers = [_whole(part.get(name)) for part in parts for name in _ANSWERS]
+    most = max(asked, default=0)
+    return most * max(1, *answers) if most else None
+
+
+def _whole(value: JsonValue) -> int:
+    """A number of a request as a whole one that is not negative; 0 for what is none."""
+    return int(value) if isinstance(value, int | float) and 0 <= value < _MOST_TOKENS else 0
+
+
+def _with_configs(fields: JsonObject) -> Iterator[JsonObject]:
+    """The fields of a request, then those of the objects that hold its settings."""
+    yield fields
+    for name in _CONFIGS:
+        config = fields.get(name)
+        if isinstance(config, dict):
+            yield config
 
 
 def _objects(fields: JsonObject) -> Iterator[JsonObject]:

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from gateval.domain.trials.trial import Cause, Side
+from gateval.gateway.ledger import SpendingLimits
 from gateval.gateway.local.limits import CallLimits, RateLimiter
 from gateval.gateway.local.server import REFUSALS_PER_SECOND, GatewayServer
 from gateval.gateway.local.session import Session
@@ -69,18 +70,18 @@ def test_the_calls_of_a_trial_are_counted() -> None:
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        (CallLimits(run_calls=2), "may use 2 model calls together"),
-        (CallLimits(run_tokens=20), "may use 20 tokens together"),
+        (SpendingLimits(calls=2), "the 2 model calls that policy.gateway.callsPerRun gives"),
+        (SpendingLimits(tokens=4_150), "of the 4,150 tokens that policy.gateway.tokensPerRun"),
     ],
 )
-def test_the_calls_and_tokens_of_a_run_are_counted(limits: CallLimits, words: str) -> None:
+def test_the_calls_and_tokens_of_a_run_are_counted(limits: SpendingLimits, words: str) -> None:
     async def use(server: GatewayServer, provider: ModelServer) -> None:
         for session in (begun(server), begun(server, side=Side.BASE)):
             await goes_on(session)
             assert session.trouble(100) is None
             session.close()
         late = begun(server)
-        status, body, _ = await send(late, json=ASKED)
+        status, body, _ = await send(late, json={**ASKED, "max_tokens": 5_000})
         assert status == 429
         assert words in json.loads(body)["error"]["message"]
         trouble = late.trouble(100)
@@ -88,7 +89,7 @@ def test_the_calls_and_tokens_of_a_run_are_counted(limits: CallLimits, words: st
         assert trouble.cause is Cause.GATE, "others used it up"
         assert len(provider.calls) == 2
 
-    serve(use, limits=limits)
+    serve(use, spending=limits)
 
 
 @pytest.mark.parametrize("streams", [False, True])

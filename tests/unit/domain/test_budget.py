@@ -135,7 +135,7 @@ def test_a_budget_only_takes_alarms_away(
 def test_what_looked_worse_and_could_not_be_looked_at_again_is_no_pass() -> None:
     report = reported(plan_of(4, 1, repetitions=8), broken("f01"))
     assert len(report.results.trials) == 8
-    assert report.decision.verdict is GateVerdict.INCONCLUSIVE
+    assert report.decision.verdict is GateVerdict.INCOMPLETE
     (told,) = [one for one in report.decision.reasons if one.code is ReasonCode.BUDGET]
     assert told.text == (
         "f01 looks worse: passed 1 of 1 before, 0 of 1 now, and the budget of the run "
@@ -205,7 +205,7 @@ def test_all_together_are_not_looked_at_again_either() -> None:
     assert len(report.results.trials) == 72
     (told,) = [one.text for one in report.decision.reasons if one.code is ReasonCode.BUDGET]
     assert told.startswith("a-eval looks worse as a whole, and the budget of the run")
-    assert report.decision.verdict is GateVerdict.INCONCLUSIVE
+    assert report.decision.verdict is GateVerdict.INCOMPLETE
 
 
 def test_an_unchanged_agent_passes_on_the_smallest_budget() -> None:

@@ -69,7 +69,9 @@ def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
         return Results(plan=plan, info=info)
     contents = read_parts(_folder(context), RESULTS_FILE, limit=CLAIM_LIMIT)
     measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
-    results = assemble(measured, [load_results(content) for content in contents], info)
+    parts = [load_results(content) for content in contents]
+    over = next((part.info.over_budget for part in parts if part.info.over_budget), "")
+    results = assemble(measured, parts, info.model_copy(update={"over_budget": over}))
     return results.model_copy(update={"plan": plan})
 
 

@@ -34,6 +34,7 @@ from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway
+from gateval.gateway.ledger import SpendingLimits
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.measuring import embed
 from gateval.gateway.upstream.retry import RetryPolicy
@@ -48,7 +49,8 @@ from gateval.settings import Settings
 class EvaluationRun:
     """The values that the parts of one run share. `walls` is None when no process is started.
 
-    `replays` takes in the calibrations that the run replays, without secrets.
+    `replays` takes in the calibrations that the run replays, without secrets, `over_budget` why no
+    model was asked any more.
     """
 
     plan: Plan
@@ -61,6 +63,7 @@ class EvaluationRun:
     at_once: int | None
     minutes: float
     replays: list[CalibrationReplay]
+    over_budget: list[str]
 
 
 @contextlib.asynccontextmanager
@@ -107,7 +110,10 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             tell=run.listen,
             redact=_redacting(run),
             at_once=run.at_once,
+            over=lambda: gateway.ledger.ended,
         )
+        if gateway.ledger.ended:
+            run.over_budget.append(gateway.ledger.told)
 
 
 def _redacting(run: EvaluationRun) -> Callable[[Trial], Trial]:
@@ -134,13 +140,14 @@ async def _gateway(run: EvaluationRun) -> Gateway:
     """Make the gateway, which knows prices where a real model may be asked."""
     plan, settings = run.plan, run.settings
     prices = ListPrices()
-    if asks_real_models(plan):
+    if asks_real_models(plan) or plan.policy.budget.usd is not None:
         await asyncio.to_thread(prices.load)
     return Gateway(
         settings.upstreams,
         {one.side: {script.name: script for script in one.models} for one in plan.scripts},
         prices=prices,
         own_prices=plan.policy.prices,
+        limits=SpendingLimits.under(plan.policy),
         policy=RetryPolicy(outage_seconds=settings.outage_seconds),
         ca_file=settings.ca_file,
     )

@@ -73,12 +73,23 @@ def evaluate(
     shut = shutter(plan, key or token_bytes(32))
     warnings: dict[str, None] = {}
     replays: list[CalibrationReplay] = []
+    over_budget: list[str] = []
     under_way: dict[TrialKey, None] = {}
     noting = _noting(warnings, under_way, sealed_off(listen, shut, plan))
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, shut)
         run = EvaluationRun(
-            plan, repository, settings, folder, log, noting, walls, at_once, minutes, replays
+            plan,
+            repository,
+            settings,
+            folder,
+            log,
+            noting,
+            walls,
+            at_once,
+            minutes,
+            replays,
+            over_budget,
         )
         trials, interrupted = _trials_of(run)
     info = RunInfo(
@@ -90,6 +101,7 @@ def evaluate(
         interrupted=interrupted,
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=_ended(minutes) if trials is None and not interrupted else "",
+        over_budget=" ".join(over_budget),
         warnings=tuple(warnings)[:WARNINGS_LIMIT],
     )
     done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials

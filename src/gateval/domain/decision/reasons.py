@@ -48,6 +48,8 @@ def all_reasons(
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)
     yield from _left_out_reasons(results.plan)
+    if over := results.info.over_budget:
+        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.BUDGET, over)
     if results.plan.rules_unread:
         unread = results.plan.rules_unread
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.RULES_UNREADABLE, unread)

@@ -63,13 +63,13 @@ _LEFT = "and the budget of the run (policy.budget) leaves nothing to look again"
 def budget_reasons(
     planned: PlannedEval, compared: EvalComparison, policy: Policy
 ) -> Iterator[DecisionReason]:
-    """Yield what looked worse and could not be looked at again: nobody knows, so it is no pass.
+    """Yield what looked worse and could not be looked at again: the run is incomplete.
 
     Where regressions decide nothing, neither does this.
     """
     if policy.regressions is not RegressionPolicy.BLOCK:
         return
-    verdict = GateVerdict.INCONCLUSIVE
+    verdict = GateVerdict.INCOMPLETE
     own = {fixture.name for fixture in planned.own_fixtures}
     for fixture in compared.fixtures:
         if fixture.cut and fixture.fixture in own and not fixture.no_answer:

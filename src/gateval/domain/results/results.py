@@ -21,7 +21,9 @@ class RunInfo(Value):
     """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
 
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
-    `interrupted` says that somebody cancelled it; `started` names trials begun and not finished.
+    `over_budget` says why no model was asked any more, if the policy gave the run no more calls,
+    tokens or dollars. `interrupted` says that somebody cancelled it; `started` names trials begun
+    and not finished.
     `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
@@ -31,6 +33,7 @@ class RunInfo(Value):
     gateval: str = ""
     isolation: str = ""
     ended: str = ""
+    over_budget: str = ""
     interrupted: bool = False
     started: tuple[TrialKey, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -86,8 +86,12 @@ class Call(ABC):
             refused = account.refusal(
                 body, self._fields, allow=limits.allow, max_tokens=limits.max_tokens
             )
-            if refused or (refused := self._session.refusal(model)):
+            refused = (
+                refused or self._session.refusal(model) or self._gateway.ledger.unpriced(model)
+            )
+            if refused:
                 return self._refused(403, sentence(refused))
+            self._tries.most = account.most_tokens(self._fields)
             with self._timer.waiting():
                 return await self._pass_on(model)
         except WireError as error:

@@ -86,6 +86,7 @@ class CandidateCall(Call):
             fields=self._fields,
             on_reply=lambda reply: self._replied(model, reply),
             on_failure=self._failed_midway,
+            on_cut=lambda reply: self._replied(model, reply, cut=True),
         )
         return Stream(relay(got, wanted, self._gateway.scrubber, self._timer))
 
@@ -106,7 +107,9 @@ class CandidateCall(Call):
         self._replied(model, got.reply)
         return Reply(got.status, got.body)
 
-    def _replied(self, model: str, reply: ModelReply) -> None:
+    def _replied(self, model: str, reply: ModelReply, *, cut: bool = False) -> None:
+        if self._tries.entry is not None and not cut:
+            self._tries.entry.replied(reply)
         if reply.seconds is None:
             reply = reply.model_copy(update=self._tries.cost._asdict())
         reply = self._gateway.pricing.reply(model, reply)

@@ -35,6 +35,7 @@ class InputCall(Call):
         provider, _, model_id = model.partition("/")
         upstream = None if provider == SCRIPTED_PROVIDER else self._gateway.upstream(model)
         sender = self._gateway.for_candidates
+        self._tries.most = 0
         try:
             if upstream is None or not upstream.speaks(self._name):
                 found = await measure(

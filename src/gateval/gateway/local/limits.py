@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -33,8 +32,6 @@ class CallLimits(Value):
     per_second: float = Field(default=50, gt=0)
     burst: int = Field(default=100, ge=1)
     body_seconds: float = Field(default=60, gt=0)
-    run_calls: int = Field(default=250_000, ge=1)
-    run_tokens: int = Field(default=1_000_000_000, ge=1)
     max_tokens: int = Field(default=128_000, ge=1)
     allow: tuple[CallFeature, ...] = ()
 
@@ -42,29 +39,9 @@ class CallLimits(Value):
     def under(cls, policy: GatewayPolicy) -> CallLimits:
         """The limits of a run under this policy."""
         return cls(
-            run_calls=policy.calls_per_run,
-            run_tokens=policy.tokens_per_run,
             max_tokens=policy.max_tokens,
             allow=policy.allow,
         )
-
-
-@dataclass
-class RunTotals:
-    """What all candidates of a run have used together."""
-
-    calls: int = 0
-    tokens: int = 0
-
-    def refusal(self, limits: CallLimits) -> str:
-        """Return why nobody may call a model any more: the empty string if that is not so."""
-        for used, most, what in (
-            (self.calls, limits.run_calls, "model calls"),
-            (self.tokens, limits.run_tokens, "tokens"),
-        ):
-            if used >= most:
-                return f"The candidates of a run may use {most:,} {what} together, and these did."
-        return ""
 
 
 class RateLimiter:

@@ -26,9 +26,9 @@ from gateval.wire.sse import SseEvent, SseReader, write_event
 
 @dataclass(frozen=True)
 class Relayed:
-    """The fate of a stream, and whom to tell of its end: one of the two, exactly once.
+    """The fate of a stream, and whom to tell of its end: one of the three, exactly once.
 
-    `fields` is the candidate's request. A candidate that goes away has the reply so far.
+    `fields` is the candidate's request. A candidate that goes away has the reply so far (`on_cut`).
     """
 
     provider: str
@@ -36,6 +36,7 @@ class Relayed:
     fields: JsonObject
     on_reply: Callable[[ModelReply], None]
     on_failure: Callable[[ModelCallError], None]
+    on_cut: Callable[[ModelReply], None]
 
 
 async def relay(
@@ -60,7 +61,7 @@ async def relay(
     except (Transient, Unanswerable) as failure:
         passage.fail(call_error(relayed.provider, failure))
     except (GeneratorExit, asyncio.CancelledError):
-        relayed.on_reply(passage.so_far())
+        relayed.on_cut(passage.so_far())
         raise
     finally:
         source.close()

@@ -22,7 +22,7 @@ from gateval.gateway.local.connections import Connections, connection_limit
 from gateval.gateway.local.http_replies import write_reply, write_stream
 from gateval.gateway.local.http_server import HttpServer
 from gateval.gateway.local.input_call import InputCall
-from gateval.gateway.local.limits import CallLimits, RateLimiter, RunTotals
+from gateval.gateway.local.limits import CallLimits, RateLimiter
 from gateval.gateway.local.model_list import list_models
 from gateval.gateway.local.presented import presented_key, shape
 from gateval.gateway.local.routing import Endpoint, find
@@ -71,7 +71,6 @@ class GatewayServer:
         self.connections = Connections(connections or connection_limit())
         self.refused = 0
         self._limits = limits or CallLimits()
-        self._totals = RunTotals()
         self._sessions: dict[str, Session] = {}
         self._tool_keys: dict[str, Session] = {}
         self._refusals = RateLimiter(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
@@ -119,7 +118,7 @@ class GatewayServer:
             tools,
             address=self._address,
             limits=self._limits,
-            totals=self._totals,
+            ledger=self.gateway.ledger,
             on_close=self._forget,
         )
         self._sessions[session.key] = session

@@ -9,7 +9,8 @@ from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
-from gateval.gateway.local.limits import CallLimits, CallQueue, RunTotals
+from gateval.gateway.ledger import Ledger
+from gateval.gateway.local.limits import CallLimits, CallQueue
 from gateval.gateway.local.routing import AZURE, GEMINI, OPENROUTER
 from gateval.gateway.local.trial_calls import TrialCalls
 from gateval.ports.model_calls import ModelTrouble
@@ -40,7 +41,7 @@ class Session:
         *,
         address: str,
         limits: CallLimits,
-        totals: RunTotals,
+        ledger: Ledger,
         on_close: Callable[[Session], None],
     ) -> None:
         self.side = side
@@ -53,7 +54,7 @@ class Session:
         self.turns = CallQueue(limits)
         self.trial: TrialCalls | None = None
         self.tools_asked = False
-        self._totals = totals
+        self._ledger = ledger
         self._address = address
         self._on_close = on_close
         self._stray = 0
@@ -96,7 +97,7 @@ class Session:
         """
         self.end()
         draw = f"{self.side}:{repetition}"
-        self.trial = TrialCalls(self.limits, self._totals, draw=draw, replay=replay)
+        self.trial = TrialCalls(self.limits, self._ledger, draw=draw, replay=replay)
 
     def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         """Return why the models were out of reach in the trial under way, which took `limit`

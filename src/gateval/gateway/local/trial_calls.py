@@ -13,7 +13,8 @@ from gateval.domain.trials.model_call import ModelReply, ModelRequest, Usage
 from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Cause
-from gateval.gateway.local.limits import CallLimits, RunTotals
+from gateval.gateway.ledger import Ledger
+from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.recording.trace_recorder import TraceRecorder
 from gateval.gateway.local.stored_replies import StoredReplies
 from gateval.gateway.tools.trial import TrialTools
@@ -22,6 +23,7 @@ from gateval.ports.model_calls import (
     LATE,
     REFUSED,
     ModelCallError,
+    ModelCallFault,
     ModelTrouble,
     waited_sentence,
 )
@@ -63,19 +65,19 @@ class TrialCalls:
     """Made by `Session.begin`, and done with at `Session.end`.
 
     `stored` are the replies that a later request may continue; `draw` names the trial for scripted
-    models. `totals` are those of the run. `replay` answers for tools.
+    models. `ledger` is the account of the run. `replay` answers for tools.
     """
 
     def __init__(
         self,
         limits: CallLimits,
-        totals: RunTotals | None = None,
+        ledger: Ledger,
         *,
         draw: str = "",
         replay: Replay | None = None,
     ) -> None:
         self.draw = draw
-        self._totals = totals or RunTotals()
+        self._ledger = ledger
         self._run_is_over = ""
         self.stored = StoredReplies()
         self._recorder = TraceRecorder()
@@ -92,11 +94,10 @@ class TrialCalls:
 
     def refusal(self) -> str:
         """Count a call, and return why it is not admitted: the empty string if it is."""
-        self._run_is_over = self._totals.refusal(self._limits)
+        self._run_is_over = self._ledger.ended
         if self._run_is_over:
             return self._run_is_over
         self._calls += 1
-        self._totals.calls += 1
         if self._calls > self._limits.calls:
             return f"A trial may make {self._limits.calls} model calls, and this one made them."
         if self._tokens >= self._limits.tokens:
@@ -126,6 +127,7 @@ class TrialCalls:
             self._cut = max(self._cut, (timer.seconds, timer.tries.failure))
             raise
         finally:
+            timer.tries.over()
             self._running.pop(task, None)
             self._waits += [timer.tries.wait] if timer.tries.wait else []
 
@@ -141,9 +143,7 @@ class TrialCalls:
 
     def _used(self, usage: Usage) -> None:
         self._trouble = None
-        tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-        self._tokens += tokens
-        self._totals.tokens += tokens
+        self._tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
 
     def failed(self, request: ModelRequest | None, error: ModelCallError | str) -> None:
         """Record that a call failed; `request` is None if it could not even be read.
@@ -155,6 +155,8 @@ class TrialCalls:
             self.turned_away(error)
             self._recorder.error(request, error)
             return
+        if error.fault is ModelCallFault.BUDGET:
+            self._run_is_over = error.message
         self._trouble = ModelTrouble(error.cause, error.message, error.lasting)
         self._recorder.error(request, error.message, error.cost)
 
@@ -190,7 +192,7 @@ class TrialCalls:
         had all of it.
         """
         if self._run_is_over:  # others used it up as well
-            return ModelTrouble(Cause.GATE, self._run_is_over)
+            return ModelTrouble(Cause.GATE, self._run_is_over, lasting=True)
         waits = ((waited.seconds, waited.tries.failure) for waited in self._running.values())
         seconds, failure = max([self._cut, *waits])
         if seconds > limit / 2:

@@ -19,6 +19,7 @@ _STATUSES = {
     ModelCallFault.REJECTED: 400,
     ModelCallFault.UNREADABLE: 502,
     ModelCallFault.UNCONFIGURED: 400,
+    ModelCallFault.BUDGET: 429,
 }
 
 

@@ -19,7 +19,7 @@ from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.domain.trials.input_call import InputReply
 from gateval.domain.trials.model_call import ModelReply
 from gateval.gateway.upstream.pooled_client import PooledClient, trusting
-from gateval.gateway.upstream.retry import Transient
+from gateval.gateway.upstream.retry import Transient, Unreached
 
 ANSWER_LIMIT = 20 * 1024 * 1024
 """Bytes read of an answer, after decompression."""
@@ -164,13 +164,13 @@ def _in_sentences(timeouts: Timeouts) -> Iterator[None]:
     try:
         yield
     except aiohttp.ConnectionTimeoutError:
-        raise Transient(f"cannot be reached within {timeouts.connect:g} s")
+        raise Unreached(f"cannot be reached within {timeouts.connect:g} s")
     except TimeoutError:
         raise Transient(f"did not answer within {timeouts.answer:g} s")
     except aiohttp.ClientSSLError as error:
         raise Untrusted(f"has no certificate that we trust ({_reason(error)}). {CERTIFICATE_HINT}")
     except aiohttp.ClientConnectorError as error:
-        raise Transient(f"cannot be reached ({_reason(error)})")
+        raise Unreached(f"cannot be reached ({_reason(error)})")
     except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
         raise Transient("closed the connection before its answer was complete")
     except aiohttp.ClientError as error:

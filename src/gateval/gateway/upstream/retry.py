@@ -15,6 +15,7 @@ from tenacity.wait import wait_random_exponential
 from gateval.domain.base import Value
 from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
 from gateval.gateway.upstream.tries import Tries
+from gateval.ports.model_calls import ModelCallError
 
 Result = TypeVar("Result")
 
@@ -63,6 +64,10 @@ class Denied(Exception):
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
         self.status = status
+
+
+class Unreached(Transient):
+    """The provider was not reached, so it saw nothing of the call."""
 
 
 class Garbled(Transient):
@@ -153,7 +158,7 @@ async def _felt(
         tries.failed()
         breaker.failed(began)
         raise
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, ModelCallError):
         breaker.given_up(began)
         raise
     except BaseException:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TypeVar
 
+from gateval.gateway.ledger import Entry, Ledger
 from gateval.gateway.upstream.billing import cannot_pay
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.faults import sentence, status_error, status_text
@@ -18,7 +19,7 @@ from gateval.gateway.upstream.http_client import (
     Unanswerable,
     Untrusted,
 )
-from gateval.gateway.upstream.retry import Denied, Garbled, Retrier, Transient
+from gateval.gateway.upstream.retry import Denied, Garbled, Retrier, Transient, Unreached
 from gateval.gateway.upstream.retry_after import asked_wait, is_transient
 from gateval.gateway.upstream.scrub import Scrubber
 from gateval.gateway.upstream.tries import Tries
@@ -31,7 +32,8 @@ Got = TypeVar("Got")
 
 
 class Sender:
-    """Sends over the connections of `client`, which the caller opens and closes.
+    """Sends over the connections of `client`, which the caller opens and closes, as far as the
+    `ledger` of the run has room for it.
 
     `persist` makes the attempts at each provider, by its name.
     `wall_clock` gives Unix time, for `Retry-After` as a date.
@@ -42,12 +44,14 @@ class Sender:
         scrubber: Scrubber,
         persist: Mapping[str, Retrier],
         client: HttpClient,
+        ledger: Ledger,
         *,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._scrubber = scrubber
         self._persistence = persist
         self._client = client
+        self._ledger = ledger
         self._wall_clock = wall_clock
 
     async def exchange(
@@ -62,7 +66,7 @@ class Sender:
         """
         url = upstream.address(wire, FORMATS[wire].path, model)
         attempt = partial(self._attempt, upstream, wire, url, body)
-        got = await self._persist(upstream, model, attempt, tries)
+        got = await self._persist(upstream, model, len(body), attempt, tries)
         if 300 <= got.status < 400:
             raise status_error(upstream.provider, got.status, "")
         return got
@@ -75,7 +79,7 @@ class Sender:
         """
         url = upstream.address(wire, STREAM_FORMATS[wire].path, model)
         attempt = partial(self._open, upstream, wire, url, body)
-        got = await self._persist(upstream, model, attempt, tries)
+        got = await self._persist(upstream, model, len(body), attempt, tries)
         if isinstance(got, ReceivedResponse) and 300 <= got.status < 400:
             raise status_error(upstream.provider, got.status, "")
         return got
@@ -127,14 +131,32 @@ class Sender:
             raise Garbled(f"answered with {unread}")
 
     async def _persist(
-        self, upstream: Upstream, model: str, attempt: Callable[[], Awaitable[Got]], tries: Tries
+        self,
+        upstream: Upstream,
+        model: str,
+        size: int,
+        attempt: Callable[[], Awaitable[Got]],
+        tries: Tries,
     ) -> Got:
         async def noted() -> Got:
+            named = f"{upstream.provider}/{model}"
+            entry = tries.entry = await self._ledger.enter(named, size, tries.most)
             try:
-                return await attempt()
+                got = await attempt()
             except Transient as failure:
                 tries.failure = sentence(f"{upstream.provider} {failure}")
+                billed = failure.status is None and not isinstance(failure, Unreached)
+                entry.lost() if billed else entry.refused()
                 raise
+            except Denied:
+                entry.refused()
+                raise
+            except BaseException:
+                entry.lost()
+                raise
+            if isinstance(got, ReceivedResponse):
+                _counted(entry, got)
+            return got
 
         try:
             return await self._persistence[upstream.provider](model, noted, tries)
@@ -144,6 +166,16 @@ class Sender:
             raise
         except (Transient, Unanswerable, Denied) as failure:
             raise call_error(upstream.provider, failure)
+
+
+def _counted(entry: Entry, got: ReceivedResponse) -> None:
+    """Have the account hold what an answer says that it took."""
+    if got.reply is not None:
+        entry.replied(got.reply)
+    elif got.measured is not None:
+        entry.measured(got.measured.usage, got.measured.model)
+    else:
+        entry.refused()
 
 
 def call_error(provider: str, failure: Transient | Unanswerable | Denied) -> ModelCallError:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.domain.trials.trace import CallCost
+
+if TYPE_CHECKING:
+    from gateval.gateway.ledger import Entry
 
 
 class Wait(NamedTuple):
@@ -18,12 +21,16 @@ class Wait(NamedTuple):
 class Tries:
     """How often a call was made, and since when.
 
-    `failure` says in a sentence how the latest attempt ended that failed, or nothing.
+    `failure` says in a sentence how the latest attempt ended that failed, or nothing. `most` is how
+    many tokens the answer may have, None if the request does not say; `entry` is the latest attempt
+    in the account of the run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
         self.count = 0
         self.failure = ""
+        self.most = most
+        self.entry: Entry | None = None
         self._began = time.monotonic()
         self._first = self._latest = self._began
         self._between = False
@@ -39,6 +46,11 @@ class Tries:
     def failed(self) -> None:
         """The attempt has failed in a way that may pass."""
         self._between = True
+
+    def over(self) -> None:
+        """The call is over: what was not counted until now is lost."""
+        if self.entry is not None:
+            self.entry.lost()
 
     @property
     def wait(self) -> Wait | None:

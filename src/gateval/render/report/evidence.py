@@ -15,6 +15,11 @@ _MORE_TIME = (
     "side by side (`execution.parallel`)."
 )
 
+_MORE_MONEY = (
+    "What was measured until then is shown. Plan fewer repetitions, or give a run more in the gate "
+    "config of the target branch."
+)
+
 _SOURCES = {
     "gateway": "read off its model calls",
     "gate": "from the gate's own loop",
@@ -28,6 +33,8 @@ def doubts_on_evidence(report: Report) -> Sequence[str]:
     reasons = [one.text for one in report.decision.reasons if one.code in EVIDENCE_CODES]
     if report.results.info.ended:
         reasons.insert(0, f"{report.results.info.ended} {_MORE_TIME}")
+    if report.results.info.over_budget:
+        reasons.insert(0, f"{report.results.info.over_budget} {_MORE_MONEY}")
     return [*dict.fromkeys(reasons), *_no_calls(report), *_claims(report), *_any_model(report)]
 
 

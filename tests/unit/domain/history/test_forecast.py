@@ -54,7 +54,7 @@ def test_without_a_run_nothing_is_known() -> None:
             {},
             ["by the last run (1-1), about 8 model calls, an unknown number of tokens, an unknown"],
         ),
-        (SPENT, {"usd": 0.1}, ["that is more than the budget of money; what is planned runs"]),
+        (SPENT, {"usd": 0.1}, ["that is more than policy.budget.usd gives a run, which would"]),
         (SPENT, {"usd": 0.3, "minutes": 1, "tokens": 3000}, []),
         (
             SPENT.model_copy(update={"usd": None}),

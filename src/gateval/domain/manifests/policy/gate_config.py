@@ -118,10 +118,16 @@ class GatewayPolicy(Spec):
         default=128_000, ge=1, description="The most tokens that one call may ask to be answered."
     )
     calls_per_run: int = Field(
-        default=250_000, ge=1, description="Model calls of all candidates of a run together."
+        default=250_000,
+        ge=1,
+        description="Model calls of a run together, each attempt counted: those of candidates, "
+        "of agents that the gate runs itself, and of judges. With it used up the run ends.",
     )
     tokens_per_run: int = Field(
-        default=1_000_000_000, ge=1, description="Tokens of all candidates of a run together."
+        default=1_000_000_000,
+        ge=1,
+        description="Tokens of all these calls together. A call is made only if it fits in, with "
+        "what its answer may have.",
     )
 
 

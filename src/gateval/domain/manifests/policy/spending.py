@@ -60,8 +60,9 @@ class BudgetPolicy(Spec):
         default=None,
         gt=0,
         allow_inf_nan=False,
-        description="US dollars at list prices after which nothing is run again; the judge's "
-        "count, too.",
+        description="US dollars at list prices that the calls of a run may take together, the "
+        "judge's too. A call is made only if it fits in, with what its answer may have; with it "
+        "used up the run ends.",
     )
     minutes: float | None = Field(
         default=None,

@@ -34,7 +34,7 @@ def forecast_lines(found: Forecast, budget: BudgetPolicy) -> tuple[str, ...]:
 
 
 def _over(found: Forecast, budget: BudgetPolicy) -> Iterator[str]:
-    """Say where that is more than the budget: the planned trials run all the same."""
+    """Say where that is more than the budget: dollars end a run, and else what is planned runs."""
     for what, expected, limit in (
         ("tokens", found.tokens, budget.tokens),
         ("money", found.usd, budget.usd),
@@ -42,7 +42,14 @@ def _over(found: Forecast, budget: BudgetPolicy) -> Iterator[str]:
     ):
         if limit is not None and expected is None:
             yield f"whether the budget of {what} is kept is not known"
-        elif limit is not None and expected is not None and expected > limit:
+        elif limit is None or expected is None or expected <= limit:
+            continue
+        elif what == "money":
+            yield (
+                "that is more than policy.budget.usd gives a run, which would end incomplete: plan "
+                "fewer repetitions, or give it more"
+            )
+        else:
             yield (
                 f"that is more than the budget of {what}; what is planned runs all the same: plan "
                 "fewer repetitions, or set policy.budget.repetitions"

@@ -44,6 +44,12 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     planned = report.results.plan.trial_count
     missing = planned - len(report.results.trials)
     said = [f"{missing:,} of {count(planned, 'planned run')} did not happen"] if missing else []
+    if report.results.info.over_budget:
+        said.append("what the policy gives a run was used up")
+    budget = [reason for reason in blocking if reason.code is ReasonCode.BUDGET]
+    if cut := sum(bool(reason.fixture or reason.eval) for reason in budget):
+        what = f"{count(cut, 'comparison')} looked worse"
+        said.append(f"{what}, and the budget left nothing to look again")
     unreadable = sum(reason.code is ReasonCode.BAR_UNREADABLE for reason in blocking)
     if unreadable:
         said.append(f"what the target branch asks cannot be read ({count(unreadable, 'problem')})")
@@ -129,7 +135,6 @@ _UNKNOWN = {
     ReasonCode.CHECK_ERROR: "an own check gave no usable answer in {}",
     ReasonCode.GATE_ERROR: "something needed was missing in {}",
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
-    ReasonCode.BUDGET: "{} looked worse, and the budget left nothing to look again",
     ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",
 }
 _UNKNOWN_EVALS = {
@@ -145,7 +150,7 @@ def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
     return [
         _UNKNOWN_EVALS[code].format(count(n, "Eval"))
         if code in _UNKNOWN_EVALS
-        else _UNKNOWN[code].format(count(n, "fixture" if code is ReasonCode.BUDGET else "run"))
+        else _UNKNOWN[code].format(count(n, "run"))
         for code, n in counts.items()
     ]
 

@@ -95,10 +95,9 @@ def _limits(budget: BudgetPolicy) -> str:
         f"${budget.usd:g}" if budget.usd is not None else "",
         f"{budget.minutes:g} minutes" if budget.minutes is not None else "",
     ]
-    return (
-        f"budget (policy.budget): {', '.join(filter(None, said))}; then nothing is run again that "
-        "looks worse, and the gate does not pass on it"
-    )
+    then = "nothing is run again that looks worse, and the gate does not pass on it"
+    dollars = "" if budget.usd is None else "; no call is made that may pass the dollars"
+    return f"budget (policy.budget): {', '.join(filter(None, said))}; then {then}{dollars}"
 
 
 def _spare(spare: int) -> str:

@@ -1,0 +1,206 @@
+"""What the model calls of a run take together, held within the limits of its policy.
+
+Every attempt at a call is entered before it is made: a candidate's, one of the agents that the gate
+runs itself, a judge's. Until it is over it holds back what it may take, so that calls side by side
+cannot spend the same money; then what it took counts. What nobody counted is taken to be what was
+held back. A call that does not fit into what is left ends the spending of the run: none follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple, Self
+
+from pydantic import Field
+
+from gateval.domain.base import Value
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.text.figures import show_usd
+from gateval.domain.trials.model_call import ModelReply, Usage
+from gateval.gateway.pricing import Pricing
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
+
+FIRST_OUTPUT = 4_096
+"""Tokens held back for an answer, where neither the call nor an earlier one of the model says."""
+
+BYTES_PER_TOKEN = 4
+"""The estimate of what a request will be counted as."""
+
+LONGEST_WAIT = 60.0
+"""Seconds that a call waits for others to give back what they hold. One that a candidate does not
+read to its end may wait for this very call."""
+
+
+class SpendingLimits(Value):
+    """The most that the calls of a run may take together; `usd` is None without a limit."""
+
+    calls: int = Field(default=250_000, ge=1)
+    tokens: int = Field(default=1_000_000_000, ge=1)
+    usd: float | None = Field(default=None, gt=0)
+
+    @classmethod
+    def under(cls, policy: Policy) -> Self:
+        """The limits of a run under this policy."""
+        gateway = policy.gateway
+        return cls(
+            calls=gateway.calls_per_run, tokens=gateway.tokens_per_run, usd=policy.budget.usd
+        )
+
+
+class Taken(NamedTuple):
+    """An amount of tokens and US dollars."""
+
+    tokens: int = 0
+    usd: float = 0.0
+
+    def plus(self, other: Taken) -> Taken:
+        """Return both together."""
+        return Taken(self.tokens + other.tokens, self.usd + other.usd)
+
+    def minus(self, other: Taken) -> Taken:
+        """Return what is left of it without the other."""
+        return Taken(self.tokens - other.tokens, self.usd - other.usd)
+
+
+class Entry:
+    """An attempt at a call, from `Ledger.enter` until one of its methods says how it went.
+
+    What is said after the first time changes nothing.
+    """
+
+    def __init__(self, ledger: Ledger, model: str, held: Taken) -> None:
+        self.model = model
+        self.held = held
+        self._ledger: Ledger | None = ledger
+
+    def replied(self, reply: ModelReply) -> None:
+        """It was answered, and the provider says what that took."""
+        self._close(reply.usage, answered=reply.model, tier=reply.tier)
+
+    def measured(self, usage: Usage | None, answered: str) -> None:
+        """Texts were measured; no usage means that this costs no tokens."""
+        self._close(Usage(input_tokens=0, output_tokens=0) if usage is None else usage, answered)
+
+    def refused(self) -> None:
+        """The provider refused it or was not reached: nobody bills that."""
+        self._close(Usage(input_tokens=0, output_tokens=0, usd=0.0))
+
+    def lost(self) -> None:
+        """Nobody knows what it took: it was broken off, or what came cannot be read."""
+        self._close(Usage())
+
+    def _close(self, usage: Usage, answered: str = "", tier: str = "") -> None:
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            ledger.close(self, usage, answered, tier)
+
+
+class Ledger:
+    """The account of one run; made by the gateway. For one event loop.
+
+    Attributes: `calls` made so far, `spent` by those that are over, `held` back for those under
+    way, `ended` why no call is made any more, as a sentence; empty as long as there is room.
+    """
+
+    def __init__(self, limits: SpendingLimits, pricing: Pricing) -> None:
+        self.limits = limits
+        self.calls = 0
+        self.spent = Taken()
+        self.held = Taken()
+        self.ended = ""
+        self._pricing = pricing
+        self._largest: dict[str, int] = {}
+        self._room = asyncio.Event()
+
+    @property
+    def told(self) -> str:
+        """What the run took until it `ended`, beside why."""
+        usd = "" if self.limits.usd is None else f", {show_usd(self.spent.usd)}"
+        return (
+            f"{self.ended} In all it made {self.calls:,} model calls, which took "
+            f"{self.spent.tokens:,} tokens{usd}."
+        )
+
+    def unpriced(self, model: str) -> str:
+        """Return why a model may not be asked where dollars are limited: empty if it may."""
+        if self.limits.usd is None or self._pricing.knows(model):
+            return ""
+        return (
+            f"Nobody knows a price of {model}, and the policy limits dollars (policy.budget.usd); "
+            "write one under policy.prices of the gate config"
+        )
+
+    async def enter(self, model: str, size: int, most: int | None) -> Entry:
+        """Enter an attempt at a call of `model` (`provider/model-id`), once there is room for it.
+
+        Its request has `size` bytes and lets the answer have `most` tokens; None if it does not
+        say. Raises `ModelCallError` where the limits of the run leave no room.
+        """
+        if unpriced := self.unpriced(model):
+            raise ModelCallError(ModelCallFault.REJECTED, f"{unpriced}.")
+        may_take = self._may_take(model, size, most)
+        try:
+            async with asyncio.timeout(LONGEST_WAIT):
+                while not self._fits(model, may_take):
+                    self._room.clear()
+                    await self._room.wait()
+        except TimeoutError:
+            self._end(self._too_much(model, may_take, self.spent.plus(self.held)))
+        if self.ended:
+            raise ModelCallError(ModelCallFault.BUDGET, self.ended)
+        self.calls += 1
+        self.held = self.held.plus(may_take)
+        return Entry(self, model, may_take)
+
+    def close(self, entry: Entry, usage: Usage, answered: str, tier: str) -> None:
+        """Give back what an entry holds and count what it took; `Entry` calls this once."""
+        self.held = self.held.minus(entry.held)
+        if usage.output_tokens is not None:
+            self._largest[entry.model] = max(usage.output_tokens, self._largest.get(entry.model, 0))
+        priced = self._pricing.usage(entry.model, usage, answered=answered, tier=tier)
+        tokens = entry.held.tokens if priced.total is None else priced.total
+        self.spent = self.spent.plus(
+            Taken(tokens, entry.held.usd if priced.usd is None else priced.usd)
+        )
+        self._room.set()
+
+    def _may_take(self, model: str, size: int, most: int | None) -> Taken:
+        read = size // BYTES_PER_TOKEN
+        said = self._largest.get(model) or FIRST_OUTPUT if most is None else most
+        if self.limits.usd is None:
+            return Taken(read + said)
+        usage = Usage(input_tokens=read, output_tokens=said)
+        return Taken(read + said, self._pricing.usage(model, usage).usd or 0.0)
+
+    def _fits(self, model: str, more: Taken) -> bool:
+        """Whether a call need not wait: there is room for it, or there will never be any."""
+        if not self.ended and self.calls >= self.limits.calls:
+            self._end(
+                f"The run has made the {self.limits.calls:,} model calls that "
+                "policy.gateway.callsPerRun gives it"
+            )
+        if not self.ended:
+            self._end(self._too_much(model, more, self.spent))
+        return bool(self.ended) or not self._too_much(model, more, self.spent.plus(self.held))
+
+    def _too_much(self, model: str, more: Taken, taken: Taken) -> str:
+        """Say which limit a call would pass after what is taken; the empty string if none."""
+        usd, tokens = self.limits.usd, self.limits.tokens
+        if usd is not None and taken.usd + more.usd > usd:
+            return (
+                f"The run has taken {show_usd(taken.usd)} of the {show_usd(usd)} that "
+                f"policy.budget.usd gives it, and the next call of {model} may take "
+                f"{show_usd(more.usd)}"
+            )
+        if taken.tokens + more.tokens > tokens:
+            return (
+                f"The run has taken {taken.tokens:,} of the {tokens:,} tokens that "
+                f"policy.gateway.tokensPerRun gives it, and the next call of {model} may take "
+                f"{more.tokens:,}"
+            )
+        return ""
+
+    def _end(self, why: str) -> None:
+        if why and not self.ended:
+            self.ended = f"{why}, so no model is asked any more."
+            self._room.set()
