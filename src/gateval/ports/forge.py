@@ -69,6 +69,12 @@ class CheckRuns(Viewer, Protocol):
     def check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
         """All check runs of this name on a commit, of whatever App, newest first."""
 
+    def written_check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
+        """Those among them that were made or changed through this object, as they were then.
+
+        Costs no request, so it is what is left where the list cannot be had.
+        """
+
     def create_check_run(self, sha: str, report: CheckReport) -> CheckRun:
         """Make a check run on a commit."""
 

@@ -4,6 +4,8 @@ GitHub does not reopen a completed check run, and keeps its annotations for ever
 over one that is still in progress, and makes a new one of the same name beside a completed one;
 GitHub shows and counts the newest. Whose a check run is, GitHub decides: changing one of another
 App fails, and then we make our own.
+
+A check run also keeps in mind which comment is ours, and each hands that on to the next.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from gateval.domain.forge.check_run import (
     CheckRun,
     Conclusion,
 )
-from gateval.domain.forge.stamp import Stamp
+from gateval.domain.forge.stamp import KnownComment, Stamp
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.forge import CheckRuns
 from gateval.publish.outcome import Note, Sink, failed, left, written
@@ -28,12 +30,24 @@ from gateval.publish.target import PublishTarget
 
 FORBIDDEN = 403
 
+JOBS_APP = "github-actions"
+"""The App as which the token writes that GitHub gives each job."""
+
 
 def newest_check(forge: CheckRuns, target: PublishTarget) -> CheckRun | None:
     """Return the newest check run of this gate on the commit that is ours; None for none."""
-    found = _stamped(forge, target)
+    found = _stamped(forge.check_runs(target.head, target.check_name), target)
     mine = [one.run for one in found if f"{one.run.app}[bot]" == forge.viewer()]
     return mine[0] if mine else None
+
+
+def reported(forge: CheckRuns, target: PublishTarget, other: Stamp) -> bool:
+    """Whether our check runs on the commit know of the run with this stamp."""
+    found = _stamped(forge.check_runs(target.head, target.check_name), target)
+    same = [
+        one.run for one in found if one.stamp.same_run(other) and one.stamp.started == other.started
+    ]
+    return any(f"{run.app}[bot]" == forge.viewer() for run in same)
 
 
 class _Stamped(NamedTuple):
@@ -54,30 +68,60 @@ class _Present(NamedTuple):
         return [run for run in (*self.mine, *self.older) if not run.completed]
 
 
+class Seen(NamedTuple):
+    """The check runs of this gate on a commit, and the comment that ours know of."""
+
+    present: _Present
+    comment: KnownComment = KnownComment()
+
+
+def look(forge: CheckRuns, target: PublishTarget) -> Seen:
+    """Look at the check runs on the commit. Raises `ForgeError`.
+
+    The comment is asked of those on the head before, too, unless this run has begun its own.
+    Where GitHub does not list them, this run goes by what it wrote itself, and makes its own.
+    """
+    found = _stamped(_listed(forge, target, target.head), target)
+    present = _present(forge, target, found)
+    comment = _known(forge, found)
+    if not comment.number and target.before and not present.mine:
+        comment = _known(forge, _stamped(_listed(forge, target, target.before), target))
+    return Seen(present, comment)
+
+
 def open_check(forge: CheckRuns, target: PublishTarget) -> Note:
     """Show that the gate is at work."""
     summary = "Gateval is evaluating this commit. The result will stand here."
-    report = _report(target, "Evaluating", summary)
     try:
-        present = _present(forge, target)
+        present, comment = look(forge, target)
         if present.newer:
             return left(Sink.CHECK_RUN, _NEWER, present.newer[0].url)
+        report = _report(_knowing(target, comment), "Evaluating", summary)
         return written(Sink.CHECK_RUN, _write(forge, target, present.open_ones, report).url)
     except ForgeError as error:
         return failed(Sink.CHECK_RUN, error)
 
 
 def complete_check(
-    forge: CheckRuns, target: PublishTarget, announcement: Announcement, moved: str = ""
+    forge: CheckRuns,
+    target: PublishTarget,
+    announcement: Announcement,
+    moved: str = "",
+    *,
+    seen: Seen | None = None,
 ) -> tuple[Note, ...]:
-    """Complete the check run with what the gate found; `moved` is the head's new SHA, if any."""
+    """Complete the check run with what the gate found; `moved` is the head's new SHA, if any.
+
+    `seen` is what a look just now gave, with the comment to keep in mind.
+    """
     try:
-        present = _present(forge, target)
+        present, comment = seen or look(forge, target)
         takeable = [run for run in present.mine if not run.completed]
         if present.newer and not takeable:
             return (left(Sink.CHECK_RUN, _NEWER, present.newer[0].url),)
         if not present.newer:
             takeable = list(present.open_ones)
+        target = _knowing(target, comment)
         report = _final(target, announcement, moved, superseded=bool(present.newer))
         return _complete(forge, target, takeable, report, announcement.annotations)
     except ForgeError as error:
@@ -96,11 +140,11 @@ def close_check(
     One that is completed already, or that a newer run writes, is left alone.
     """
     try:
-        present = _present(forge, target)
+        present, comment = look(forge, target)
         mine = [run for run in present.mine if not run.completed]
         if not mine and (present.mine or present.newer):
             return left(Sink.CHECK_RUN, "The check run is completed, or a newer run writes it.")
-        report = _report(target, title, summary, conclusion)
+        report = _report(_knowing(target, comment), title, summary, conclusion)
         done = _write(forge, target, mine, report)
         _close_others(forge, mine, done, report)
         return written(Sink.CHECK_RUN, done.url)
@@ -111,17 +155,41 @@ def close_check(
 _NEWER = "A newer run of this gate reports on this commit; an older one does not overwrite it."
 
 
-def _stamped(forge: CheckRuns, target: PublishTarget) -> list[_Stamped]:
-    """The check runs on this commit that carry this gate's stamp, of whatever App, newest first."""
+def _listed(forge: CheckRuns, target: PublishTarget, sha: str) -> tuple[CheckRun, ...]:
+    try:
+        return forge.check_runs(sha, target.check_name)
+    except ForgeError:
+        return forge.written_check_runs(sha, target.check_name)
+
+
+def _stamped(runs: Sequence[CheckRun], target: PublishTarget) -> list[_Stamped]:
+    """The check runs that carry this gate's stamp, of whatever App, newest first."""
     return [
         _Stamped(run, stamp)
-        for run in forge.check_runs(target.head, target.check_name)
+        for run in runs
         if (stamp := Stamp.parse(run.external_id)) and stamp.gate == target.stamp.gate
     ]
 
 
-def _present(forge: CheckRuns, target: PublishTarget) -> _Present:
-    found = _stamped(forge, target)
+def _known(forge: CheckRuns, found: Sequence[_Stamped]) -> KnownComment:
+    """Return the comment that the newest of ours knows of.
+
+    Who we are is asked only where an App of somebody's own is among them: what jobs wrote of what
+    is not theirs leads to no comment, for its author would be another.
+    """
+    plain = {one.run.app for one in found} == {JOBS_APP}
+    for one in found:
+        with contextlib.suppress(ForgeError):  # unknown, then: the marker is left to find it by
+            if one.stamp.comment and (plain or f"{one.run.app}[bot]" == forge.viewer()):
+                return one.stamp.known
+    return KnownComment()
+
+
+def _knowing(target: PublishTarget, comment: KnownComment) -> PublishTarget:
+    return target.model_copy(update={"stamp": target.stamp.knowing(comment)})
+
+
+def _present(forge: CheckRuns, target: PublishTarget, found: Sequence[_Stamped]) -> _Present:
     mine = [one.run for one in found if one.stamp.same_run(target.stamp)]
     newer = [one.run for one in found if one.stamp.newer_than(target.stamp)]
     if newer:  # another App's, with a stamp from the future, must not silence this gate

@@ -2,7 +2,8 @@
 
 GitHub offers no way to write only if nobody wrote in between. So everything is read again right
 before writing, and after a comment was made the list is read once more: of two runs that raced the
-one that began first gives way.
+one that began first gives way. What somebody may have written into a comment of ours keeps nothing
+from being written: of a newer run, the check runs have to know as well.
 
 A verdict takes the place of a claim: its comment is deleted, and no later claim about the same head
 is written.
@@ -11,12 +12,14 @@ is written.
 from __future__ import annotations
 
 import contextlib
+from typing import NamedTuple
 
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.forge.stamp import BORDER, MarkedComment, mark
+from gateval.domain.forge.stamp import BORDER, KnownComment, MarkedComment, evals_digest, mark
 from gateval.errors import ForgeError, NotOnForge
-from gateval.ports.forge import Comments
+from gateval.ports.forge import Forge
+from gateval.publish.check import reported
 from gateval.publish.our_comments import (
     OurComment,
     marked_comments,
@@ -30,45 +33,89 @@ from gateval.publish.outcome import Note, Sink, WriteStatus, failed, left, writt
 from gateval.publish.target import CommentMode, PublishTarget
 
 
+class WrittenComment(NamedTuple):
+    """What became of the comment, and what the check run is to keep in mind of it."""
+
+    note: Note
+    known: KnownComment = KnownComment()
+
+
+NONE_KNOWN = KnownComment()
+
+
 def publish_comment(
-    forge: Comments, target: PublishTarget, announcement: Announcement, pull_request: int
-) -> Note:
-    """Write the comment, or say why not. Head must have been found unmoved just before."""
-    if target.comment is CommentMode.OFF:
-        return left(Sink.COMMENT, "Comments are switched off.")
-    try:
-        marked = marked_comments(forge, pull_request)
-        every = of_viewer(forge, marked)
-        note = _write_comment(forge, target, announcement, pull_request, every)
-    except ForgeError as error:
-        return failed(Sink.COMMENT, error)
-    with contextlib.suppress(ForgeError):  # what is written stands all the same
-        written_now = note.status is WriteStatus.WRITTEN
-        _delete(forge, outdated_ones(forge, marked, target, written=written_now))
-    return note
-
-
-def _write_comment(
-    forge: Comments,
+    forge: Forge,
     target: PublishTarget,
     announcement: Announcement,
     pull_request: int,
-    every: list[OurComment],
-) -> Note:
+    known: KnownComment = NONE_KNOWN,
+) -> WrittenComment:
+    """Write the comment, or say why not. Head must have been found unmoved just before.
+
+    `known` is what the check run keeps in mind of the one before.
+    """
+    if target.comment is CommentMode.OFF:
+        return WrittenComment(left(Sink.COMMENT, "Comments are switched off."), known)
+    try:
+        marked = marked_comments(forge, target, pull_request, known)
+        every = of_viewer(forge, marked)
+        done = _write_comment(_Pull(forge, target, pull_request, known), announcement, every)
+    except ForgeError as error:
+        return WrittenComment(failed(Sink.COMMENT, error), known)
+    with contextlib.suppress(ForgeError):  # what is written stands all the same
+        written_now = done.note.status is WriteStatus.WRITTEN
+        _delete(forge, outdated_ones(forge, marked, target, written=written_now))
+    return done
+
+
+def said_of(announcement: Announcement, known: KnownComment) -> KnownComment:
+    """Return what the check run is to keep in mind once this is said in a known comment."""
+    if announcement.keeps_evals:
+        return known
+    return known._replace(evals=evals_digest(announcement.comment))
+
+
+class _Pull(NamedTuple):
+    """The pull request that is commented on, by whom, and what is known of the comment there."""
+
+    forge: Forge
+    target: PublishTarget
+    number: int
+    known: KnownComment
+
+
+def _write_comment(
+    pull: _Pull, announcement: Announcement, every: list[OurComment]
+) -> WrittenComment:
+    forge, target, number, known = pull
     found = of_gate(every, target)
     if verdict := verdict_on(every, target):
         _delete(forge, found)
-        return left(Sink.COMMENT, _VERDICT, verdict.comment.url)
-    if newer := newer_one(found, target):
-        return left(Sink.COMMENT, _NEWER, newer.comment.url)
+        return WrittenComment(left(Sink.COMMENT, _VERDICT, verdict.comment.url))
+    if newer := _newer(forge, found, target):
+        return WrittenComment(left(Sink.COMMENT, _NEWER, newer.comment.url), known)
     if not found and (unwanted := _unwanted(target, announcement)):
-        return left(Sink.COMMENT, unwanted)
-    text = _text(announcement, target, found)
+        return WrittenComment(left(Sink.COMMENT, unwanted))
+    text = _text(announcement, target, found, known)
     body = mark(text, MarkedComment(stamp=target.stamp, head=target.head))
-    if not found:
-        made = forge.create_comment(pull_request, body)
-        return _settle(forge, target, pull_request, made)
-    return _write(forge, target, pull_request, found, body)
+    kept = _newest(found) if found else forge.create_comment(number, body)
+    note = _write(pull, found, kept, body) if found else _settle(pull, kept)
+    return WrittenComment(note, KnownComment(kept.number, evals_digest(text)))
+
+
+def _newer(forge: Forge, found: list[OurComment], target: PublishTarget) -> OurComment | None:
+    """Return the comment of a newer run on the same head.
+
+    One that was changed since it was made may say so falsely: anybody who may edit comments can
+    have written that.
+    """
+    newer = newer_one(found, target)
+    if newer is None or not newer.comment.edited:
+        return newer
+    try:
+        return newer if reported(forge, target, newer.marked.stamp) else None
+    except ForgeError:
+        return newer
 
 
 _NEWER = "A newer run of this gate has written about this head; an older one does not overwrite it."
@@ -89,18 +136,28 @@ def _unwanted(target: PublishTarget, announcement: Announcement) -> str:
     return ""
 
 
-def _delete(forge: Comments, found: list[OurComment]) -> None:
+def _delete(forge: Forge, found: list[OurComment]) -> None:
     for one in found:
         forge.delete_comment(one.comment.number)
 
 
-def _text(announcement: Announcement, target: PublishTarget, found: list[OurComment]) -> str:
-    """Return the comment, with the evals of the one before if they were not run again."""
+def _text(
+    announcement: Announcement,
+    target: PublishTarget,
+    found: list[OurComment],
+    known: KnownComment,
+) -> str:
+    """Return the comment, with the evals of the one before if they were not run again.
+
+    Nobody may have changed what stands there since the check run was told of it.
+    """
     if not announcement.keeps_evals:
         return announcement.comment
     said, sign, _ = announcement.comment.partition(BORDER)
     for one in reversed(found):
         _, there, evals = one.comment.body.partition(BORDER)
+        if known.evals not in {"", evals_digest(one.comment.body)}:
+            continue
         if there and one.marked.head == target.head and len(said) + len(evals) < _ROOM:
             return f"{said}{sign}{evals}"
     return announcement.comment
@@ -110,51 +167,54 @@ _ROOM = 65_000
 """Characters of a comment; GitHub takes 65,536."""
 
 
-def _settle(forge: Comments, target: PublishTarget, pull_request: int, made: Comment) -> Note:
+def _settle(pull: _Pull, made: Comment) -> Note:
     """After making a comment: leave one, should another run have made one at the same time.
 
     The newest run keeps its own and deletes the others; every other run deletes its own. A request
     that was repeated after a broken connection may have made two of ours, too.
     """
-    found, newer = _now(forge, target, pull_request)
+    found, newer = _now(pull)
     if newer:  # it may be about to take over one of ours, so what is ours is looked up once more
-        found, _ = _now(forge, target, pull_request)
-    mine = [one for one in found if one.marked.stamp.same_run(target.stamp)]
-    _delete(forge, mine if newer else [one for one in found if one not in mine[:1]])
+        found, _ = _now(pull)
+    mine = [one for one in found if one.marked.stamp.same_run(pull.target.stamp)]
+    _delete(pull.forge, mine if newer else [one for one in found if one not in mine[:1]])
     if newer:
         return left(Sink.COMMENT, _NEWER, newer.comment.url)
     return written(Sink.COMMENT, made.url)
 
 
-def _now(
-    forge: Comments, target: PublishTarget, pull_request: int
-) -> tuple[list[OurComment], OurComment | None]:
+def _now(pull: _Pull) -> tuple[list[OurComment], OurComment | None]:
     """Return this gate's comments as they are now, and that of a newer run."""
-    found = of_gate(of_viewer(forge, marked_comments(forge, pull_request)), target)
-    return found, newer_one(found, target)
+    forge, target, number, known = pull
+    found = of_gate(of_viewer(forge, marked_comments(forge, target, number, known)), target)
+    return found, _newer(forge, found, target)
 
 
-def _write(
-    forge: Comments, target: PublishTarget, pull_request: int, found: list[OurComment], body: str
-) -> Note:
+def _newest(found: list[OurComment]) -> Comment:
+    """Return the comment of the newest run."""
+    kept = found[0]
+    for one in found[1:]:
+        kept = one if one.marked.stamp.newer_than(kept.marked.stamp) else kept
+    return kept.comment
+
+
+def _write(pull: _Pull, found: list[OurComment], kept: Comment, body: str) -> Note:
     """Put the text into the comment of the newest run before, and delete the others.
 
     A run that made its comment while this one was under way may be about to delete it, having seen
     a newer one. Then the comments are read once more, and a new one is made if none is left.
     """
-    kept = found[0]
-    for one in found[1:]:
-        kept = one if one.marked.stamp.newer_than(kept.marked.stamp) else kept
-    others = [one for one in found if one is not kept]
+    forge = pull.forge
+    others = [one for one in found if one.comment is not kept]
     try:
-        forge.update_comment(kept.comment.number, body)
+        forge.update_comment(kept.number, body)
     except NotOnForge:
         return left(Sink.COMMENT, _DELETED)
     _delete(forge, others)
-    if kept.comment.created_at >= target.stamp.started:
-        still, newer = _now(forge, target, pull_request)
+    if kept.created_at >= pull.target.stamp.started:
+        still, newer = _now(pull)
         if newer:
             return left(Sink.COMMENT, _NEWER, newer.comment.url)
         if not still:
-            return _settle(forge, target, pull_request, forge.create_comment(pull_request, body))
-    return written(Sink.COMMENT, kept.comment.url)
+            return _settle(pull, forge.create_comment(pull.number, body))
+    return written(Sink.COMMENT, kept.url)

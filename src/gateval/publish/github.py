@@ -2,7 +2,7 @@
 
 First, when something will run, the check run in progress (`open_check`). At the end: the pull
 request is read again; the check run is completed on the commit that was measured, wherever head is
-now; then the comment, unless head has moved. Each step goes on when the one before failed.
+now; and the comment is written, unless head has moved. Each goes on when the one before failed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from gateval.domain.forge.check_run import Conclusion
 from gateval.domain.ruling import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
-from gateval.publish.check import close_check, complete_check, open_check
-from gateval.publish.comment import publish_comment
+from gateval.publish.check import close_check, complete_check, look, open_check
+from gateval.publish.comment import publish_comment, said_of
 from gateval.publish.outcome import (
     Ending,
     Note,
@@ -82,9 +82,30 @@ def _publish(
         return Publication(notes=notes, without_labels=without_labels is not None)
     gone = without_labels is not None and not set(labels) <= GateLabel.among(live.labels)
     said = without_labels if without_labels is not None and gone else announcement
-    checks = complete_check(forge, target, said)
-    comment = publish_comment(forge, target, said, target.pull_request)
-    return Publication(notes=(*checks, comment), without_labels=gone)
+    return Publication(notes=_check_and_comment(forge, target, said), without_labels=gone)
+
+
+def _check_and_comment(forge: Forge, target: PublishTarget, said: Announcement) -> tuple[Note, ...]:
+    """Write both; the check run keeps the comment in mind.
+
+    So the first comment on a pull request comes before the check run is completed, which would
+    have to be changed again for its number; every later one comes after.
+    """
+    number = target.pull_request or 0
+    try:
+        seen = look(forge, target)
+    except ForgeError as error:
+        return (failed(Sink.CHECK_RUN, error), publish_comment(forge, target, said, number).note)
+    if seen.comment.number:
+        after = said_of(said, seen.comment)
+        checks = complete_check(forge, target, said, seen=seen._replace(comment=after))
+        return (*checks, publish_comment(forge, target, said, number, seen.comment).note)
+    comment, kept = publish_comment(forge, target, said, number)
+    again = comment.status is WriteStatus.FAILED  # that may have taken minutes
+    checks = complete_check(
+        forge, target, said, seen=None if again else seen._replace(comment=kept)
+    )
+    return (*checks, comment)
 
 
 def abandon(forge: Forge, target: PublishTarget, *, cancelled: bool, why: str) -> Publication:

@@ -1,6 +1,7 @@
 """The gate's own comments on a pull request: which are ours, and which of them count.
 
-Ours are those by our login and with our marker; anybody can write the marker.
+Ours are those by our login and with our marker, for anybody can write the marker; and the one that
+our check runs know by its number, for some may take the marker out of it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from gateval.domain.decision.trust import UNVERIFIED_GATE
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.forge.stamp import MarkedComment, read_mark
+from gateval.domain.forge.stamp import KnownComment, MarkedComment, Stamp, read_mark
 from gateval.ports.forge import Comments
 from gateval.publish.target import CHECK_NAME, PublishTarget
 
@@ -24,13 +25,26 @@ class OurComment(NamedTuple):
     marked: MarkedComment
 
 
-def marked_comments(forge: Comments, pull_request: int) -> list[OurComment]:
-    """Return the comments that carry the marker of any gate, by whomever."""
-    return [
-        OurComment(comment, found)
-        for comment in forge.comments(pull_request)
-        if (found := read_mark(comment.body))
-    ]
+def marked_comments(
+    forge: Comments, target: PublishTarget, pull_request: int, known: KnownComment
+) -> list[OurComment]:
+    """Return the comments that carry the marker of any gate, by whomever, and the known one."""
+    found = []
+    for comment in forge.comments(pull_request):
+        marked = read_mark(comment.body)
+        if comment.number == known.number and not (
+            marked and marked.stamp.gate == target.stamp.gate
+        ):
+            marked = _defaced(target)
+        if marked is not None:
+            found.append(OurComment(comment, marked))
+    return found
+
+
+def _defaced(target: PublishTarget) -> MarkedComment:
+    """Return the mark that a comment without this gate's counts for: older than any run's."""
+    first = Stamp(gate=target.stamp.gate, started="1970-01-01T00:00:00Z", run=0, attempt=0)
+    return MarkedComment(stamp=first, head="0" * 40)
 
 
 def of_viewer(forge: Comments, marked: list[OurComment]) -> list[OurComment]:

@@ -26,10 +26,12 @@ class CommentMode(StrEnum):
 class PublishTarget(Value):
     """A commit, the pull request it is head of (None for a push), and this run's stamp.
 
-    `details_url` leads to the run's log. `into` is the target branch; empty for the default one.
+    `before` is the head that a push replaced, if one did. `details_url` leads to the run's log.
+    `into` is the target branch; empty for the default one.
     """
 
     head: str = Field(pattern=SHA_PATTERN)
+    before: str | None = Field(default=None, pattern=SHA_PATTERN)
     pull_request: int | None = None
     stamp: Stamp
     details_url: str = ""

@@ -50,11 +50,29 @@ def test_the_post_entry_publishes_the_verdict(
     assert len(pull.comments) == 1
 
 
+@pytest.mark.parametrize(("nth", "times"), [(1, 1), (2, 1), (1, 99)])
+@pytest.mark.parametrize(("prompt", "conclusion"), [(WORSE, "failure"), (SAME, "success")])
+def test_a_list_of_checks_that_cannot_be_read_keeps_none_from_being_made(
+    shop: GitHubShop, prompt: str, conclusion: str, nth: int, times: int
+) -> None:
+    """One: what this run wrote before is its own, whether or not GitHub lists it."""
+    pull = shop.open_pull(prompt)
+    job = shop.on_pull(pull)
+    refused = Reply(403, {"message": "Resource not accessible by integration"})
+    shop.server.faults.plant("GET", "*/commits/*/check-runs", reply=refused, nth=nth, times=times)
+    ended = job.run_action()
+    assert ended.code == (conclusion == "failure"), ended.errors
+    assert statuses(shop, pull) == [("completed", conclusion)]
+    assert job.run_post().code == 0
+    assert statuses(shop, pull) == [("completed", conclusion)]
+
+
 def test_a_refusal_of_what_was_allowed_before_is_no_missing_permission(shop: GitHubShop) -> None:
     pull = shop.open_pull(WORSE)
     job = shop.on_pull(pull)
     refused = Reply(403, {"message": "Resource not accessible by integration"})
-    shop.server.faults.plant("GET", "*/commits/*/check-runs", reply=refused, nth=2)
+    shop.server.faults.plant(*UPDATE, reply=refused)
+    shop.server.faults.plant("POST", "*/check-runs", reply=refused, nth=2)
     assert job.run_action().code == 1
     assert statuses(shop, pull) == [("in_progress", None)]
     assert job.run_post().code == 0

@@ -40,6 +40,7 @@ class GitHubForge:
         self._needs = needs
         self._sleep = sleep
         self._viewer = ""
+        self._written: dict[int, CheckRun] = {}
         self.runs = GitHubArtifacts(self._api)
 
     def pull_request(self, number: int) -> PullRequest:
@@ -52,8 +53,8 @@ class GitHubForge:
     def viewer(self) -> str:
         """The login under which this token writes.
 
-        Costs no request once a check run was written: the answer names our App. Tokens of Apps may
-        not ask `GET /user`, but everyone may ask GraphQL.
+        Costs no request once a check run or a comment was written: the answer names us. Tokens of
+        Apps may not ask `GET /user`, but everyone may ask GraphQL.
         """
         if not self._viewer:
             what = "say whose token this is"
@@ -77,7 +78,10 @@ class GitHubForge:
     def create_comment(self, pull_request: int, body: str) -> Comment:
         """Write a new comment."""
         path = f"/issues/{pull_request}/comments"
-        return self._comment("POST", path, f"take a comment on pull request {pull_request}", body)
+        what = f"take a comment on pull request {pull_request}"
+        made = self._comment("POST", path, what, body)
+        self._viewer = self._viewer or made.author
+        return made
 
     def update_comment(self, comment: int, body: str) -> Comment:
         """Replace the body of a comment."""
@@ -149,6 +153,11 @@ class GitHubForge:
             ]
         return tuple(sorted(found, key=lambda run: -run.number))
 
+    def written_check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
+        """Those that were made or changed through this object, newest first."""
+        found = [one for one in self._written.values() if (one.head_sha, one.name) == (sha, name)]
+        return tuple(sorted(found, key=lambda run: -run.number))
+
     def create_check_run(self, sha: str, report: CheckReport) -> CheckRun:
         """Make a check run on a commit."""
         body = {**shapes.check_body(report), "head_sha": sha}
@@ -168,5 +177,6 @@ class GitHubForge:
         content = self._api.ask(ApiRequest(verb, path, what, self._needs.checks, body))
         with understood(what):
             run = shapes.check_run(content)
+        self._written[run.number] = run
         self._viewer = self._viewer or (f"{run.app}[bot]" if run.app else "")
         return run

@@ -98,6 +98,7 @@ class ActionRequest:
         own = branch in {"", self.trigger.default_branch}
         return PublishTarget(
             head=head,
+            before=getattr(self.trigger.subject, "before", None),
             pull_request=pull_request,
             stamp=self.stamp.model_copy(update={"gate": gate}),
             details_url=self.run_url,

@@ -64,13 +64,15 @@ class Labeled(Value):
 class PullRequestSubject(Value):
     """A pull request. `head_sha` is None when the live head counts, as in a manual run.
 
-    `only` is the head that somebody asked for: if the live one is another, nothing is run.
+    `only` is the head that somebody asked for: if the live one is another, nothing is run. `before`
+    is the head that a push replaced.
     """
 
     kind: Literal["pull-request"] = "pull-request"
     number: Number
     head_sha: Sha | None = None
     only: Sha | None = None
+    before: Sha | None = None
     base_ref: str | None = None
     draft: bool = False
     labeled: Labeled | None = None

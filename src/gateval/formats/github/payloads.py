@@ -72,6 +72,7 @@ class PullRequestPayload(Payload):
 
     action: Text
     pull_request: PullRequestPart
+    before: Sha | None = None
     label: LabelPayload | None = None
     sender: SenderPayload | None = None
 

@@ -77,6 +77,7 @@ def _pull_request(given: Given) -> Read:
     subject = PullRequestSubject(
         number=found.number,
         head_sha=found.head.sha,
+        before=event.before,
         base_ref=check_ref(found.base.ref),
         draft=found.draft,
         labeled=labeled,
