@@ -94,6 +94,11 @@ class Settings:
         return self.environ.get(RUNNER_FOLDER, "")
 
     @property
+    def unattended(self) -> bool:
+        """Whether this is a job of a CI system, where nobody reads a warning in time."""
+        return self.environ.get("CI", "").strip().lower() not in ("", "0", "false")
+
+    @property
     def ca_file(self) -> str:
         """The authorities to trust, the company's own among them; empty for the machine's."""
         return self.environ.get(CA_VARIABLE, "")

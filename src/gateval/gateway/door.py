@@ -18,11 +18,14 @@ from gateval.domain.text.quoting import quote
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side
 from gateval.gateway.ledger import Ledger, SpendingLimits
+from gateval.gateway.peers import Allowed
 from gateval.gateway.pricing import Pricing
 from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import Upstream, missing_keys
 from gateval.gateway.upstream.faults import sentence, status_error
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts
+from gateval.gateway.upstream.pinned import pins_of
+from gateval.gateway.upstream.providers import PROVIDERS
 from gateval.gateway.upstream.retry import Retrier, RetryPolicy
 from gateval.gateway.upstream.scrub import scrubber_for
 from gateval.gateway.upstream.sender import Sender
@@ -46,9 +49,10 @@ class Gateway:
     The gate's own calls, the judge's above all, have a pool of connections of their own, which no
     candidate can fill: `own`. Those send by `for_candidates`. `scrubber` knows all keys. `ca_file`
     holds authorities to trust besides the machine's, in PEM. `wall_clock` gives Unix time, for
-    `Retry-After` as a date. `prices` say what calls cost; without them nobody knows.
-    `own_prices` are those of the policy, which count before. All calls together keep within
-    `limits`: `ledger` is their account.
+    `Retry-After` as a date. `prices` say what calls cost; without them nobody knows. `own_prices`
+    are those of the policy, which count before. All calls together keep within `limits`: `ledger`
+    is their account. `allowed` says who may answer on this machine, None where no candidate runs
+    beside this.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class Gateway:
         timeouts: Timeouts | None = None,
         ca_file: str = "",
         wall_clock: Callable[[], float] = time.time,
+        allowed: Allowed | None = None,
     ) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
@@ -74,13 +79,21 @@ class Gateway:
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
         persist = {name: Retrier(policy) for name in upstreams}
-        self._clients = [HttpClient(timeouts or Timeouts(), ca_file) for _ in range(2)]
+        self._allowed = allowed
+        self._pins: dict[tuple[str, int], tuple[str, ...]] = {}
+        self._clients = [
+            HttpClient(timeouts or Timeouts(), ca_file, pins=self._pins, allowed=allowed)
+            for _ in range(2)
+        ]
         self.own, self.for_candidates = (
             Sender(self.scrubber, persist, client, self.ledger, wall_clock=wall_clock)
             for client in self._clients
         )
 
     async def __aenter__(self) -> Self:
+        if self._allowed is not None:
+            used = filter(_usable, self._upstreams.values())
+            self._pins.update(await pins_of(map(_asked_at, used)))
         for client in self._clients:
             await self._stack.enter_async_context(client)
         return self
@@ -192,6 +205,15 @@ class Gateway:
         await asyncio.sleep(found.seconds)
         entry.replied(found.reply)
         return found.reply
+
+
+def _usable(upstream: Upstream) -> bool:
+    return upstream.key is not None or PROVIDERS[upstream.provider].key_optional
+
+
+def _asked_at(upstream: Upstream) -> str:
+    """Return whose name is resolved: the proxy's, where there is one."""
+    return upstream.proxy.get_secret_value() if upstream.proxy else upstream.base_url
 
 
 def _stands(error: ModelCallError) -> bool:

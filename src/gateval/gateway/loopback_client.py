@@ -7,18 +7,24 @@ time, on the size of the answer, and (aiohttp's own) on its headers.
 from __future__ import annotations
 
 import io
+import socket
+from contextvars import ContextVar
 
 import aiohttp
 from yarl import URL
 
 from gateval.domain.text.quoting import quote
-from gateval.gateway.upstream.pooled_client import PooledClient
-from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
+from gateval.gateway.peers import NotTheirs, Peers, owned_by
+from gateval.gateway.upstream.pooled_client import LookingConnector, PooledClient
+from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest, Owner
 
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 _SESSION_LIMIT = 1_000
 """Characters of a session's name."""
+
+_OWNER = ContextVar[Owner | None]("owner", default=None)
+"""Whom the request of this task is meant for; a connection is made in the task that asks."""
 
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "gateval"}
 
@@ -27,9 +33,12 @@ class LoopbackClient(PooledClient):
     """Fulfils `ports.local_http.LocalHttp`. Use it as an async context manager."""
 
     def __init__(self) -> None:
+        self._peers = Peers()
         super().__init__(
             lambda: aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(force_close=True, limit=0, use_dns_cache=False),
+                connector=LookingConnector(
+                    self._look, force_close=True, limit=0, use_dns_cache=False
+                ),
                 trust_env=False,
                 auto_decompress=False,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -37,12 +46,25 @@ class LoopbackClient(PooledClient):
             )
         )
 
+    async def _look(self, made: socket.socket) -> None:
+        owner = _OWNER.get()
+        if owner is not None:
+            await self._peers.check(made, owned_by(owner))
+
     async def ask(
-        self, host: str, port: int, request: LocalRequest, *, seconds: float, limit: int
+        self,
+        host: str,
+        port: int,
+        request: LocalRequest,
+        *,
+        seconds: float,
+        limit: int,
+        owner: Owner | None = None,
     ) -> LocalReply:
         """See `ports.local_http.LocalHttp`."""
         if host not in LOOPBACK:
             raise RuntimeError("not a loopback address")
+        _OWNER.set(owner)
         path, _, query = request.target.partition("?")
         url = URL.build(
             scheme="http",
@@ -62,6 +84,8 @@ class LoopbackClient(PooledClient):
                 timeout=aiohttp.ClientTimeout(total=seconds),
             ) as response:
                 return await _reply(response, limit)
+        except NotTheirs as error:
+            raise LocalHttpError(f"{error}: another program has taken it")
         except TimeoutError:
             raise LocalHttpError(f"did not answer within {seconds:g} s", late=True)
         except aiohttp.ClientConnectorError as error:

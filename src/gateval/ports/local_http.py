@@ -40,14 +40,29 @@ class LocalHttpError(Exception):
         self.refused = refused
 
 
+class Owner(NamedTuple):
+    """Whose a server is: a user's own, or what `warden` has started where it runs as the gate's."""
+
+    user: int | None
+    warden: int
+
+
 class LocalHttp(Protocol):
     """HTTP to servers that candidates run: loopback only, nothing followed, nothing remembered."""
 
     async def ask(
-        self, host: str, port: int, request: LocalRequest, *, seconds: float, limit: int
+        self,
+        host: str,
+        port: int,
+        request: LocalRequest,
+        *,
+        seconds: float,
+        limit: int,
+        owner: Owner | None = None,
     ) -> LocalReply:
         """Send one request over a connection of its own and return the whole answer.
 
         `host` is `127.0.0.1` or `::1`; an answer has at most `limit` bytes and is waited for at
-        most `seconds`. Raises `LocalHttpError`.
+        most `seconds`. Nothing is said to anybody but `owner`, where it is known. Raises
+        `LocalHttpError`.
         """

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from gateval.candidates.isolation.wishes import Wishes
-from gateval.candidates.serving.readiness import users_listening_on
 from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import ask
 from tests.helpers.isolation import isolated_world, open_python
@@ -59,20 +58,13 @@ def impostor(program: str) -> Iterator[None]:
         listener.close()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="users of their own take root")
-def test_whoever_took_the_port_first_does_not_answer() -> None:
-    with isolated_world(Wishes()) as world, impostor("claimed.py"):
+@pytest.mark.parametrize("own_users", [True, False], ids=["users of their own", "same user"])
+def test_whoever_took_the_port_first_does_not_answer(*, own_users: bool) -> None:
+    if own_users and os.geteuid() != 0:
+        pytest.skip("users of their own take root")
+    with isolated_world(Wishes(), own_users=own_users) as world, impostor("claimed.py"):
         world.write("claimed.py", SLOW)
         python = (open_python(), "-I", "-S", "claimed.py", "{port}")
         (found,) = answers(world, server(command=python), ask(timeout=20))
     assert isinstance(found, Answer), found
     assert found.output.startswith("You said"), "another port was tried, and the server asked"
-
-
-def test_whose_a_port_is() -> None:
-    with socket.socket(socket.AF_INET6) as listener:
-        listener.bind(("::1", 0))
-        port = listener.getsockname()[1]
-        assert users_listening_on(port) == frozenset()
-        listener.listen()
-        assert users_listening_on(port) == {os.geteuid()}

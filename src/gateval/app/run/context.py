@@ -28,6 +28,7 @@ from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import Starter
 from gateval.candidates.team import Candidates
 from gateval.domain.calibration.replay import CalibrationReplay
+from gateval.domain.manifests.policy.words import LoopbackPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
@@ -37,12 +38,19 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.ledger import SpendingLimits
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.measuring import embed
+from gateval.gateway.peers import Allowed, no_candidate
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
 from gateval.ports.trial_log import TrialLog
 from gateval.safe.redaction import Redactor
 from gateval.settings import Settings
+
+UNTOLD = (
+    "A model provider answers on this machine, and nothing here can tell that it is no agent under "
+    "test that does. In CI such a provider is not asked, unless the target branch says "
+    "`policy: {loopbackUpstreams: trusted}`."
+)
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,26 @@ async def _gateway(run: EvaluationRun) -> Gateway:
         limits=SpendingLimits.under(plan.policy),
         policy=RetryPolicy(outage_seconds=settings.outage_seconds),
         ca_file=settings.ca_file,
+        allowed=_who_may_answer(run),
     )
+
+
+def _who_may_answer(run: EvaluationRun) -> Allowed | None:
+    """Return who may answer for a provider on this machine; None where no process is started."""
+    if run.walls is None:
+        return None
+    trusted = run.plan.policy.loopback_upstreams is LoopbackPolicy.TRUSTED
+    warned: list[str] = []
+
+    def untold() -> bool:
+        if not trusted and not run.settings.unattended and not warned:
+            warned.append(UNTOLD)
+            run.listen(RunWarned(message=UNTOLD))
+        return trusted or not run.settings.unattended
+
+    if not run.walls.supervised:  # no table tells of whom a socket is
+        return lambda _: untold()
+    return no_candidate(run.walls.users, untold)
 
 
 async def _behind_walls(

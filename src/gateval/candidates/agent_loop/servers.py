@@ -148,7 +148,7 @@ async def _serving(
     started = await start_instance(own)
     if isinstance(started, NoAnswer):
         raise ServerFault(started)
-    return Http(started, spec.path or "/", launch.context.local_http)
+    return Http(started, spec.path or "/")
 
 
 async def _spoken_to(

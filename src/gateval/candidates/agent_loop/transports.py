@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from gateval.candidates.process.program import MIB, Ran
 from gateval.candidates.process.running import Running
 from gateval.candidates.serving.instance import Instance
-from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalRequest
+from gateval.ports.local_http import LocalHttpError, LocalRequest
 from gateval.wire import mcp_client as mcp
 from gateval.wire.base import WireError
 from gateval.wire.sse import SseReader
@@ -81,10 +81,9 @@ class Streams(McpTransport):
 class Http(McpTransport):
     """Streamable HTTP: a POST for each message, answered by JSON or by a stream that ends."""
 
-    def __init__(self, instance: Instance, path: str, http: LocalHttp) -> None:
+    def __init__(self, instance: Instance, path: str) -> None:
         self._instance = instance
         self._path = path
-        self._http = http
         self._session = self._version = ""
 
     async def ask(self, number: int, message: bytes) -> mcp.Heard:
@@ -123,11 +122,8 @@ class Http(McpTransport):
         headers += [("Mcp-Session-Id", self._session)] if self._session else []
         headers += [("MCP-Protocol-Version", self._version)] if self._version else []
         request = LocalRequest("POST", self._path, tuple(headers), message)
-        host, port = self._instance.host, self._instance.port
         try:
-            reply = await self._http.ask(
-                host, port, request, seconds=CALL_SECONDS, limit=MESSAGE_LIMIT
-            )
+            reply = await self._instance.ask(request, seconds=CALL_SECONDS, limit=MESSAGE_LIMIT)
         except LocalHttpError as error:
             raise TransportError(error.message) from None
         if not 200 <= reply.status < 300:

@@ -26,9 +26,10 @@ class Confined(Started):
     """Speaks to a warden through `control` (see `supervisor/warden.py` for the words)."""
 
     def __init__(
-        self, control: socket.socket, pipes: tuple[IO[bytes], ...], user: int | None
+        self, control: socket.socket, pipes: tuple[IO[bytes], ...], user: int | None, warden: int
     ) -> None:
         self.user = user
+        self.warden = warden
         self._loop = asyncio.get_running_loop()
         self._control = control
         self._code = -int(signal.SIGKILL)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from gateval.candidates.isolation.confined import Confined, first_word
 from gateval.candidates.isolation.supervisor.census import kill_descendants, started_at
@@ -81,16 +81,16 @@ class Keeper(Starter):
         """Start a program in isolation. Raises `NotStarted`."""
         ends = _Ends()
         try:
-            control, user = self._ask(program, ends.theirs)
+            control, said = self._ask(program, ends.theirs)
         except BaseException:
             ends.close()
             raise
         finally:
             ends.close_theirs()
-        return Confined(control, ends.kept(), user)
+        return Confined(control, ends.kept(), said["user"], said["warden"])
 
-    def _ask(self, program: Program, pipes: list[int]) -> tuple[socket.socket, int | None]:
-        """Have a warden start the program, and return the line to it and the program's user."""
+    def _ask(self, program: Program, pipes: list[int]) -> tuple[socket.socket, dict[str, Any]]:
+        """Have a warden start the program, and return the line to it and what it says first."""
         order = self._order(program)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -103,7 +103,7 @@ class Keeper(Starter):
         if "pid" not in said:
             ours.close()
             raise self._refused(program, said["error"])
-        return ours, said["user"]
+        return ours, said
 
     def _order(self, program: Program) -> Order:
         texts = (*program.argv, *program.env, *program.env.values())

@@ -98,8 +98,7 @@ class Playgrounds:
             served[service.name] = started
             at = at.beside(service, started.host, started.port)
         playground = Playground(root, at)
-        http, scratch = context.local_http, context.scratch
-        state = EndState(playground, served, self._helpers, http, scratch, sealed=sealed)
+        state = EndState(playground, served, self._helpers, context.scratch, sealed=sealed)
         return ReadyPlayground(playground, state)
 
     async def _copy(self, source: Path, stack: contextlib.AsyncExitStack) -> Path:

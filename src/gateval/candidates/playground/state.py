@@ -23,7 +23,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixtures.playground import PLAYGROUND, VARIABLE
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
-from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalReply, LocalRequest
+from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 if TYPE_CHECKING:
     from gateval.candidates.playground.made import Playground
@@ -55,7 +55,6 @@ class EndState:
         playground: Playground,
         services: Mapping[str, Instance],
         helpers: Helpers,
-        http: LocalHttp,
         scratch: Path,
         *,
         sealed: bool = False,
@@ -65,7 +64,6 @@ class EndState:
         self._playground = playground
         self._services = services
         self._helpers = helpers
-        self._http = http
         self._scratch = scratch
 
     @property
@@ -152,9 +150,7 @@ class EndState:
         if at.dead:
             raise NotLookedAt(Cause.CHECK, f"the service `{service}` ended during the trial")
         try:
-            return await self._http.ask(
-                at.host, at.port, request, seconds=seconds, limit=REPLY_BYTES
-            )
+            return await at.ask(request, seconds=seconds, limit=REPLY_BYTES)
         except LocalHttpError as error:
             raise NotLookedAt(Cause.CHECK, f"the service `{service}` {error.message}") from None
 

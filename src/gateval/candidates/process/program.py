@@ -110,6 +110,8 @@ class Started(ABC):
     """The cap that it broke, if it was ended for that."""
     user: int | None = None
     """The id of its own user; None when it runs as the gate's."""
+    warden: int | None = None
+    """The process that all of it descends from; None where nobody keeps it together."""
 
     @abstractmethod
     def terminate(self) -> None:

@@ -8,6 +8,7 @@ from gateval.candidates.process.capture import Capture
 from gateval.candidates.process.pipes import PipeReader, PipeWriter
 from gateval.candidates.process.program import End, Limits, Program, Ran, Starter
 from gateval.ports.clock import Clock
+from gateval.ports.local_http import Owner
 
 DRAIN_SECONDS = 0.5
 
@@ -47,9 +48,10 @@ class Running:
         self._started.exited.add_done_callback(self._note_end)
 
     @property
-    def user(self) -> int | None:
-        """The id of its own user; None when it runs as the gate's."""
-        return self._started.user
+    def owner(self) -> Owner | None:
+        """Whose its sockets are; None where nobody can tell."""
+        started = self._started
+        return None if started.warden is None else Owner(started.user, started.warden)
 
     def kill(self) -> None:
         """Kill all of its processes at once."""

@@ -126,10 +126,7 @@ async def _said(instance: Instance, options: HttpOptions, request: TrialRequest)
 
 async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> LocalReply:
     """Wait for the answer, or for the end of the process, whichever comes first."""
-    http = instance.launch.context.local_http
-    call = asyncio.ensure_future(
-        http.ask(instance.host, instance.port, written, seconds=seconds, limit=ANSWER_LIMIT)
-    )
+    call = asyncio.ensure_future(instance.ask(written, seconds=seconds, limit=ANSWER_LIMIT))
     ended = instance.running.ended
     either: set[asyncio.Future[Any]] = {call, ended}
     try:

@@ -14,6 +14,7 @@ from gateval.candidates.process.running import Running
 from gateval.candidates.serving.launch import Launch
 from gateval.candidates.serving.readiness import NotReady, free_port, is_taken, wait_until_ready
 from gateval.domain.trials.trial import NoAnswer
+from gateval.ports.local_http import LocalReply, LocalRequest
 
 PORT_ATTEMPTS = 3
 """Ports tried when another program was faster at taking one."""
@@ -41,6 +42,13 @@ class Instance:
     def dead(self) -> bool:
         """Whether its process has ended, or printed more than it may."""
         return self.running.ended.done()
+
+    async def ask(self, request: LocalRequest, *, seconds: float, limit: int) -> LocalReply:
+        """Send it a request, and nobody else who has its port. Raises `LocalHttpError`."""
+        http, owner = self.launch.context.local_http, self.running.owner
+        return await http.ask(
+            self.host, self.port, request, seconds=seconds, limit=limit, owner=owner
+        )
 
     async def stop(self) -> Ran:
         """End it and everything it held; return how it ended. May be called again."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 
 from gateval.candidates.process.running import Running
 from gateval.domain.manifests.fixtures.services import Ready
+from gateval.gateway.peers import Tables, owned_by
 from gateval.ports.clock import Clock
 from gateval.ports.local_http import LocalHttp, LocalHttpError, LocalRequest
 
@@ -22,9 +21,6 @@ LEAST_POLL_SECONDS = 0.1
 
 _HOSTS = {"127.0.0.1": socket.AF_INET, "::1": socket.AF_INET6}
 """Where a server may listen; `localhost` is the second for some of them."""
-
-_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-_LISTENING = "0A"
 
 
 class NotReady(Exception):
@@ -50,7 +46,7 @@ async def wait_until_ready(
         said = "did not begin to listen"
         for host in _HOSTS:
             try:
-                await _poll(host, port, ready, http, seconds=max(min(left, POLL_SECONDS), 0.01))
+                await _poll(host, port, ready, http, running, max(min(left, POLL_SECONDS), 0.01))
             except _NotYet as answer:
                 said = str(answer) or said
             else:
@@ -70,43 +66,28 @@ def _refuse_impostor(running: Running, port: int) -> None:
     """Raise `NotReady` if somebody else listens there too.
 
     A candidate that sees another's port in its command line may take it first and answer in its
-    place: head's could then speak for base's. Where each has a user of its own, the kernel knows
-    better.
+    place: head's could then speak for base's.
     """
-    if running.user is not None and users_listening_on(port) - {running.user}:
+    owner = running.owner
+    if owner is not None and not all(map(owned_by(owner), Tables().listening(port))):
         raise NotReady(f"has no port: another program has taken port {port}")
-
-
-def users_listening_on(port: int) -> frozenset[int]:
-    """Return the user ids of all sockets that listen on a port, on any address.
-
-    Linux tells in `/proc/net/tcp` (proc(5)).
-    """
-    return frozenset(user for table in _TABLES for user in _users(table, f"{port:04X}"))
-
-
-def _users(table: Path, port: str) -> Iterator[int]:
-    try:
-        lines = table.read_text(encoding="ascii").splitlines()[1:]
-    except OSError:
-        return
-    for line in lines:
-        cells = line.split()
-        if cells[3] == _LISTENING and cells[1].rpartition(":")[2] == port:
-            yield int(cells[7])
 
 
 class _NotYet(Exception):
     """The server is not ready yet: why, as a clause; the empty string for no reaction at all."""
 
 
-async def _poll(host: str, port: int, ready: Ready, http: LocalHttp, *, seconds: float) -> None:
+async def _poll(
+    host: str, port: int, ready: Ready, http: LocalHttp, running: Running, seconds: float
+) -> None:
     if ready.path is None:
         await _connect(host, port, seconds)
         return
     asked = LocalRequest("GET", ready.path)
     try:
-        reply = await http.ask(host, port, asked, seconds=seconds, limit=1024 * 1024)
+        reply = await http.ask(
+            host, port, asked, seconds=seconds, limit=1024 * 1024, owner=running.owner
+        )
     except LocalHttpError as error:
         raise _NotYet("" if error.refused else f"{error.message} to GET {ready.path}")
     if not 200 <= reply.status < 300:

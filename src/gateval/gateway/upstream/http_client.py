@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import io
+import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -18,7 +19,9 @@ from gateval.domain.base import Value
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.domain.trials.input_call import InputReply
 from gateval.domain.trials.model_call import ModelReply
-from gateval.gateway.upstream.pooled_client import PooledClient, trusting
+from gateval.gateway.peers import Allowed, NotTheirs, Peers
+from gateval.gateway.upstream.pinned import PinnedResolver, Pins
+from gateval.gateway.upstream.pooled_client import LookingConnector, PooledClient, trusting
 from gateval.gateway.upstream.retry import Transient, Unreached
 
 ANSWER_LIMIT = 20 * 1024 * 1024
@@ -69,10 +72,19 @@ class Untrusted(Unanswerable):
 class HttpClient(PooledClient):
     """Posts to providers. Use it as an async context manager.
 
-    `ca_file` holds authorities to trust besides the machine's, in PEM; empty for none.
+    `ca_file` holds authorities to trust besides the machine's, in PEM; empty for none. `pins` are
+    the names that mean this machine, and `allowed` who may answer on it; None where no candidate
+    runs beside this.
     """
 
-    def __init__(self, timeouts: Timeouts, ca_file: str = "") -> None:
+    def __init__(
+        self,
+        timeouts: Timeouts,
+        ca_file: str = "",
+        *,
+        pins: Pins | None = None,
+        allowed: Allowed | None = None,
+    ) -> None:
         self._timeouts = timeouts
         whole = aiohttp.ClientTimeout(
             total=timeouts.answer, connect=None, sock_connect=timeouts.connect
@@ -81,9 +93,21 @@ class HttpClient(PooledClient):
             total=None, sock_connect=timeouts.connect, sock_read=timeouts.answer
         )
 
+        def connector() -> aiohttp.TCPConnector:
+            if allowed is None:
+                return aiohttp.TCPConnector(limit=CONNECTIONS, ssl=trusting(ca_file))
+            peers = Peers()
+
+            async def look(made: socket.socket) -> None:
+                await peers.check(made, allowed)
+
+            return LookingConnector(
+                look, limit=CONNECTIONS, ssl=trusting(ca_file), resolver=PinnedResolver(pins or {})
+            )
+
         super().__init__(
             lambda: aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=CONNECTIONS, ssl=trusting(ca_file)),
+                connector=connector(),
                 timeout=whole,
                 read_bufsize=READ_AHEAD,
                 trust_env=False,
@@ -163,6 +187,8 @@ def _in_sentences(timeouts: Timeouts) -> Iterator[None]:
     """Turn what goes wrong in a request into `Transient` or `Unanswerable`."""
     try:
         yield
+    except NotTheirs as error:
+        raise Unanswerable(f"{error}, so that nothing was sent")
     except aiohttp.ConnectionTimeoutError:
         raise Unreached(f"cannot be reached within {timeouts.connect:g} s")
     except TimeoutError:

@@ -3,8 +3,8 @@
 One process per candidate, which no candidate can signal where it has a user of its own. It does
 what the gate says through `control`, and ends the candidate when the gate goes silent for good.
 
-To the gate it says, one JSON object per packet: `{"pid", "user"}` or `{"error", "step"}` first,
-then `{"exited"}` when the first process ends, `{"over"}` when a cap is broken, and `{"gone"}` last.
+To the gate it says, one JSON object per packet: `{"pid", "user", "warden"}` or `{"error", "step"}`
+first, `{"exited"}` when the first process ends, `{"over"}` when a cap is broken, `{"gone"}` last.
 From the gate it hears `T` (ask it to end) and `K` (end everything); the end of the stream is `K`.
 """
 
@@ -93,7 +93,7 @@ class Warden:
             os.waitpid(self._leader, 0)
             self._control.send(refusal)
             return False
-        self._say(pid=self._leader, user=self._user)
+        self._say(pid=self._leader, user=self._user, warden=os.getpid())
         return True
 
     def _mind(self, disk: DiskWatch) -> None:

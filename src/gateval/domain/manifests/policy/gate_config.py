@@ -29,6 +29,7 @@ from gateval.domain.manifests.policy.words import (
     DraftPolicy,
     EgressPolicy,
     InconclusivePolicy,
+    LoopbackPolicy,
     RegressionPolicy,
     ThresholdPolicy,
     UncalibratedPolicy,
@@ -226,6 +227,12 @@ class Policy(Spec):
         default=EgressPolicy.OPEN,
         description="What candidates and their set-ups may connect to by TCP: everything (`open`), "
         "the gateway of the models only (`gateway`), or these ports too.",
+    )
+    loopback_upstreams: LoopbackPolicy = Field(
+        default=LoopbackPolicy.CHECKED,
+        description="Whether a provider on the gate's own machine is asked where the system cannot "
+        "tell that it is no candidate that answers: not in CI (`checked`), or all the same "
+        "(`trusted`).",
     )
     gateway: GatewayPolicy = GatewayPolicy()
     must_belong: tuple[str, ...] = Field(

@@ -87,6 +87,13 @@ class EgressPolicy(StrEnum):
     GATEWAY = "gateway"
 
 
+class LoopbackPolicy(StrEnum):
+    """Whether a provider on this machine is asked where nobody can tell who answers there."""
+
+    CHECKED = "checked"
+    TRUSTED = "trusted"
+
+
 class CallFeature(StrEnum):
     """What a candidate's model call may do beyond an answer: keep data in the provider's account,
     have the provider call a remote MCP server, or reach into the account's connectors.

@@ -1,0 +1,353 @@
+"""Who is at the other end of a connection on this machine: the kernel's tables of sockets tell.
+
+A candidate can listen where the gate expects a provider, a judge or another candidate's server. So
+each connection to this machine is looked at after it is made and before its first byte: by
+sock_diag(7) for the very pair of sockets, by proc(5) where that cannot be asked. It may go on if
+nobody listens on the port, and nobody has accepted it, who is not expected there. Where nothing of
+ours listens at all, an engine forwards the port to a container, which no candidate can do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from typing import NamedTuple
+
+from gateval.ports.local_http import Owner
+
+ACCEPT_SECONDS = 1.0
+"""How long a connection is waited for to be accepted. One that waits longer is in the queue of a
+socket that listened when it was made; all of these have been looked at, so it may go on."""
+
+_FIRST_PAUSE = 0.0005
+_LONGEST_PAUSE = 0.02
+
+_SOCK_DIAG, _BY_FAMILY, _REQUEST, _DUMP = 4, 20, 1, 0x300
+_ERROR, _DONE = 2, 3
+_LISTEN = 10
+_ALL_STATES = 0xFFFFFFFF
+_HEADER = struct.Struct("=IHHII")
+_ASKED = struct.Struct("=BBBBI")
+_PORTS = struct.Struct("!HH")
+_NO_COOKIE = struct.pack("=III", 0, _ALL_STATES, _ALL_STATES)
+_OWNER = struct.Struct("=II")
+_OWNER_AT, _MESSAGE = 64, 72
+"""`struct inet_diag_msg` of `include/uapi/linux/inet_diag.h`: the user id, the inode, its size."""
+
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+
+
+Address = IPv4Address | IPv6Address
+
+
+class Held(NamedTuple):
+    """A socket of this machine: its user's id, and its inode, 0 while nobody has accepted it."""
+
+    user: int
+    inode: int
+
+
+UNTOLD = Held(-1, 0)
+"""What stands for a socket on a system that has no tables to look at."""
+
+Allowed = Callable[[Held], bool]
+"""Says whether the holder of a socket is one whom the gate means to speak to."""
+
+
+class NotTheirs(Exception):
+    """Somebody else is at the other end. The text is a clause to be put after who was meant."""
+
+
+class Tables:
+    """The kernel's tables of TCP sockets. `diag` False reads /proc alone."""
+
+    def __init__(self, *, diag: bool = True) -> None:
+        self._diag = diag
+
+    def listening(self, port: int, address: Address | None = None) -> list[Held]:
+        """Return the sockets that may be given a connection to a port of `address`, None of any.
+
+        Raises `OSError` where this system has no such tables.
+        """
+        with suppress(OSError):
+            families = (socket.AF_INET, socket.AF_INET6)
+            ident = _ident(port, 0)
+            found = [row for one in families for row in self._ask(one, ident, dump=True)]
+            return _meant(found, port, address)
+        return _meant(_rows(), port, address)
+
+    def other_end(self, ours: socket.socket) -> Held | None:
+        """Return the socket that `ours` is connected to; None if it is not in our tables."""
+        here, there = _place(ours.getsockname()), _place(ours.getpeername())
+        with suppress(OSError):
+            family = socket.AF_INET if there[0].version == 4 else socket.AF_INET6
+            for row in self._ask(family, _ident(there[1], here[1], there[0], here[0])):
+                return None if row.state == _LISTEN else row.held
+            return None
+        found = (row for row in _rows() if row.local == there and row.remote == here)
+        return next((row.held for row in found), None)
+
+    def _ask(self, family: int, ident: bytes, *, dump: bool = False) -> Iterator[_Row]:
+        """Give what matches, if anything. Raises `OSError` where sock_diag cannot be asked."""
+        if not self._diag or not sys.platform.startswith("linux"):
+            raise OSError("no sock_diag")
+        states = 1 << _LISTEN if dump else _ALL_STATES
+        body = _ASKED.pack(family, socket.IPPROTO_TCP, 0, 0, states) + ident
+        flags = _REQUEST | (_DUMP if dump else 0)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _SOCK_DIAG) as link:
+            link.settimeout(1)
+            link.send(_HEADER.pack(_HEADER.size + len(body), _BY_FAMILY, flags, 1, 0) + body)
+            while True:
+                for kind, payload in _messages(link.recv(65_536)):
+                    if kind == _DONE or (kind == _ERROR and not dump and _missing(payload)):
+                        return
+                    if kind != _BY_FAMILY or len(payload) < _MESSAGE:
+                        raise OSError("sock_diag refuses")
+                    yield _diag_row(payload)
+                    if not dump:
+                        return
+
+
+class Peers:
+    """Looks at the connections of one run."""
+
+    def __init__(self, tables: Tables | None = None) -> None:
+        self._tables = tables or Tables()
+
+    async def check(self, ours: socket.socket, allowed: Allowed) -> None:
+        """Return if a fresh connection leads to whom it may. Raises `NotTheirs`.
+
+        What leads off this machine is not looked at.
+        """
+        there = _place(ours.getpeername())
+        if not is_own(there[0]):
+            return
+        until, pause = time.monotonic() + ACCEPT_SECONDS, _FIRST_PAUSE
+        while True:
+            # First those that listen: whoever has accepted it and listens no more, has it by now.
+            try:
+                listening = self._tables.listening(there[1], there[0])
+                held = self._tables.other_end(ours)
+            except OSError:
+                listening, held = [UNTOLD], None
+            accepted = [held] if held and held.inode else []
+            if not all(map(allowed, [*listening, *accepted])):
+                nobody = "is on this machine, where nothing tells who answers"
+                other = f"is not who listens on port {there[1]} of this machine"
+                raise NotTheirs(nobody if listening == [UNTOLD] else other)
+            if accepted or listening in ([], [UNTOLD]) or time.monotonic() > until:
+                return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> Allowed:
+    """Allow everybody but candidates: those of a range of users, else what this process started.
+
+    Where candidates run as the gate's user, the holder of a socket of that user is looked for. One
+    that cannot be found is a candidate's if any process below this one cannot be looked into;
+    otherwise `untold` decides: it lives where we do not see, and nobody can tell.
+    """
+    if users is not None:
+        return lambda held: not users[0] <= held.user <= users[1]
+    mine, gate, known = os.geteuid(), os.getpid(), set[int]()
+
+    def allowed(held: Held) -> bool:
+        if held.user != mine:
+            return True
+        holders = _among(known, held.inode) or holders_of(held.inode)
+        if any(pid != gate and _is_below(pid, gate) for pid in holders):
+            return False
+        known.update(holders)
+        return bool(holders) or (not _hides_below(gate) and untold())
+
+    return allowed
+
+
+def owned_by(owner: Owner) -> Allowed:
+    """Allow an instance's own user alone; where it runs as the gate's, what its warden started.
+
+    Another user's is no candidate then: an engine forwards the port to a container.
+    """
+    if owner.user is not None:
+        return lambda held: held.user == owner.user
+    mine = os.geteuid()
+
+    def allowed(held: Held) -> bool:
+        if held.user != mine:
+            return True
+        holders = holders_of(held.inode)
+        return bool(holders) and all(_is_below(pid, owner.warden) for pid in holders)
+
+    return allowed
+
+
+def is_own(address: Address) -> bool:
+    """Whether an address is this machine's: loopback, or one that can be bound here."""
+    if address.is_loopback or address.is_unspecified:
+        return True
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind((str(address), 0))
+        return True
+    return False
+
+
+def plain_address(text: str) -> Address | None:
+    """Return an address, an IPv4 one in IPv6's form as the IPv4 one; None if it is none."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def holders_of(inode: int) -> tuple[int, ...]:
+    """Return the processes that hold a socket, as far as their descriptors may be read."""
+    names = (one.name for one in Path("/proc").iterdir())
+    return _among((int(name) for name in names if name.isdecimal()), inode)
+
+
+def _among(processes: Iterable[int], inode: int) -> tuple[int, ...]:
+    wanted = f"socket:[{inode}]"
+    return tuple(pid for pid in processes if wanted in _descriptors(pid))
+
+
+def _hides_below(ancestor: int) -> bool:
+    """Whether a process below another one does not let its descriptors be read."""
+    for name in (one.name for one in Path("/proc").iterdir()):
+        if name.isdecimal() and int(name) != ancestor and _is_below(int(name), ancestor):
+            try:
+                next(Path(f"/proc/{name}/fd").iterdir(), None)
+            except PermissionError:
+                return True
+            except OSError:
+                continue
+    return False
+
+
+def _descriptors(pid: int) -> set[str]:
+    found = set()
+    with suppress(OSError):
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                found.add(str(entry.readlink()))
+    return found
+
+
+def _is_below(pid: int, ancestor: int) -> bool:
+    """Whether a process is `ancestor` or descends from it; a daemon becomes its reaper's child."""
+    seen: set[int] = set()
+    while pid > 0 and pid not in seen:
+        if pid == ancestor:
+            return True
+        seen.add(pid)
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return False
+    return False
+
+
+_Place = tuple[Address, int]
+
+
+def _place(name: tuple[str, int] | tuple[str, int, int, int]) -> _Place:
+    address = plain_address(name[0])
+    if address is None:
+        raise NotTheirs("is not on the internet")
+    return address, name[1]
+
+
+def _ident(
+    source_port: int,
+    target_port: int,
+    source: Address | None = None,
+    target: Address | None = None,
+) -> bytes:
+    """`struct inet_diag_sockid`."""
+    packed = (one.packed.ljust(16, b"\0") if one else bytes(16) for one in (source, target))
+    return _PORTS.pack(source_port, target_port) + b"".join(packed) + _NO_COOKIE
+
+
+def _meant(rows: Iterable[_Row], port: int, address: Address | None) -> list[Held]:
+    return [
+        row.held
+        for row in rows
+        if row.state == _LISTEN
+        and row.local[1] == port
+        and (address is None or row.local[0] == address or row.local[0].is_unspecified)
+    ]
+
+
+def _diag_row(payload: bytes) -> _Row:
+    """Read `struct inet_diag_msg`."""
+    ports = _PORTS.unpack_from(payload, 4)
+    size = 4 if payload[0] == socket.AF_INET else 16
+    local, remote = (_address(payload[at : at + size]) for at in (8, 24))
+    held = Held(*_OWNER.unpack_from(payload, _OWNER_AT))
+    return _Row((local, ports[0]), (remote, ports[1]), payload[1], held)
+
+
+def _address(packed: bytes) -> Address:
+    address = plain_address(socket.inet_ntop(_FAMILIES[len(packed)], packed))
+    assert address is not None  # noqa: S101 - inet_ntop writes nothing else
+    return address
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    while len(data) >= _HEADER.size:
+        length, kind, *_ = _HEADER.unpack_from(data)
+        if length < _HEADER.size:
+            return
+        yield kind, data[_HEADER.size : length]
+        data = data[(length + 3) & ~3 :]
+
+
+def _missing(payload: bytes) -> bool:
+    """Whether an answer says that there is no such socket (ENOENT)."""
+    return len(payload) >= 4 and struct.unpack_from("=i", payload)[0] == -2
+
+
+class _Row(NamedTuple):
+    """A TCP socket of this machine."""
+
+    local: _Place
+    remote: _Place
+    state: int
+    held: Held
+
+
+def _rows() -> Iterator[_Row]:
+    for table in _TABLES:
+        try:
+            lines = table.read_text(encoding="ascii").splitlines()[1:]
+        except FileNotFoundError:
+            if table == _TABLES[0]:  # the other one is missing where there is no IPv6
+                raise
+            continue
+        for line in lines:
+            cells = line.split()
+            local, remote = _row_place(cells[1]), _row_place(cells[2])
+            yield _Row(local, remote, int(cells[3], 16), Held(int(cells[7]), int(cells[9])))
+
+
+def _row_place(text: str) -> _Place:
+    """Read `0100007F:1F90`: words of four bytes in the machine's order, then the port."""
+    words, _, port = text.partition(":")
+    packed = b"".join(
+        int(words[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(words), 8)
+    )
+    return _address(packed), int(port, 16)
+
+
+_FAMILIES = {4: socket.AF_INET, 16: socket.AF_INET6}

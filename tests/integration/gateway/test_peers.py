@@ -1,0 +1,149 @@
+"""Who is at the other end of a connection, as the kernel's tables tell it in both ways."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+
+import pytest
+
+from gateval.gateway import peers
+from gateval.gateway.peers import Held, NotTheirs, Peers, Tables, holders_of, is_own, no_candidate
+from gateval.gateway.upstream.pinned import PinnedResolver, Pins, pins_of
+
+FAMILIES = [
+    ("127.0.0.1", "127.0.0.1"),
+    ("0.0.0.0", "127.0.0.1"),
+    ("::1", "::1"),
+    ("::", "127.0.0.1"),
+]
+BOTH_WAYS = pytest.mark.parametrize("tables", [Tables(), Tables(diag=False)], ids=["diag", "proc"])
+
+
+@contextmanager
+def listening(at: str) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET6 if ":" in at else socket.AF_INET) as listener:
+        if at == "::":
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listener.bind((at, 0))
+        listener.listen()
+        yield listener
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("at", "to"), FAMILIES)
+def test_both_ends_are_found(tables: Tables, at: str, to: str) -> None:
+    with listening(at) as listener:
+        port = listener.getsockname()[1]
+        own = Held(os.geteuid(), os.fstat(listener.fileno()).st_ino)
+        assert tables.listening(port, ip_address(to)) == [own]
+        assert tables.listening(port) == [own]
+        assert tables.listening(port, ip_address("127.0.0.2")) == ([] if at == to else [own])
+        with socket.create_connection((to, port)) as ours:
+            waiting = tables.other_end(ours)
+            assert waiting is not None
+            assert waiting.inode == 0, "nobody has accepted it: its user is nobody's"
+            theirs, _ = listener.accept()
+            with theirs:
+                accepted = Held(os.geteuid(), os.fstat(theirs.fileno()).st_ino)
+                assert tables.other_end(ours) == accepted
+                assert holders_of(accepted.inode) == (os.getpid(),)
+    assert tables.listening(port) == []
+
+
+def check(ours: socket.socket, allowed: peers.Allowed) -> None:
+    asyncio.run(Peers().check(ours, allowed))
+
+
+def test_a_listener_that_is_not_expected_is_refused_before_it_has_accepted() -> None:
+    with (
+        listening("127.0.0.1") as listener,
+        socket.create_connection(listener.getsockname()) as ours,
+        pytest.raises(NotTheirs, match=f"port {listener.getsockname()[1]} of this machine"),
+    ):
+        check(ours, lambda _: False)
+
+
+def test_whoever_accepted_it_counts_though_he_listens_no_more() -> None:
+    with listening("127.0.0.1") as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as ours:
+            theirs, _ = listener.accept()
+            listener.close()
+            inode = os.fstat(theirs.fileno()).st_ino
+            with theirs, pytest.raises(NotTheirs):
+                check(ours, lambda held: held.inode != inode)
+
+
+def test_a_connection_that_nobody_accepts_goes_on_after_a_while() -> None:
+    """A server with one thread accepts it only when it is through with another call."""
+    with (
+        listening("127.0.0.1") as listener,
+        socket.create_connection(listener.getsockname()) as ours,
+    ):
+        began = time.monotonic()
+        check(ours, lambda held: held.inode != 0)
+        assert time.monotonic() - began >= peers.ACCEPT_SECONDS
+
+
+def test_what_a_process_of_ours_listens_on_is_a_candidates() -> None:
+    """Where they have the gate's user, only descent tells."""
+    program = (
+        "import socket, sys; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); "
+        "print(s.getsockname()[1], flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        port = int(child.stdout.readline())
+        with socket.create_connection(("127.0.0.1", port)) as ours, pytest.raises(NotTheirs):
+            check(ours, no_candidate(None, lambda: True))
+        child.communicate("")
+
+
+def test_our_own_process_and_what_leads_away_are_no_candidates() -> None:
+    with (
+        listening("127.0.0.1") as listener,
+        socket.create_connection(listener.getsockname()) as ours,
+    ):
+        theirs, _ = listener.accept()
+        with theirs:
+            check(ours, no_candidate(None, lambda: False))
+            check(ours, no_candidate((1_900_000_000, 1_900_000_100), lambda: False))
+    assert not is_own(ip_address("192.0.2.77"))
+    assert all(is_own(ip_address(one)) for one in ("127.0.0.1", "127.0.1.1", "::1", "0.0.0.0"))
+
+
+def test_only_a_user_in_their_range_is_a_candidate() -> None:
+    allowed = no_candidate((50_000, 59_999), lambda: False)
+    assert [allowed(Held(user, 1)) for user in (49_999, 50_000, 59_999, 60_000)] == [
+        True, False, False, True,
+    ]  # fmt: skip
+
+
+def test_names_that_mean_this_machine_are_pinned_to_where_somebody_answers() -> None:
+    with listening("127.0.0.1") as listener:
+        port = listener.getsockname()[1]
+        urls = [f"http://localhost:{port}/v1", "http://127.0.0.1:1/v1", "https://no.invalid/v1"]
+        assert asyncio.run(pins_of(urls)) == {("localhost", port): ("127.0.0.1",)}
+
+
+def test_a_name_that_comes_home_later_is_refused() -> None:
+    async def resolved(name: str, pins: Pins) -> list[str]:
+        resolver = PinnedResolver(pins)
+        try:
+            return [one["host"] for one in await resolver.resolve(name, 8000)]
+        finally:
+            await resolver.close()
+
+    assert asyncio.run(resolved("LOCALHOST.", {("localhost", 8000): ("::1",)})) == ["::1"]
+    with pytest.raises(NotTheirs, match="did not lead to this machine"):
+        asyncio.run(resolved("localhost", {("localhost", 9000): ("::1",)}))
