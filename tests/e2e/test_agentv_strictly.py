@@ -61,11 +61,11 @@ def told(repo: Repo) -> list[str]:
 
 
 def ran(repo: Repo, name: str) -> dict[str, Any]:
-    """The one trial of an Eval, as the results have it."""
+    """The first trial of an Eval, as the results have it."""
     out = repo.path / "out"
     done = gateval(repo, "run", name, "--results", str(out))
     assert (out / "results.v1.json").exists(), done.stdout + done.stderr
-    (trial,) = json.loads((out / "results.v1.json").read_text())["trials"]
+    trial = json.loads((out / "results.v1.json").read_text())["trials"][0]
     return {**trial, "code": done.returncode, "printed": done.stdout}
 
 
@@ -209,3 +209,125 @@ def test_what_is_wrong_is_told_where_it_stands(
     (found,) = told(desk(tmp_path, {"s.eval.yaml": suite}))
     assert found.startswith(place), found
     assert words in found
+
+
+REPORTS = """\
+import json
+print(json.dumps({reported}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("reported", "evaluator", "outcome", "words"),
+    [
+        ({"text": "Hi", "cost_usd": 0.5}, "{type: cost, budget: 0.1}", "fail", "$0.50"),
+        (
+            {"text": "Hi", "cost_usd": 0.05},
+            "{type: cost, budget: 0.1}",
+            "pass",
+            "candidate reports",
+        ),
+        ({"text": "Hi"}, "{type: cost, budget: 0.1}", "error", "unknown"),
+        (
+            {"text": "Hi", "cost_usd": 0.5},
+            "{type: execution_metrics, max_cost_usd: 0.1}",
+            "fail",
+            "0.5 dollars",
+        ),
+        ({"text": "Hi", "duration_ms": 99_000}, "{type: latency, threshold: 60000}", "fail", "99"),
+        (
+            {"text": "Hi", "duration_ms": 99_000},
+            "{type: execution_metrics, max_duration_ms: 60000}",
+            "fail",
+            "99 seconds",
+        ),
+        (
+            {"text": "Hi", "llm_call_count": 7},
+            "{type: execution_metrics, max_llm_calls: 3}",
+            "fail",
+            "7 model calls",
+        ),
+        (
+            {"output_messages": [{"role": "assistant", "content": "a"}] * 4},
+            "{type: execution_metrics, max_llm_calls: 3}",
+            "fail",
+            "4 model calls",
+        ),
+        (
+            {"output_messages": [{"role": "assistant", "content": "a"}] * 4},
+            "{type: execution_metrics, max_llm_calls: 4}",
+            "pass",
+            "4 model calls",
+        ),
+    ],
+)
+def test_what_a_program_reports_counts_as_its_claim(
+    reported: dict[str, Any], evaluator: str, outcome: str, words: str, tmp_path: Path
+) -> None:
+    written = f"        - {evaluator.replace('{', '{name: e, ', 1)}\n"
+    files = {
+        "s.eval.yaml": EVALUATORS + written,
+        "bot/bot.py": REPORTS.replace("{reported}", repr(reported)),
+    }
+    trial = ran(desk(tmp_path, files), "s")
+    (found,) = trial["assessments"]
+    assert (trial["outcome"], words in found["reason"]) == (outcome, True), found
+    assert found["claimed"] is (outcome != "error"), found
+    if outcome != "error":
+        assert "is claimed by the candidate itself" in trial["printed"]
+
+
+def test_a_shorter_time_than_the_gate_saw_is_no_excuse(tmp_path: Path) -> None:
+    slow = "import time\ntime.sleep(0.5)\n" + REPORTS.replace(
+        "{reported}", repr({"text": "Hi", "duration_ms": 1})
+    )
+    suite = EVALUATORS + "        - {name: e, type: latency, threshold: 300}\n"
+    trial = ran(desk(tmp_path, {"s.eval.yaml": suite, "bot/bot.py": slow}), "s")
+    assert trial["outcome"] == "fail"
+    assert trial["assessments"][0]["claimed"] is False
+
+
+@pytest.mark.parametrize(
+    "reported",
+    [
+        {"text": "Hi", "cost_usd": "much"},
+        {"text": "Hi", "cost_usd": -1},
+        {"text": "Hi", "duration_ms": [1]},
+        {"text": "Hi", "llm_call_count": 1.5},
+        {"text": "Hi", "token_usage": [1]},
+        {"output_messages": "Hi"},
+        {"output_messages": {"role": "assistant", "content": "Hi"}},
+    ],
+)
+def test_a_report_that_cannot_be_read_is_no_answer(
+    reported: dict[str, Any], tmp_path: Path
+) -> None:
+    suite = EVALUATORS + "        - {name: e, type: contains, value: Hi}\n"
+    bot = REPORTS.replace("{reported}", repr(reported))
+    trial = ran(desk(tmp_path, {"s.eval.yaml": suite, "bot/bot.py": bot}), "s")
+    assert trial["code"] == 1
+    assert "The agent's answer cannot be used" in trial["reason"]
+
+
+TALK = """\
+evalcases:
+  - id: one
+    expected_outcome: Good
+    input:
+      - {role: system, content: Be kind}
+      - {role: user, content: First}
+      - {role: assistant, content: Well}
+      - {role: user, content: Second}
+    execution:
+      evaluators: [{name: t, type: code_judge, script: [python3, q.py]}]
+"""
+ASKS = """\
+import json, sys
+case = json.load(sys.stdin)
+print(json.dumps({"score": float(case["question"] == "First"), "hits": [], "misses": [case["question"]]}))
+"""
+
+
+def test_the_question_is_what_the_user_says_first(tmp_path: Path) -> None:
+    trial = ran(desk(tmp_path, {"s.eval.yaml": TALK, "q.py": ASKS}), "s")
+    assert trial["outcome"] == "pass", trial["assessments"]

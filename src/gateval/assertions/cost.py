@@ -18,7 +18,8 @@ class Cost(Assertion):
 
     What the gate counted itself is believed before what the candidate reports. If nobody counted,
     it is an error, not zero; so is a model without a known price. Money is the provider's list
-    price, and only of calls that the gate saw. The judge's tokens do not count.
+    price of the calls that the gate saw; where it saw none, what a command line of AgentV reports.
+    The judge's tokens do not count.
     """
 
     type: ClassVar[str] = "cost"
@@ -76,4 +77,5 @@ class Cost(Assertion):
             if unpriced:
                 why = f"nobody knows a price of {', '.join(unpriced)}; limit it by `maxTokens`"
             raise NotMeasured(Cause.GATE, why)
-        return spent <= most, f"at most ${most:g}", show_usd(spent, most)
+        who = " as the candidate reports" if evidence.is_money_claimed else ""
+        return spent <= most, f"at most ${most:g}", f"{show_usd(spent, most)}{who}"

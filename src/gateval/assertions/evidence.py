@@ -148,18 +148,47 @@ class Evidence(Value):
 
     @property
     def money(self) -> tuple[float | None, tuple[str, ...]]:
-        """The US dollars of all model calls that the gate saw, None if unknown; and the models that
-        have no price.
+        """The US dollars of all model calls, as the gate saw them or else the candidate reports,
+        None if unknown; and the models that have no price.
         """
-        trace = self.answer.recorded
-        usage = trace.usage if trace and trace.is_seen else self.answer.usage
+        usage = self.answer.usage if self.is_money_claimed else self._counted
         return usage.usd, usage.unpriced
 
     @property
+    def _counted(self) -> Usage:
+        trace = self.answer.recorded
+        return trace.usage if trace else Usage()
+
+    @property
+    def is_money_claimed(self) -> bool:
+        """Whether only the candidate can tell what its model calls cost."""
+        trace = self.answer.recorded
+        return not (trace and trace.is_seen)
+
+    @property
     def own_seconds(self) -> float:
-        """The seconds that the answer took, without waits for a provider."""
+        """The seconds that the answer took, without waits for a provider; more, where the candidate
+        itself reports more.
+        """
+        return max(self._seen_seconds, self.answer.claimed.seconds or 0.0)
+
+    @property
+    def is_time_claimed(self) -> bool:
+        """Whether the candidate reports a longer time than the gate saw."""
+        return self.own_seconds > self._seen_seconds
+
+    @property
+    def _seen_seconds(self) -> float:
         trace = self.answer.recorded
         return max(self.answer.seconds - (trace.waited if trace else 0.0), 0.0)
+
+    @property
+    def model_calls(self) -> tuple[int | None, bool]:
+        """The number of model calls, None if unknown, and whether the gate counted them."""
+        trace = self.answer.recorded
+        if trace and trace.is_seen and not trace.is_partly_seen:
+            return trace.model_calls, True
+        return self.answer.claimed.model_calls, False
 
     def is_claimed(self, basis: Basis) -> bool:
         """Whether there is only the candidate's word for what an assertion looks at.

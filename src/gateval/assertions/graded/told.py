@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from gateval.assertions.evidence import Evidence
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.manifests.fixtures.messages import Role, text_of
 from gateval.domain.trials.trace import Step, StepKind, Trace
 
 THE_ANSWER = "[the agent's final answer: step {step} of the recorded run]"
@@ -56,7 +57,7 @@ def trial_words(evidence: Evidence, config: JsonObject) -> JsonObject:
         "trace_summary": None if recorded is None else _summary(evidence, recorded),
         "token_usage": _tokens(evidence),
         "cost_usd": evidence.money[0],
-        "duration_ms": round(answer.seconds * 1000, 3),
+        "duration_ms": _milliseconds(evidence),
         "start_time": None,
         "end_time": None,
         "output_path": None,
@@ -80,9 +81,9 @@ def prompt_words(evidence: Evidence, config: JsonObject) -> JsonObject:
 
 
 def question(asked: FixtureInput) -> str:
-    """Return the texts of the input's messages, one below the other; without any, the prompt."""
-    texts = [told.get("content") for told in input_messages(asked)]
-    return "\n\n".join(text for text in texts if isinstance(text, str) and text)
+    """Return what the user says first; where nobody does, the prompt."""
+    first = next((one for one in asked.messages if one.role is Role.USER), None)
+    return asked.prompt if first is None else text_of(first.content)
 
 
 def input_messages(asked: FixtureInput) -> list[JsonObject]:
@@ -137,13 +138,19 @@ def _summary(evidence: Evidence, trace: Trace) -> JsonObject:
         "tool_names": [*sorted(names)],
         "tool_calls_by_name": dict(sorted(names.items())),
         "error_count": sum(step.kind is StepKind.ERROR for step in trace.steps),
-        "llm_call_count": trace.model_calls or None,
+        "llm_call_count": evidence.model_calls[0] or None,
         "token_usage": _tokens(evidence),
         "cost_usd": evidence.money[0],
-        "duration_ms": round(evidence.answer.seconds * 1000, 3),
+        "duration_ms": _milliseconds(evidence),
         "start_time": None,
         "end_time": None,
     }
+
+
+def _milliseconds(evidence: Evidence) -> float:
+    """The time of the answer; a longer one, where the candidate itself reports it."""
+    answer = evidence.answer
+    return round(max(answer.seconds, answer.claimed.seconds or 0.0) * 1000, 3)
 
 
 def _tokens(evidence: Evidence) -> JsonObject | None:

@@ -1,6 +1,7 @@
 """How the answer of a command line of AgentV is read. Pure.
 
-It is JSON with `output_messages` (or `output`) or `text`, and `token_usage`; all else is text.
+It is JSON with `output_messages` (or `output`) or `text`, and what it reports: `token_usage`,
+`cost_usd`, `duration_ms`, `llm_call_count`; all else is text.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
+from gateval.candidates.contract.claims import ClaimError, read_reported, read_steps, read_usage
 from gateval.candidates.contract.question import ProgramAnswer, object_in, said_output
 from gateval.candidates.contract.streams import refuse_stream
 from gateval.domain.base import JsonObject
+from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Claimed
 
 
 def read_output(written: bytes, prompt: str) -> ProgramAnswer:
@@ -29,24 +32,47 @@ def read_output(written: bytes, prompt: str) -> ProgramAnswer:
     document = object_in(text, {"text", "output", "output_messages"})
     if document is None:
         return ProgramAnswer(output=text)
-    messages = document.get("output_messages") or document.get("output")
-    usage = document.get("token_usage")
-    tokens = usage if isinstance(usage, dict) else {}
-    claimed = read_usage(
-        {"input_tokens": tokens.get("input"), "output_tokens": tokens.get("output")}
-    )
-    if isinstance(messages, list) and messages:
+    messages = _messages(document)
+    usage, claimed = _reported(document, messages)
+    if messages:
         told = [*_steps(messages)]
         if not any(step["type"] == "user" for step in told):
             told.insert(0, {"type": "user", "text": prompt})
         steps = read_steps([*told]).steps()
-        trace = Trace(steps=steps, source="candidate", usage=claimed) if steps else None
-        return ProgramAnswer(
-            output=said_output(_final(messages), "its last message"), trace=trace, usage=claimed
-        )
-    if "text" in document:
-        return ProgramAnswer(output=said_output(document["text"], "`text`"), usage=claimed)
-    return ProgramAnswer(output=text)
+        trace = Trace(steps=steps, source="candidate", usage=usage) if steps else None
+        said = said_output(_final(messages), "its last message")
+        return ProgramAnswer(said, trace, usage, claimed)
+    for key in ("text", "output"):
+        if document.get(key) is not None and document[key] != []:
+            return ProgramAnswer(said_output(document[key], f"`{key}`"), None, usage, claimed)
+    raise ClaimError("it has no message: neither `output_messages` nor `text` holds one")
+
+
+def _messages(document: JsonObject) -> list[JsonValue]:
+    """Return the messages that an answer tells; a text under `output` is none."""
+    messages = document.get("output_messages")
+    if messages is not None and not isinstance(messages, list):
+        raise ClaimError("`output_messages` is no list of messages")
+    output = document.get("output")
+    return messages or (output if isinstance(output, list) else [])
+
+
+def _reported(document: JsonObject, messages: list[JsonValue]) -> tuple[Usage, Claimed]:
+    """Return what the answer reports of tokens and money, and of time and model calls: as many of
+    these as the assistant has messages, where it does not say.
+    """
+    tokens = document.get("token_usage")
+    if tokens is not None and not isinstance(tokens, dict):
+        raise ClaimError("`token_usage` is no mapping")
+    counted = tokens or {}
+    usage = read_usage(
+        {"input_tokens": counted.get("input"), "output_tokens": counted.get("output")}
+    )
+    usd, claimed = read_reported(document)
+    if messages and claimed.model_calls is None:
+        calls = sum(isinstance(one, dict) and one.get("role") == "assistant" for one in messages)
+        claimed = claimed.model_copy(update={"model_calls": calls})
+    return usage.model_copy(update={"usd": usd}), claimed
 
 
 def _final(messages: list[JsonValue]) -> JsonValue:

@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, Vali
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import STEPS_LIMIT, StepKind, TraceBuilder
+from gateval.domain.trials.trial import Claimed
 
 
 class ClaimError(ValueError):
@@ -41,6 +42,7 @@ class _Step(_Claim):
     seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
+_Amount = Annotated[float, Field(ge=0, le=10**12, strict=True, allow_inf_nan=False)]
 _Tokens = Annotated[int, Field(ge=0, le=10**12, strict=True)]
 
 
@@ -52,6 +54,12 @@ class _Usage(_Claim):
         default=None,
         validation_alias=AliasChoices("output_tokens", "outputTokens", "completion_tokens"),
     )
+
+
+class _Reported(_Claim):
+    cost_usd: _Amount | None = None
+    duration_ms: _Amount | None = None
+    llm_call_count: _Tokens | None = None
 
 
 def read_steps(claim: JsonValue) -> TraceBuilder:
@@ -90,6 +98,16 @@ def read_usage(claim: JsonValue) -> Usage:
     return Usage(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
 
 
+def read_reported(claim: JsonObject) -> tuple[float | None, Claimed]:
+    """Read the dollars, the time and the model calls that an answer of AgentV reports.
+
+    Raises `ClaimError`.
+    """
+    told = _validated(_Reported, claim, "")
+    seconds = None if told.duration_ms is None else told.duration_ms / 1000
+    return told.cost_usd, Claimed(seconds=seconds, model_calls=told.llm_call_count)
+
+
 def _as_text(value: JsonValue) -> str:
     if value is None:
         return ""
@@ -101,5 +119,5 @@ def _validated(model: type[C], claim: JsonValue, where: str) -> C:
         return model.model_validate(claim)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        path = ".".join((where, *(str(part) for part in first["loc"])))
+        path = ".".join((*filter(None, (where,)), *(str(part) for part in first["loc"])))
         raise ClaimError(f"`{path}`: {first['msg'][:1].lower()}{first['msg'][1:]}")

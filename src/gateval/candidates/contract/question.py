@@ -25,7 +25,7 @@ from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
-from gateval.domain.trials.trial import Answer
+from gateval.domain.trials.trial import Answer, Claimed
 from gateval.wire.json_text import write_json
 
 CONTRACT_VERSION = 1
@@ -40,6 +40,7 @@ class ProgramAnswer:
     output: str
     trace: Trace | None = None
     usage: Usage = field(default_factory=Usage)
+    claimed: Claimed = field(default_factory=Claimed)
 
 
 def question(asked: FixtureInput) -> JsonObject:
@@ -139,4 +140,6 @@ def answer_from(said: ProgramAnswer, recorded: Trace | None, seconds: float) -> 
     trace, usage = said.trace, said.usage
     if recorded is not None:
         trace, usage = recorded, recorded.usage
-    return Answer(output=said.output, trace=trace, usage=usage, seconds=seconds)
+    return Answer(
+        output=said.output, trace=trace, usage=usage, seconds=seconds, claimed=said.claimed
+    )

@@ -172,10 +172,10 @@ def add_usage(parts: Iterable[Usage]) -> Usage:
     every = tuple(parts)
     if len(every) == 1 and every[0].usd is None:
         return every[0]
-    money = _total([part.usd for part in every])
+    money = whole_sum([part.usd for part in every])
     return Usage(
-        input_tokens=_total([part.input_tokens for part in every]),
-        output_tokens=_total([part.output_tokens for part in every]),
+        input_tokens=whole_sum([part.input_tokens for part in every]),
+        output_tokens=whole_sum([part.output_tokens for part in every]),
         cached_tokens=sum(part.cached_tokens for part in every),
         cache_write_tokens=sum(part.cache_write_tokens for part in every),
         usd=None if money is None else round(money, USD_DIGITS),
@@ -183,6 +183,7 @@ def add_usage(parts: Iterable[Usage]) -> Usage:
     )
 
 
-def _total(values: list[Number | None]) -> Number | None:
+def whole_sum(values: list[Number | None]) -> Number | None:
+    """Return the sum; None where one of the values is unknown, or there is none."""
     known = [value for value in values if value is not None]
     return sum(known[1:], known[0]) if known and len(known) == len(values) else None

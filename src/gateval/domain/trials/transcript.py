@@ -16,8 +16,9 @@ from gateval.domain.trials.trace import (
     Trace,
     TraceSource,
     add_usage,
+    whole_sum,
 )
-from gateval.domain.trials.trial import Answer, AnsweredTurn
+from gateval.domain.trials.trial import Answer, AnsweredTurn, Claimed
 
 
 def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
@@ -73,6 +74,7 @@ class Turns:
         self._turns: list[AnsweredTurn] = []
         self._traces: list[Trace] = []
         self._sources: list[TraceSource] = []
+        self._claims: list[Claimed] = []
 
     def add(self, asked: FixtureInput, answer: Answer) -> None:
         """Take the answer to `asked`, what the user said in this turn being its prompt."""
@@ -93,6 +95,7 @@ class Turns:
         )
         self._traces.append(trace)
         self._sources.append(source)
+        self._claims.append(answer.claimed)
 
     def trace(self, unfinished: Trace | None = None) -> Trace:
         """Return all steps; `unfinished` is what was seen of a turn without an answer."""
@@ -116,6 +119,10 @@ class Turns:
             trace=self.trace(),
             usage=add_usage(one.usage for one in self._turns),
             seconds=sum(one.seconds for one in self._turns),
+            claimed=Claimed(
+                seconds=whole_sum([one.seconds for one in self._claims]),
+                model_calls=whole_sum([one.model_calls for one in self._claims]),
+            ),
             turns=tuple(self._turns),
         )
 

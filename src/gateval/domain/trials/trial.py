@@ -137,12 +137,21 @@ class AnsweredTurn(Value):
     waited: float = Field(default=0, ge=0)
 
 
+class Claimed(Value):
+    """What only the candidate says of a trial, beside steps and tokens; None where it does not."""
+
+    seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    model_calls: int | None = Field(default=None, ge=0)
+
+
 class Answer(Value):
     """A candidate's answer in time: its final message and, if it was recorded, a trace.
 
     A conversation has `turns`, and its trace is of source `answer` where not all of it was
     recorded.
     """
+
+    claimed: Claimed = Claimed()
 
     output: str
     trace: Trace | None = None

@@ -19,10 +19,11 @@ EXPLORING = frozenset(
 
 
 class _Seen(NamedTuple):
-    """One limit: whether it is kept, and what was seen, in words."""
+    """One limit: whether it is kept, what was seen, in words, and whether that is only claimed."""
 
     kept: bool
     words: str
+    claimed: bool = False
 
 
 class ExecutionMetrics(Assertion):
@@ -67,12 +68,13 @@ class ExecutionMetrics(Assertion):
         """See the class. Rests on the trial as a whole."""
         seen = [look(evidence) for look in self._asked()]
         score = sum(one.kept for one in seen) / len(seen)
-        return self.graded(
+        found = self.graded(
             score,
             least=self.min_score,
             expected=f"{self.min_score:g} of {len(seen)} limits to be kept",
             saw=f"{score:.3g} ({', '.join(one.words for one in seen)})",
         )
+        return found.model_copy(update={"claimed": any(one.claimed for one in seen)})
 
     def _asked(self) -> list[Callable[[Evidence], _Seen]]:
         looks = (
@@ -89,25 +91,29 @@ class ExecutionMetrics(Assertion):
         return _at_most(len(evidence.tool_calls.steps), self.max_tool_calls, "tool calls")
 
     def _llm_calls(self, evidence: Evidence) -> _Seen:
-        trace = evidence.answer.recorded
-        if trace is None or not trace.is_seen or trace.is_partly_seen:
+        calls, counted = evidence.model_calls
+        if calls is None:
             raise _unknown("model calls")
-        return _at_most(trace.model_calls, self.max_llm_calls, "model calls")
+        seen = _at_most(calls, self.max_llm_calls, "model calls")
+        return seen._replace(claimed=not counted)
 
     def _tokens(self, evidence: Evidence) -> _Seen:
         total = evidence.usage.total
         if total is None:
             raise _unknown("tokens")
-        return _at_most(total, self.max_tokens, "tokens")
+        seen = _at_most(total, self.max_tokens, "tokens")
+        return seen._replace(claimed=not evidence.tokens[1])
 
     def _money(self, evidence: Evidence) -> _Seen:
         spent, _ = evidence.money
         if spent is None:
             raise _unknown("costs")
-        return _at_most(spent, self.max_usd, "dollars")
+        seen = _at_most(spent, self.max_usd, "dollars")
+        return seen._replace(claimed=evidence.is_money_claimed)
 
     def _seconds(self, evidence: Evidence) -> _Seen:
-        return _at_most(evidence.own_seconds, self.max_seconds, "seconds")
+        seen = _at_most(evidence.own_seconds, self.max_seconds, "seconds")
+        return seen._replace(claimed=evidence.is_time_claimed)
 
     def _exploration(self, evidence: Evidence) -> _Seen:
         calls = evidence.tool_calls.steps
