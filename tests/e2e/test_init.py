@@ -283,8 +283,11 @@ def test_a_hostile_name_stays_a_name(tmp_path: Path) -> None:
 def test_with_a_model_the_small_agent_is_written(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "new")
     repo.write("desk.py", PROGRAM)
-    assert gateval(repo, "init", "--model", "ollama/llama3").returncode == 0
+    done = gateval(repo, "init", "--model", "ollama/llama3")
+    assert done.returncode == 0
     assert "ollama/llama3" in files(repo)["agents/assistant/agent.yaml"].decode()
+    assert b"OLLAMA_BASE_URL: ${{ vars.OLLAMA_BASE_URL }}" in files(repo)[WORKFLOW]
+    assert "gh variable set OLLAMA_BASE_URL" in done.stdout
 
 
 GO = """\

@@ -116,7 +116,7 @@ def test_a_key_that_no_header_can_carry_is_refused(key: str) -> None:
         ("openai/gpt-5", "openai/gpt-5 needs OPENAI_API_KEY."),
         ("anthropic/claude", ""),
         ("scripted/support", ""),
-        ("ollama/llama3", ""),
+        ("ollama/llama3", "ollama/llama3 needs OLLAMA_BASE_URL."),
         ("vllm/llama3", "vllm/llama3 needs VLLM_BASE_URL."),
         ("anthropc/claude", 'anthropc/claude names the unknown provider "anthropc". Did you mean "anthropic"?'),
         ("gpt-5", '"gpt-5" names no provider: write it as provider/model-id.'),
@@ -146,7 +146,11 @@ def test_proxies(environ: dict[str, str], proxied: bool) -> None:
 
 def test_loopback_is_never_proxied() -> None:
     proxies = {"HTTP_PROXY": "http://user:hidden@proxy:3128"}
-    urls = {"VLLM_BASE_URL": "http://[::1]:1/v1", "OPENAI_BASE_URL": "http://10.0.0.1/v1"}
+    urls = {
+        "VLLM_BASE_URL": "http://[::1]:1/v1",
+        "OLLAMA_BASE_URL": "http://127.0.0.1:11434/v1",
+        "OPENAI_BASE_URL": "http://10.0.0.1/v1",
+    }
     upstreams = read_upstreams({**proxies, **urls})
     assert upstreams["vllm"].proxy is None
     assert upstreams["ollama"].proxy is None

@@ -18,7 +18,7 @@ FORKS = """\
 def test_the_sample_workflow_is_what_init_writes() -> None:
     """But for two lines: the sample stands beside workflows for forks, and `init` writes none."""
     sample = (ROOT / "examples/workflows/gate.yml").read_text("utf-8")
-    ours = workflow(["ANTHROPIC_API_KEY"], __version__)
+    ours = workflow(["ANTHROPIC_API_KEY"], [], __version__)
     _, _, theirs = sample.partition("name: Agent evals\n")
     alone = theirs.replace(FORKS, "").replace("(!github", "!github").replace("name))", "name)")
 
@@ -27,12 +27,12 @@ def test_the_sample_workflow_is_what_init_writes() -> None:
 
 
 def test_several_keys_and_none() -> None:
-    two = workflow(["A_API_KEY", "B_API_KEY"], "1.2.3")
+    two = workflow(["A_API_KEY", "B_API_KEY"], [], "1.2.3")
     steps = yaml.safe_load(two)["jobs"]["evals"]["steps"]
     (gate,) = [step for step in steps if step["uses"] == "gateval/gateval@v1.2.3"]
     keys = {name: f"${{{{ secrets.{name} }}}}" for name in ("A_API_KEY", "B_API_KEY")}
     assert gate["env"] == {"GATEVAL_LAYERS": ".gateval/layers", **keys}
-    assert "secrets." not in workflow([], "1.2.3")
+    assert "secrets." not in workflow([], [], "1.2.3")
 
 
 @pytest.mark.parametrize("text", ["a-b.c", "/x/y.md", "null", "1", "1.0", 'q"uote', "a: b", "ä b"])

@@ -172,3 +172,9 @@ def key_variables(models: Iterable[str]) -> list[str]:
     """Return the variables of the keys that these models need."""
     providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
     return sorted({one.key_variable for one in providers if one and not one.key_optional})
+
+
+def address_variables(models: Iterable[str]) -> list[str]:
+    """Return the variables of the addresses that only the person who runs a server can know."""
+    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
+    return sorted({one.url_variable for one in providers if one and not one.default_url})

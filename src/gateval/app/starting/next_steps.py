@@ -15,6 +15,7 @@ def next_steps(
     chosen: Sketch | None,
     catalogue: Catalogue,
     keys: Sequence[str],
+    addresses: Sequence[str],
     *,
     born: bool,
     labels: Sequence[GateLabel] | None,
@@ -32,6 +33,10 @@ def next_steps(
             f"Try it:  gateval validate && gateval run {name}",
         ]
     steps += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
+    steps += [
+        f"Say where the model's server is:  export {name}=URL here, gh variable set {name} there"
+        for name in addresses
+    ]
     if labels is None or labels:
         unless = ", unless it has them" if labels is None else ""
         made = "".join(f"\n     {making(label)}" for label in labels or GateLabel)

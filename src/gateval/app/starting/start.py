@@ -9,7 +9,7 @@ from pathlib import Path
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
-from gateval.app.doctor.examine import key_variables, models_of, read_workflows
+from gateval.app.doctor.examine import address_variables, key_variables, models_of, read_workflows
 from gateval.app.doctor.github import missing_labels
 from gateval.app.registries import MEND, valid_snapshot
 from gateval.app.starting.next_steps import next_steps
@@ -62,11 +62,12 @@ def start_repository(
     for path, about in kept.items():
         print(f"  kept   {plain_line(path, 200)}  ({about}; it was here, and stays as it is)")
     _confirm(repository, chosen)
-    keys = _keys(chosen, snapshot.catalogue)
+    models = _models(chosen, snapshot.catalogue)
     steps = next_steps(
         chosen,
         snapshot.catalogue,
-        keys,
+        key_variables(models),
+        address_variables(models),
         born=repository.has_commit(),
         labels=missing_labels(environ, repository.facts().origin),
     )
@@ -114,13 +115,14 @@ def _files(
             paths=snapshot.paths,
         )
         files = (*agent_files(chosen, __version__), first_eval)
-    gate = gate_files(_keys(chosen, catalogue), __version__)
+    models = _models(chosen, catalogue)
+    gate = gate_files(key_variables(models), address_variables(models), __version__)
     return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))
 
 
-def _keys(chosen: Sketch | None, catalogue: Catalogue) -> list[str]:
-    """Return the variables of the keys that the repository's models need."""
-    return key_variables({*models_of(catalogue), *(chosen.models if chosen else ())})
+def _models(chosen: Sketch | None, catalogue: Catalogue) -> set[str]:
+    """Return the models of the repository, with those of the new Agent."""
+    return {*models_of(catalogue), *(chosen.models if chosen else ())}
 
 
 def _say_what_was_found(

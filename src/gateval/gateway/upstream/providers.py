@@ -21,7 +21,8 @@ class Provider(NamedTuple):
 
     `wires` names its formats; the gate's own calls use the first, and the first for embeddings.
     `prefix` begins the names of the environment variables. `default_url` is empty when only the
-    person who runs the server can know it. `native` are formats that it speaks where its base URL
+    person who runs the server can know it: never a port of this machine, where a candidate may
+    listen. `native` are formats that it speaks where its base URL
     ends with `NATIVE_END`, at the address before that. `url_name` is the name of the variable for
     the base URL, if it is none of the customary ones, and `below` what is added to its value.
     """
@@ -58,7 +59,7 @@ _ALL = (
         "azure", _OPENAI, "AZURE_OPENAI", "", url_name="AZURE_OPENAI_ENDPOINT", below="/openai/v1"
     ),
     Provider("vllm", _COMPATIBLE, "VLLM", "", key_optional=True),
-    Provider("ollama", _COMPATIBLE, "OLLAMA", "http://127.0.0.1:11434/v1", key_optional=True),
+    Provider("ollama", _COMPATIBLE, "OLLAMA", "", key_optional=True),
 )
 
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _ALL}

@@ -71,17 +71,21 @@ def eval_file(
     return StarterFile(f"{stem}.yaml", fill("evals.yaml", values), "its first fixture and Eval")
 
 
-def gate_files(key_variables: Iterable[str], version: str) -> tuple[StarterFile, ...]:
-    """Return gate config and workflow; the workflow hands on these keys from secrets."""
+def gate_files(
+    key_variables: Iterable[str], address_variables: Iterable[str], version: str
+) -> tuple[StarterFile, ...]:
+    """Return gate config and workflow; that hands on keys from secrets, addresses from variables."""
+    flow = workflow(key_variables, address_variables, version)
     return (
         StarterFile(GATE_CONFIG_PATH, fill("gateval.yml", {}), "how the gate decides"),
-        StarterFile(WORKFLOW_PATH, workflow(key_variables, version), "runs it on pull requests"),
+        StarterFile(WORKFLOW_PATH, flow, "runs it on pull requests"),
     )
 
 
-def workflow(key_variables: Iterable[str], version: str) -> str:
+def workflow(key_variables: Iterable[str], address_variables: Iterable[str], version: str) -> str:
     """Return the workflow for this version of Gateval."""
     lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in key_variables]
+    lines += [f"          {name}: ${{{{ vars.{name} }}}}" for name in address_variables]
     env = "\n".join(["        env:", "          GATEVAL_LAYERS: .gateval/layers", *lines, ""])
     return fill("workflow.yml", {"VERSION": version, "ENV": env})
 
