@@ -177,7 +177,7 @@ def test_fixtures_that_are_added_to_a_bar_that_is_met_bother_nobody(tmp_path: Pa
     shop.commit()
     done = gateval(shop, "check", "--results", str(tmp_path / "out"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 Eval meets its threshold" in done.stdout
+    assert "1 Eval measured" in done.stdout
     assert "(target branch)" not in done.stdout
     assert "(target branch)" not in (tmp_path / "out/comment.md").read_text()
 

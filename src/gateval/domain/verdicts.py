@@ -57,6 +57,8 @@ class ReasonCode(StrEnum):
     BELOW_THRESHOLD = "below-threshold"
     NEW_FIXTURE = "new-fixture"
     LOWERED_BAR = "lowered-bar"
+    UNANSWERED = "unanswered"
+    DEAD_BASELINE = "dead-baseline"
     COST = "cost"
     LATENCY = "latency"
     RULES_UNREADABLE = "rules-unreadable"

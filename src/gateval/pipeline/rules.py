@@ -48,7 +48,9 @@ def read_rules(
     tree = repository.tree(base_tip)
     if path not in tree:
         source = f"defaults ({show_path(path)} is absent at {base_tip.short})"
-        return RulesRead(GateRules(GateConfig().policy, source, base_tip), GateConfig())
+        return RulesRead(
+            GateRules(GateConfig().policy, source, base_tip, absent=True), GateConfig()
+        )
     own, problems, _ = _config(repository, tree, path)
     if own is None:
         raise InvalidManifests(problems, hint="The gate config of the base applies; mend it there.")
@@ -91,7 +93,8 @@ def read_edit(
         )
     before, _, _ = _config(repository, base, path)
     whole = [one and apply(tip.asked, one, path).config for one in (before, after)]
-    return RulesEdit(whole[0], whole[1] or after, tip.config, show_path(path), places)
+    first = path in head and path not in base
+    return RulesEdit(whole[0], whole[1] or after, tip.config, show_path(path), places, first)
 
 
 def _config(

@@ -74,7 +74,7 @@ def test_a_task_that_never_answers_is_no_pass(tmp_path: Path) -> None:
     )
     done = gateval(repo, "run", "uppercase-agent")
     assert done.returncode in {1, 3}, done.stdout
-    assert "→ exactMatch: 0.00%" in done.stdout
+    assert "→ exactMatch: – (⚪), measured in 0 of" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_what_fell_is_a_row(tmp_path: Path) -> None:
 def test_a_benchmark_has_tasks(tmp_path: Path) -> None:
     shop = bench(tmp_path / "shop")
     shown = gateval(shop, "run", "desk", "--results", str(tmp_path / "out")).stdout
-    assert "1 Benchmark meets its threshold" in shown
+    assert "1 Benchmark passes" in shown
     assert "Tasks" in shown
     assert "| Agent | Benchmark | Score |" in (tmp_path / "out" / "comment.md").read_text()
     both = gateval(shop, "validate").stdout

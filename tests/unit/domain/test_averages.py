@@ -147,6 +147,8 @@ def test_averages_are_those_of_the_article(
             for row in rows
             if all(r == SILENT or (r != LOST and r[at] is not None) for r in row)
         ]
+        if all(run in (SILENT, LOST) for row in rows for run in row):
+            known = []  # nothing answers at all: nothing was measured
         assert (one.rows, one.measured) == (len(rows), len(known))
         runs = [
             {one.scorer: sum((exact(run, at) for run in row), Fraction(0)) / len(row)}

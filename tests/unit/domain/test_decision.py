@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from gateval.domain.decision.measured_reasons import show_passes
 from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import InconclusivePolicy, RegressionPolicy
+from gateval.domain.manifests.policy.words import (
+    DeadBaselinePolicy,
+    InconclusivePolicy,
+    RegressionPolicy,
+)
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.results.comparison import Repeated
 from gateval.domain.results.results import Results
@@ -42,7 +46,25 @@ Expected = list[tuple[GateVerdict, ReasonCode]]
             id="new and below the threshold",
         ),
         pytest.param(
-            "a-eval f base:fail head:fail", 0.0, None, [], id="failing as before, threshold met"
+            "a-eval f base:fail head:fail",
+            0.0,
+            None,
+            [(PASS, ReasonCode.DEAD_BASELINE)],
+            id="failing as before, threshold met",
+        ),
+        pytest.param(
+            "a-eval f base:fail head:fail",
+            0.0,
+            Policy(dead_baseline=DeadBaselinePolicy.BLOCK),
+            [(INCONCLUSIVE, ReasonCode.DEAD_BASELINE)],
+            id="nothing passes on either side, policy blocks",
+        ),
+        pytest.param(
+            "a-eval f base:fail,fail head:fail,fail\na-eval g base:fail,fail head:fail,pass",
+            0.0,
+            None,
+            [],
+            id="something passes now and then",
         ),
         pytest.param(
             "a-eval f base:pass head:fail",
@@ -108,14 +130,35 @@ Expected = list[tuple[GateVerdict, ReasonCode]]
             "a-eval f base:candidate head:candidate",
             0.0,
             None,
-            [(INCONCLUSIVE, ReasonCode.CANDIDATE_ERROR)],
+            [(INCONCLUSIVE, ReasonCode.UNANSWERED)],
             id="both silent",
+        ),
+        pytest.param(
+            "a-eval f base:candidate head:candidate",
+            1.0,
+            None,
+            [(INCONCLUSIVE, ReasonCode.UNANSWERED)],
+            id="both silent, beside a written threshold",
+        ),
+        pytest.param(
+            "a-eval f base:candidate head:candidate\na-eval g base:pass head:pass",
+            0.0,
+            None,
+            [(INCONCLUSIVE, ReasonCode.CANDIDATE_ERROR)],
+            id="both silent in one of two",
+        ),
+        pytest.param(
+            "a-eval f base:new head:candidate",
+            1.0,
+            None,
+            [(FAIL, ReasonCode.UNANSWERED)],
+            id="new and silent",
         ),
         pytest.param(
             "a-eval f base:new head:candidate",
             0.0,
             LENIENT,
-            [(INCONCLUSIVE, ReasonCode.CANDIDATE_ERROR)],
+            [(INCONCLUSIVE, ReasonCode.UNANSWERED)],
             id="candidate errors never pass",
         ),
         pytest.param(

@@ -26,6 +26,9 @@ WORSE = Policy(threshold=ThresholdPolicy.WORSE)
 WARN = Policy(regressions=RegressionPolicy.WARN)
 
 BELOW = "a-eval scores {head}, below its threshold 0.90"
+DEAD = (
+    "a-eval: nothing passes, and nothing passes on base either; this Eval cannot see a regression"
+)
 NOT_CAUSED = "; base scores {base}, so this is not caused by this change"
 
 
@@ -55,12 +58,15 @@ def said(report: Report) -> list[tuple[GateVerdict, str]]:
         pytest.param("a-eval f base:pass head:fail+pass", [], id="luck"),
         pytest.param(
             "a-eval f base:fail head:fail",
-            [(PASS, "a-eval: 1 fixture fails before and now: f")],
+            [(PASS, DEAD), (PASS, "a-eval: 1 fixture fails before and now: f")],
             id="fails as before",
         ),
         pytest.param(
             "\n".join(f"a-eval f{n} base:fail head:fail" for n in range(7)),
-            [(PASS, "a-eval: 7 fixtures fail before and now: f0, f1, f2, f3, f4, ...")],
+            [
+                (PASS, DEAD),
+                (PASS, "a-eval: 7 fixtures fail before and now: f0, f1, f2, f3, f4, ..."),
+            ],
             id="many fail as before",
         ),
         pytest.param(
@@ -76,11 +82,16 @@ def said(report: Report) -> list[tuple[GateVerdict, str]]:
         ),
         pytest.param(
             "a-eval f base:candidate,skip head:candidate,skip",
+            [(INCONCLUSIVE, "a gave no answer, on base neither: the candidate had a bad day")],
+            id="both silent",
+        ),
+        pytest.param(
+            "a-eval f base:candidate,skip head:candidate,skip\na-eval g base:pass,pass head:pass,pass",
             [
                 (INCONCLUSIVE, "f: head gave no answer in any repetition; nor did base"),
                 (PASS, "a-eval: 1 fixture fails before and now: f"),
             ],
-            id="both silent",
+            id="both silent in one of two",
         ),
         pytest.param(
             "a-eval f base:candidate,pass head:candidate,pass",
@@ -113,7 +124,7 @@ def test_without_a_threshold(rows: str, reasons: list[tuple[GateVerdict, str]]) 
 
 def test_a_new_agent_has_to_pass_in_full() -> None:
     assert said(make("a-eval f base:new head:pass\na-eval g head:fail", **BY_CHANCE)) == [
-        (FAIL, "a-eval scores 0.50, below its threshold 1.00")
+        (FAIL, "a-eval scores 0.50, and not all of its fixtures pass")
     ]
 
 
@@ -127,7 +138,7 @@ def test_a_policy_may_ask_for_a_threshold_where_none_is_written() -> None:
         "a-eval f base:fail head:fail\na-eval g base:pass head:pass", **BY_CHANCE
     )
     assert make_report(results).decision.verdict is PASS
-    text = "a-eval scores 0.50, below its threshold 1.00" + NOT_CAUSED.format(base="0.50")
+    text = "a-eval scores 0.50, and not all of its fixtures pass" + NOT_CAUSED.format(base="0.50")
     assert said(make_report(strict(results))) == [(FAIL, text)]
 
 

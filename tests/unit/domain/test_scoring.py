@@ -14,7 +14,8 @@ from gateval.domain.repository.place import Place
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.scoring import TOLERANCE, EvalScore, Meets, score_eval, trial_score
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
-from tests.helpers.reports import edit, make_results
+from gateval.domain.verdicts import GateVerdict
+from tests.helpers.reports import edit, make, make_results
 
 PASSED, FAILED, ERROR = AssessmentStatus
 
@@ -57,7 +58,6 @@ def test_a_fixtures_rate_is_an_interval_over_planned_repetitions(
         ("a-eval f critical head:pass\na-eval g low head:fail", 4 / 4.5, 4 / 4.5),
         ("a-eval f critical head:judge\na-eval g low head:pass", 0.5 / 4.5, 1.0),
         ("a-eval f high head:pass,fail\na-eval g medium head:fail,fail", 1 / 3, 1 / 3),
-        ("a-eval f head:-\na-eval g head:provider", 0.0, 1.0),
         ("a-eval f head:skip\na-eval g head:pass", 0.5, 0.5),
     ],
 )
@@ -67,6 +67,36 @@ def test_an_evals_score_weighs_fixtures_by_severity(rows: str, low: float, high:
     assert score.low == pytest.approx(low)
     assert score.high == pytest.approx(high)
     assert score.measured is (low == high)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "a-eval f head:-\na-eval g head:provider",
+        "a-eval f head:judge,gate",
+        "a-eval f base:candidate head:candidate",
+        "a-eval f base:skip,skip head:candidate,skip",
+        "a-eval f base:new head:candidate",
+        "a-eval f base:candidate head:provider",
+    ],
+)
+def test_what_was_not_measured_has_no_score(rows: str) -> None:
+    report = make(rows, threshold=0.5)
+    compared = report.comparison.evals[0]
+    found = (compared.head, compared.head_first)
+    assert {(one.low, one.high, one.interval, one.measured) for one in found} == {
+        (None, None, None, False)
+    }
+    assert compared.delta is None
+    assert compared.head.meets is Meets.UNKNOWN
+    assert report.decision.verdict is not GateVerdict.PASS
+
+
+@pytest.mark.parametrize("rows", ["base:pass head:candidate", "base:candidate head:pass"])
+def test_a_side_is_silent_where_the_other_one_answers_and_that_is_measured(rows: str) -> None:
+    compared = make(f"a-eval f {rows}", threshold=0.5).comparison.evals[0]
+    assert compared.base is not None
+    assert {compared.head.low, compared.base.low} == {0.0, 1.0}
 
 
 def test_an_eval_may_replace_single_weights() -> None:
@@ -107,7 +137,7 @@ def test_a_threshold_of_one_asks_for_every_fixture_however_little_it_weighs() ->
     weights = {Severity.CRITICAL: 1000.0, Severity.LOW: 0.001}
     for outcome, meets in (("pass", Meets.YES), ("judge", Meets.UNKNOWN), ("fail", Meets.NO)):
         score = head_score(f"{heavy}\na-eval g low head:{outcome}", weights=weights)
-        assert score.low > 1 - TOLERANCE
+        assert (score.low or 0) > 1 - TOLERANCE
         assert score.meets is meets
 
 

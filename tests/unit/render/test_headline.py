@@ -58,7 +58,36 @@ WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy
             None,
             "something needed was missing in 1 run; base could not be measured in 1 run",
         ),
-        ("a-eval f head:candidate", 0.0, None, "the agent gave no answer in 1 run"),
+        (
+            "a-eval f head:candidate\na-eval g head:pass",
+            0.0,
+            None,
+            "the agent gave no answer in 1 run",
+        ),
+        (
+            "a-eval f head:candidate",
+            0.0,
+            None,
+            "a gave no answer: the candidate had a bad day",
+        ),
+        (
+            "a-eval f base:fail head:fail",
+            0.0,
+            None,
+            (
+                "a-eval: nothing passes, and nothing passes on base either; this Eval cannot see a "
+                "regression"
+            ),
+        ),
+        (
+            "a-eval f base:candidate head:candidate\nb-eval g base:pass head:pass",
+            0.9,
+            None,
+            "a gave no answer, on base neither: the candidate had a bad day",
+        ),
+        ("a-eval f base:pass head:pass", None, None, "1 Eval measured; nothing regressed"),
+        ("a-eval f base:new head:pass", None, None, "1 Eval passes"),
+        ("a-eval f base:new head:fail", None, None, "not all fixtures of a-eval pass"),
         ("a-eval f head:pass", 1.0, None, "1 Eval meets its threshold"),
         (
             "a-eval f head:pass\nb-eval g base:pass head:pass",
@@ -79,7 +108,7 @@ WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy
             "1 Eval meets its threshold; 1 fixture looks worse",
         ),
         (
-            "a-eval f head:judge",
+            "a-eval f head:judge\na-eval g head:pass",
             0.0,
             WARN,
             "1 Eval meets its threshold; 1 run without a verdict, which the policy lets pass",

@@ -39,6 +39,10 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
     missed = f"below its threshold {head.asks}"
     if head.asks == EVERY_CASE:
         missed = "and not all of its cases pass, as it asks"
+    elif not head.written and head.threshold >= 1:
+        missed = "and not all of its fixtures pass"
+    elif not head.written:
+        missed = f"below {head.asks}, from which it passes"
     text = f"{compared.eval} scores {score}, {missed}"
     as_before = (
         base is not None
@@ -54,7 +58,7 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
     no_worse = (
         as_before
         and (compared.delta or 0) >= -TOLERANCE
-        and head.low >= policy.threshold_floor - TOLERANCE
+        and (head.low or 0.0) >= policy.threshold_floor - TOLERANCE
     )
     passes = no_worse and policy.threshold is ThresholdPolicy.WORSE
     verdict = GateVerdict.PASS if passes else GateVerdict.FAIL
@@ -116,7 +120,7 @@ def _not_confirmed(fixture: FixtureComparison) -> str:
 
 def failing_as_before(planned: PlannedEval, compared: EvalComparison) -> Iterator[DecisionReason]:
     """Yield, for an Eval without a threshold, which fixtures fail and did so before."""
-    if planned.threshold is not None:
+    if planned.threshold is not None or compared.unanswered:
         return
     names = [fixture.fixture for fixture in compared.fixtures if fails_as_before(planned, fixture)]
     if not names:

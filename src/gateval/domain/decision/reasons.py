@@ -14,6 +14,7 @@ from gateval.domain.decision.measured_reasons import (
     score_reasons,
 )
 from gateval.domain.decision.spending import budget_reasons, rise_reasons
+from gateval.domain.decision.unseen import dead_reasons, unanswered_reasons
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy
 from gateval.domain.plan.plan import Plan
@@ -39,6 +40,7 @@ def all_reasons(
         planned = results.plan.eval(compared.eval)
         found = [_released(planned, one) for one in _reasons_of(planned, compared, trials, policy)]
         found += evidence_reasons(results, planned, trials)
+        found += unanswered_reasons(results.plan, planned, compared, trials)
         found += _unknown_score(compared, found, planned.bar is not None)
         yield from (
             found if planned.bar is None else _bar_reasons(results.plan, found, planned.threshold)
@@ -72,6 +74,7 @@ def _reasons_of(
 ) -> Iterator[DecisionReason]:
     yield from score_reasons(compared, policy)
     yield from broad_reasons(compared, policy)
+    yield from dead_reasons(planned, compared, policy)
     own = {fixture.name for fixture in planned.own_fixtures}
     for fixture in compared.fixtures:
         if fixture.fixture in own:
@@ -91,12 +94,13 @@ def _unknown_score(
     if known or any(reason.verdict is not GateVerdict.PASS for reason in found):
         return []
     codes = {reason.code for reason in found}
-    if ReasonCode.UNCALIBRATED_JUDGE in codes:
+    if codes & {ReasonCode.UNCALIBRATED_JUDGE, ReasonCode.UNANSWERED}:
         return []
     if not of_bar and ReasonCode.JUDGE_ERROR in codes:
         return []
-    score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
-    text = f"{compared.eval} is not fully measured ({score})"
+    head = compared.head
+    score = f" ({show_score(head.low, head.high, head.threshold)})" if head.low is not None else ""
+    text = f"{compared.eval} is not {'fully ' if score else ''}measured{score}"
     code = ReasonCode.BAR_UNMEASURED if of_bar else ReasonCode.GATE_ERROR
     return [reason_of(GateVerdict.INCONCLUSIVE, code, text, compared.eval)]
 
@@ -172,7 +176,7 @@ def _unmeasured_reasons(
         mine = trials.get((compared.eval, name, side), ()) if unclear else ()
         lost = (one for one in mine if one.passed is None and one.cause is not Cause.UNCALIBRATED)
         yield from (_unmeasured(one, lenient=lenient) for one in lost)
-    if fixture.silent:
+    if fixture.silent and not compared.unanswered:
         nor = "; nor did base" if base and base.silent == base.trials > 0 else ""
         text = f"{name}: head gave no answer in any repetition{nor}"
         code = ReasonCode.CANDIDATE_ERROR
@@ -184,12 +188,13 @@ def may_pass_judge_errors(
 ) -> bool:
     """Whether judge errors of this fixture only warn.
 
-    Never when the verdict hangs on them: if the missing judgements, taken as failed, would put the
-    Eval below its threshold or show a deterministic break, they keep the gate from passing. So they
-    do where a new fixture has to pass by itself.
+    Never when nothing else was measured, or the verdict hangs on them: if the missing judgements,
+    taken as failed, would put the Eval below its threshold or show a deterministic break, they keep
+    the gate from passing. So they do where a new fixture has to pass by itself.
     """
     return (
         policy.inconclusive is InconclusivePolicy.WARN
+        and compared.head.low is not None
         and compared.head.meets is Meets.YES
         and not fixture.may_hide_break
         and (passes_alone(fixture) or not has_to_pass_alone(planned, fixture))

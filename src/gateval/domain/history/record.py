@@ -41,11 +41,14 @@ class StoredReason(Value):
 
 
 class StoredEval(Value):
-    """An Eval on head: its score as an interval, and how many of its fixtures did what."""
+    """An Eval on head: its score as an interval, and how many of its fixtures did what.
+
+    What was not measured has no score: `low` and `high` are then None.
+    """
 
     eval: ShortText
-    low: float = Field(ge=0, le=1)
-    high: float = Field(ge=0, le=1)
+    low: float | None = Field(ge=0, le=1)
+    high: float | None = Field(ge=0, le=1)
     threshold: float | None = Field(default=None, ge=0, le=1)
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
@@ -219,13 +222,15 @@ def confirmed(record: HistoryRecord, check: CheckRun | None) -> bool:
 
 
 def _stored_eval(compared: EvalComparison) -> StoredEval:
-    scores = compared.head.fixtures
+    head, scores = compared.head, compared.head.fixtures
+    silent = compared.unanswered
+    lost = sum(not score.failed and not score.measured for score in scores)
     return StoredEval(
         eval=compared.eval,
-        low=round(compared.head.low, 9),
-        high=round(compared.head.high, 9),
-        threshold=compared.head.threshold,
+        low=None if head.low is None else round(head.low, 9),
+        high=None if head.high is None else round(head.high, 9),
+        threshold=head.threshold,
         passed=sum(score.all_passed for score in scores),
-        failed=sum(score.failed > 0 for score in scores),
-        unmeasured=sum(not score.failed and not score.measured for score in scores),
+        failed=0 if silent else sum(score.failed > 0 for score in scores),
+        unmeasured=len(scores) if silent else lost,
     )

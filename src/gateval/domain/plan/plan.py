@@ -102,6 +102,8 @@ class HiddenFiles(Value):
 class Plan(Value):
     """What `run` needs, and nothing that it has to look up again but files of the two trees.
 
+    `adds_config` says that head brings the gate config and neither base nor base tip has one;
+    `adds_gate` that base has no Eval either, so that nothing was ever asked of an Agent.
     `base` is None when nothing is compared. `only` holds the fixtures that the command line
     narrowed the Evals to; it is empty when they run whole. `disk` is how many bytes the files
     have that candidates start from. `nothing` is the sentence that says why
@@ -125,6 +127,8 @@ class Plan(Value):
     policy: Policy = Policy()
     policy_source: str = ""
     policy_digest: str = ""
+    adds_config: bool = False
+    adds_gate: bool = False
     changes: tuple[AgentChange, ...] = ()
     agents: tuple[AgentDefinition, ...] = ()
     evals: tuple[PlannedEval, ...] = ()

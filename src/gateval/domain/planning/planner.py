@@ -43,13 +43,15 @@ from gateval.domain.trials.trial import Side
 class GateRules:
     """The policy that applies, where it was read, and the base tip it came from.
 
-    `edit` is what the change does to the gate config; None if it leaves that alone. `ignored` are
-    the sentences on what of it does not count; `unread` says why its rules could not be read whole.
+    `absent` says that the base tip has no gate config. `edit` is what the change does to it; None
+    if it leaves that alone. `ignored` are the sentences on what of it does not count; `unread` says
+    why its rules could not be read whole.
     """
 
     policy: Policy
     source: str
     base_tip: Revision | None
+    absent: bool = False
     edit: RulesEdit | None = None
     ignored: tuple[str, ...] = ()
     unread: str = ""
@@ -78,6 +80,7 @@ def plan_change(
     planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
     removed = removed_since(head.catalogue, base.catalogue)
+    first = rules.absent and rules.edit is not None and rules.edit.first
     locked = locked_files(head, base, tip, changes)
     return Plan(
         head=head.revision,
@@ -86,6 +89,8 @@ def plan_change(
         policy=rules.policy,
         policy_source=rules.source,
         policy_digest=policy_digest(rules.policy),
+        adds_config=first,
+        adds_gate=first and not base.catalogue.evals and not base.problems,
         changes=changes,
         agents=(*definitions(planned, head, Side.HEAD), *definitions(planned, base, Side.BASE)),
         evals=tuple(planned),

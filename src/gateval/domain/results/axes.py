@@ -10,7 +10,7 @@ from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import AxisComparison, FixtureChange
-from gateval.domain.results.grouping import Grouped
+from gateval.domain.results.grouping import Grouped, unanswered
 from gateval.domain.results.looks.axes import axis_grades, axis_units
 from gateval.domain.results.progress import Together
 from gateval.domain.statistics.broad import LEAST_DROP, Broad
@@ -32,11 +32,14 @@ def compare_axes(
         return ()
     tests = {test.axis: (test, said) for test, said in together if test.axis}
     shown = [one for one in planned.fixtures if not planned.in_quarantine(one.name)]
+    silent = unanswered(planned, trials)
     found = []
     for axis, names in weighed_axes(shown).items():
         fixtures = [one for one in shown if one.name in set(names)]
-        head = _means(planned, axis, fixtures, trials, Side.HEAD)
-        base = _means(planned, axis, fixtures, trials, Side.BASE)
+        head, base = (
+            [] if silent else _means(planned, axis, fixtures, trials, side)
+            for side in (Side.HEAD, Side.BASE)
+        )
         test, said = tests.get(axis, (None, None))
         found.append(
             AxisComparison(

@@ -21,6 +21,7 @@ from gateval.domain.results.grouping import (
     grades,
     outcomes,
     too_many_lost,
+    unanswered,
     with_stored,
 )
 from gateval.domain.results.looks.course import Course
@@ -104,10 +105,14 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> E
         _compare_fixture(planned, found, *both, unsettled=unsettled)
         for found, both in zip(_found(planned, trials, far), scores, strict=True)
     )
+    silent = unanswered(planned, trials)
+    if silent:
+        head, first, base = head.unscored, first.unscored, base and base.unscored
     return EvalComparison(
         eval=planned.name,
         agent=planned.agent,
         baseline=planned.baseline,
+        unanswered=silent,
         head=head,
         base=base,
         fixtures=fixtures,

@@ -117,12 +117,14 @@ class EvalComparison(Value):
     `head` is the score that decides. `head_first` is made of the planned repetitions, as `base`
     is. `broad` is what all fixtures together say, None where that was not looked at;
     `families` what the cases of each file say, `axes` how each axis of scores moved. `cut` says
-    that they look worse together, and that the budget left nothing to look again.
+    that they look worse together, and that the budget left nothing to look again. `unanswered` says
+    that no trial has an answer, on any side that was measured.
     """
 
     eval: str
     agent: str
     baseline: Baseline
+    unanswered: bool = False
     head: EvalScore
     base: EvalScore | None = None
     fixtures: tuple[FixtureComparison, ...]
@@ -137,7 +139,24 @@ class EvalComparison(Value):
         """Head's score minus base's on equal repetitions, in [-1, 1]; None unless measured."""
         if self.base is None or not (self.base.measured and self.head_first.measured):
             return None
-        return self.head_first.low - self.base.low
+        return (self.head_first.low or 0.0) - (self.base.low or 0.0)
+
+    @property
+    def dead(self) -> bool:
+        """Whether there are answers and nothing passes on either side; of scores, all are 0.
+
+        No drop can be seen from there.
+        """
+        if self.base is None or self.unanswered:
+            return False
+        compared = [of for of in self.fixtures if of.change is not FixtureChange.NEW]
+        head = [of.head_all for of in compared]
+        base = [of.base_all for of in compared if of.base_all]
+        measured = any(one.trials for one in head) and any(one.trials for one in base)
+        if not measured or any(of.no_answer for of in self.fixtures):
+            return False
+        graded = self.head.model.graded
+        return not any(one.mean if graded else one.passes for one in (*head, *base))
 
     @property
     def regressed(self) -> bool:

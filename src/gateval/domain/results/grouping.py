@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gateval.domain.base import known_of_last
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.stored import trials_of
 from gateval.domain.statistics.graded.grid import Scores
 from gateval.domain.statistics.walk import Outcomes
@@ -42,6 +43,24 @@ def with_stored(plan: Plan, trials: Iterable[Trial]) -> Grouped:
             before = trials_of(planned.name, one.fixture, one.marks)
             groups[where] = (*before, *groups.get(where, ()))
     return groups
+
+
+def unanswered(planned: PlannedEval, trials: Grouped) -> bool:
+    """Whether an Eval's trials were measured and none of them was answered, on any side.
+
+    A silent side is measured where the other one answers. Where neither does, nothing was: no score
+    follows from it.
+    """
+    if planned.standing or any(mark in "pf" for one in planned.stored for mark in one.marks):
+        return False
+    mine = [
+        trial
+        for name, owner in planned.owners().items()
+        for side in planned.sides
+        for trial in trials.get((owner, name, side), ())
+        if trial.passed is not None or trial.assessments  # of an answer, though judging was in vain
+    ]
+    return bool(mine) and not any(trial.answered for trial in mine)
 
 
 def unbroken(trials: Iterable[Trial]) -> list[Trial]:

@@ -63,7 +63,8 @@ def unseen_drop(plan: Plan, comparison: Comparison, spare: float) -> float | Non
     by_chance = {
         compared.eval
         for compared in comparison.evals
-        if any(fixture.base_all and not fixture.exact for fixture in compared.fixtures)
+        if not compared.unanswered
+        and any(fixture.base_all and not fixture.exact for fixture in compared.fixtures)
     }
     drops = [found_drop(one, spare) for one in plan.evals if one.compared and one.name in by_chance]
     return max(drops, default=None)

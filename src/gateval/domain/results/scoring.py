@@ -107,23 +107,30 @@ EVERY_CASE = "all pass"
 class EvalScore(Value):
     """An Eval on one side: its score as an interval in [0, 1], over `fixtures`.
 
-    `model` is how it came about. `threshold` is None where none decides. `left_out` were not looked
-    at: the score counts them as unmeasured.
+    `low` and `high` are None where nothing was measured: that is no score, not even an interval.
+    `model` is how it came about. `threshold` is None where none decides; `written` says that the
+    Eval's manifest has it. `left_out` were not looked at: the score counts them as unmeasured.
     """
 
     eval: str
     side: Side
     model: ScoringModel = ScoringModel.FIXTURES
     threshold: float | None
-    low: float
-    high: float
+    written: bool = True
+    low: float | None
+    high: float | None
     fixtures: tuple[FixtureScore, ...] = Field(min_length=1)
     left_out: tuple[FixtureScore, ...] = ()
 
     @property
     def measured(self) -> bool:
         """The score is one number, not an interval."""
-        return all(fixture.measured for fixture in self._all)
+        return self.low is not None and all(fixture.measured for fixture in self._all)
+
+    @property
+    def unscored(self) -> EvalScore:
+        """The same, known to say nothing."""
+        return self.model_copy(update={"low": None, "high": None})
 
     @property
     def _all(self) -> tuple[FixtureScore, ...]:
@@ -135,9 +142,11 @@ class EvalScore(Value):
 
         A threshold of 1 asks for every fixture, however little one weighs.
         """
-        if self.threshold is None:
-            return Meets.YES
         counted = [fixture for fixture in self._all if fixture.weight]
+        if self.threshold is None or not counted:
+            return Meets.YES
+        if self.low is None or self.high is None:
+            return Meets.UNKNOWN if self.threshold > 0 else Meets.YES
         if self._reaches(self.low, [fixture.passes[0] for fixture in counted]):
             return Meets.YES
         high = self._reaches(self.high, [fixture.passes[1] for fixture in counted])
@@ -154,11 +163,14 @@ class EvalScore(Value):
         return EVERY_CASE if every else show_threshold(None if free else self.threshold)
 
     @property
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> tuple[float, float] | None:
         """Where the true score may lie, in [0, 1]: about 95 %, for a score measured in full.
 
         Wilson's limits at the effective number of trials, (Σ w)² / Σ (w² / repetitions) (Kish).
+        None where nothing was measured.
         """
+        if self.low is None:
+            return None
         total = sum(fixture.weight for fixture in self.fixtures)
         if not total:
             return (0.0, 1.0)
@@ -170,7 +182,7 @@ class EvalScore(Value):
         """Whether it misses its threshold by no more than chance may do."""
         if self.threshold is None or self.threshold >= 1 or self.meets is not Meets.NO:
             return False
-        return self.interval[1] >= self.threshold
+        return self.interval is not None and self.interval[1] >= self.threshold
 
     def _reaches(self, score: float, rates: Sequence[float]) -> bool:
         threshold = 1.0 if self.threshold is None else self.threshold
@@ -285,16 +297,24 @@ def score_eval(
         )
         for gone in planned.left_out
     )
+    known = _any_measured(fixtures)
     return EvalScore(
         eval=planned.name,
         side=side,
         model=planned.scoring.model,
         threshold=planned.threshold,
-        low=_share((*fixtures, *left), high=False),
-        high=_share((*fixtures, *left), high=True),
+        written=planned.scoring.pass_threshold is not None,
+        low=_share((*fixtures, *left), high=False) if known else None,
+        high=_share((*fixtures, *left), high=True) if known else None,
         fixtures=fixtures,
         left_out=left,
     )
+
+
+def _any_measured(fixtures: Sequence[FixtureScore]) -> bool:
+    """Whether a trial that counts says anything."""
+    counted = [one for one in fixtures if one.weight] or fixtures
+    return any(one.unmeasured < one.planned for one in counted)
 
 
 def _share(fixtures: Sequence[FixtureScore], *, high: bool) -> float:

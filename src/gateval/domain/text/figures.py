@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _MOST = 9
 """Digits after the point; what is closer together counts as equal."""
 
 
-def show_score(low: float, high: float, threshold: float | None = None) -> str:
-    """Return a score to two digits, or `0.40-0.60` when it is an interval.
+NOT_MEASURED = "not measured"
+"""What stands in place of a score that there is none of."""
+
+
+def show_score(low: float | None, high: float | None, threshold: float | None = None) -> str:
+    """Return a score to two digits, or `0.40-0.60` when it is an interval; no figure for None.
 
     Beside a threshold it gets as many digits as show on which side of it the score is.
     """
+    if low is None or high is None:
+        return NOT_MEASURED
     first, last = _digits(low, threshold), _digits(high, threshold)
     return first if abs(high - low) < 1e-9 else f"{first}\N{EN DASH}{last}"
+
+
+def least_score(scores: Sequence[float | None]) -> str:
+    """Return the least of these scores; nothing where one is unknown: it may be less."""
+    known = [one for one in scores if one is not None]
+    return f"{min(known):.4f}" if known and len(known) == len(scores) else ""
 
 
 def show_threshold(threshold: float | None) -> str:

@@ -9,6 +9,7 @@ from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT, conclude
 from gateval.domain.forge.stamp import MARKER
 from gateval.domain.results.comparison import FixtureChange
+from gateval.domain.text.figures import least_score
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.comment.comment import LIMIT, render_comment
 from gateval.render.comment.fitting import size
@@ -56,7 +57,7 @@ def report_outputs(report: Report, *, claimed: bool) -> Mapping[str, str]:
     ]
     return {
         "verdict": UNVERIFIED if claimed else report.decision.verdict.value,
-        "score": f"{min(scores):.4f}" if scores else "",
+        "score": least_score(scores),
         "regressions": str(len(regressed)),
     }
 

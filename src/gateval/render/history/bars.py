@@ -32,14 +32,20 @@ def _bars(table: Table, group: int) -> Iterator[str]:
         left = LEFT + _GAP / 2 + number * group
         for at, row in enumerate(table.rows):
             cell = row.cells[number]
-            if cell is not None:
-                yield _bar(left + at * _BAR, cell, row.name, _COLORS[at % len(_COLORS)])
+            if cell is not None and cell.low is not None and cell.high is not None:
+                yield _bar(
+                    left + at * _BAR,
+                    cell,
+                    (cell.low, cell.high),
+                    row.name,
+                    _COLORS[at % len(_COLORS)],
+                )
         middle = left + _BAR * len(table.rows) / 2
         yield text(middle, TOP + HEIGHT + 22, name, anchor="middle")
 
 
-def _bar(x: float, cell: TableCell, name: str, color: str) -> str:
-    top, end = y_of(cell.low), y_of(cell.high)
+def _bar(x: float, cell: TableCell, ends: tuple[float, float], name: str, color: str) -> str:
+    top, end = y_of(ends[0]), y_of(ends[1])
     middle = x + _BAR / 2
     title = safe(f"{name}, {cell.benchmark}: {cell.shown}")
     return (

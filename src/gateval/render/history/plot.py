@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gateval.domain.history.runs.trend import Point
+from gateval.domain.text.figures import show_score
 from gateval.render.svg import safe, svg, text
 
 LEFT, TOP, WIDTH, HEIGHT = 56, 44, 640, 260
@@ -19,23 +20,28 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 def render_plot(name: str, points: Sequence[Point]) -> str:
     """Return an SVG document: scores with their limits, the threshold, regressions in red."""
     places = [(x_of(index, len(points)), one) for index, one in enumerate(points)]
-    line = " ".join(f"{x:.1f},{y_of(one.score):.1f}" for x, one in places)
+    line = " ".join(f"{x:.1f},{y_of(one.score):.1f}" for x, one in places if one.score is not None)
     joined = f'<polyline points="{line}" fill="none" stroke="#2166ac" stroke-width="1.5"/>'
     marks = [_mark(x, one) for x, one in places]
     return plot_of_runs(f"Score of {name}", points, [joined, *marks])
 
 
 def sparkline(points: Sequence[Point]) -> str:
-    """Return a character for each run, from ▁ (0) to █ (1); `!` where it regressed."""
+    """Return a character for each run, from ▁ (0) to █ (1); `!` where it regressed, `?` where
+    nothing was measured.
+    """
     return "".join("!" if one.regressed else block(one.score) for one in points)
 
 
 def _mark(x: float, point: Point) -> str:
     color = "#b2182b" if point.regressed else "#2166ac"
-    low, high = y_of(point.low), y_of(point.high)
     names = ", ".join(point.regressed)
-    told = f"{point.at} {point.revision[:7]}: {point.score:.2f}"
+    told = f"{point.at} {point.revision[:7]}: {show_score(point.score, point.score)}"
     title = f"{told}, regressed: {names}" if names else told
+    if point.score is None or point.low is None or point.high is None:
+        place = text(x, TOP + HEIGHT - 4, "?", anchor="middle")
+        return f"<g><title>{safe(title)}</title>{place}</g>"
+    low, high = y_of(point.low), y_of(point.high)
     return (
         f'<g><title>{safe(title)}</title><path d="M{x:.1f} {high:.1f}V{low:.1f}" '
         f'stroke="{color}" stroke-opacity="0.35" stroke-width="3"/>'
@@ -43,8 +49,10 @@ def _mark(x: float, point: Point) -> str:
     )
 
 
-def block(score: float) -> str:
-    """Return the character of a score, from ▁ (0) to █ (1)."""
+def block(score: float | None) -> str:
+    """Return the character of a score, from ▁ (0) to █ (1); `?` where there is none."""
+    if score is None:
+        return "?"
     return _BLOCKS[min(len(_BLOCKS) - 1, int(score * len(_BLOCKS)))]
 
 

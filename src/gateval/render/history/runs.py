@@ -28,7 +28,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
                 one.revision[:7] or "working tree",
                 one.event,
                 show_score(one.score, one.score, one.threshold),
-                f"{one.low:.2f}\N{EN DASH}{one.high:.2f}",
+                "" if one.low is None else f"{one.low:.2f}\N{EN DASH}{one.high:.2f}",
                 f"{one.passing}/{one.total}",
                 _said(one),
             ),
@@ -88,7 +88,10 @@ def render_compared(
     sheet = Sheet(width, color=color)
     for one in evals:
         delta = "" if one.delta is None else f", {100 * one.delta:+.0f} points"
-        before, after = _score(one.before), _score(one.after)
+        before, after = (
+            "not run" if one.lacking == side else show_score(score, score)
+            for side, score in (("before", one.before), ("after", one.after))
+        )
         title = f"{one.eval}: {names[0]} {before} {_ARROW} {names[1]} {after}{delta}"
         sheet.line(title, style="bold")
         if one.otherwise:
@@ -122,10 +125,6 @@ def render_compared(
         test = "Fisher" if passes else "paired permutations"
         sheet.line(f"P: the chance to look so much worse if nothing changed ({test}, one-sided).")
     return sheet.text()
-
-
-def _score(score: float | None) -> str:
-    return "not run" if score is None else f"{score:.2f}"
 
 
 def render_flaky(found: Sequence[Wavering], *, runs: int, width: int, color: bool) -> str:

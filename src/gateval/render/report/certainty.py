@@ -124,7 +124,7 @@ def _other_rubrics(judged: Sequence[PlannedEval]) -> str:
 
 
 def _interval(compared: EvalComparison) -> str:
-    low, high = compared.head.interval
+    low, high = compared.head.interval or (0.0, 1.0)
     score = show_score(compared.head.low, compared.head.high)
     trials = sum(fixture.planned for fixture in compared.head.fixtures)
     base = compared.base

@@ -28,6 +28,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.threshold": ["block", "worse"],
     "policy.thresholdFloor": [0, 0.4, 1],
     "policy.unsetThreshold": ["regressions", "strict"],
+    "policy.deadBaseline": ["block", "warn"],
     "policy.inconclusive": ["block", "warn"],
     "policy.judge.agreement": ["point", "lowerBound"],
     "policy.judge.uncalibrated": ["inconclusive", "warn"],

@@ -15,6 +15,7 @@ from gateval.domain.history.audited import about_record
 from gateval.domain.history.record import HistoryRecord
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.ruling import GateLabel
+from gateval.domain.text.figures import least_score
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.render.report.frame import Frame
 
@@ -89,7 +90,7 @@ def _stands(event: ActionEvent, decision: Decision, check: CheckRun | None) -> b
 def _outputs(record: HistoryRecord, decision: Decision) -> dict[str, str]:
     return {
         "verdict": decision.verdict.value,
-        "score": f"{min(one.low for one in record.evals):.4f}" if record.evals else "",
+        "score": least_score([one.low for one in record.evals]),
         "regressions": str(record.regressions_total),
         "results": "",
     }

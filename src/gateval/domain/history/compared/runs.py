@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from gateval.domain.base import Value
 from gateval.domain.history.compared.scores import ComparedScores, compare_scores, has_scores
@@ -29,12 +30,14 @@ class ComparedFixture(Value):
 class ComparedEval(Value):
     """One Eval on both; `otherwise` says what else differs, empty if nothing does.
 
-    `scores` hold the newest run of each against the other where trials have scores.
+    `scores` hold the newest run of each against the other where trials have scores. A score is
+    None where nothing was measured; `lacking` says which of the two has no run of it at all.
     """
 
     eval: str
     before: float | None = None
     after: float | None = None
+    lacking: Literal["", "before", "after"] = ""
     otherwise: str = ""
     fixtures: tuple[ComparedFixture, ...] = ()
     scores: ComparedScores | None = None
@@ -72,6 +75,7 @@ def _compare(name: str, before: list[RunEval], after: list[RunEval]) -> Compared
         eval=name,
         before=before[0].low if before else None,
         after=after[0].low if after else None,
+        lacking="" if before and after else "after" if before else "before",
         otherwise=_otherwise(before, after),
         fixtures=fixtures,
         scores=compare_scores(before[0], after[0]) if _have_scores(before, after) else None,

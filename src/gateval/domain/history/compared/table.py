@@ -10,14 +10,18 @@ from gateval.domain.base import Value
 from gateval.domain.history.compared.scores import has_scores
 from gateval.domain.history.runs.record import RunEval, RunRecord
 from gateval.domain.manifests.axes import show_axis
+from gateval.domain.text.figures import show_score
 
 
 class TableCell(Value):
-    """One benchmark of one Agent: its score as an interval in [0, 1], where and when."""
+    """One benchmark of one Agent: its score as an interval in [0, 1], where and when.
+
+    `low` and `high` are None where nothing was measured.
+    """
 
     benchmark: str
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     verdict: str = ""
     status: str = ""
     axes: tuple[tuple[str, float | None], ...] = ()
@@ -28,9 +32,7 @@ class TableCell(Value):
     @property
     def shown(self) -> str:
         """The score and what it is called: `0.83 partial`, or the interval, and the status."""
-        score = f"{self.low:.2f}"
-        if self.low != self.high:
-            score += f"\N{EN DASH}{self.high:.2f}"
+        score = show_score(self.low, self.high)
         ended = "" if self.status in {"", "completed"} else f", {self.status.replace('_', ' ')}"
         return f"{score} {self.verdict}".strip() + ended
 
@@ -118,7 +120,8 @@ def _cell_of(record: RunRecord, run: RunEval) -> TableCell:
 
 
 def _cell(one: TableCell) -> dict[str, JsonValue]:
-    measured: dict[str, JsonValue] = {"score": one.low} if one.low == one.high else {}
+    known = one.low is not None and one.low == one.high
+    measured: dict[str, JsonValue] = {"score": one.low} if known else {}
     return {
         **measured,
         "low": one.low,

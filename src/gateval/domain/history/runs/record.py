@@ -54,6 +54,7 @@ class RunFixture(Value):
 
     `digest` names what it asks (`fixture_digest`). `trials` has a `Mark` for each planned
     repetition; those that were added because something looked worse are selected and not kept.
+    Where neither side answers an Eval, all of them say nothing: they are lost.
     `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
     that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
     why it did not pass. `score` is the mean of those whose trials have scores, which `axes` and
@@ -100,6 +101,7 @@ class RunSpent(Value):
 class RunEval(Value):
     """One Eval on head: its score as an interval in [0, 1], what follows, its fixtures.
 
+    What was not measured has no score: `low`, `high` and `limits` are then None.
     `closure` is that of the Agent, `setting` the digest of all else that trials depend on
     (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
     saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
@@ -116,9 +118,9 @@ class RunEval(Value):
     closure: str = Field(pattern=DIGEST_PATTERN)
     setting: str = Field(pattern=DIGEST_PATTERN)
     verdict: EvalsVerdict
-    low: Share
-    high: Share
-    limits: tuple[Share, Share] = (0.0, 1.0)
+    low: Share | None
+    high: Share | None
+    limits: tuple[Share, Share] | None = (0.0, 1.0)
     threshold: Share | None = None
     passing: int = Field(default=0, ge=0)
     failing: int = Field(default=0, ge=0)
@@ -134,8 +136,9 @@ class RunEval(Value):
     @property
     def called(self) -> str:
         """What the score of a benchmark is called, if it was measured in full; else empty."""
-        known = self.kind == "Benchmark" and self.low == self.high
-        return benchmark_verdict(self.low).value if known else ""
+        if self.kind != "Benchmark" or self.low is None or self.low != self.high:
+            return ""
+        return benchmark_verdict(self.low).value
 
 
 class RunFacts(Value):

@@ -90,12 +90,12 @@ def _run_eval(
         closure=agent.closure if agent else "0" * 64,
         setting=believed_setting(report.results, planned, setting_digest(plan, planned, Side.HEAD)),
         verdict=min(verdicts, key=PRECEDENCE.index, default=GateVerdict.PASS),
-        low=round(head.low, 6),
-        high=round(head.high, 6),
-        limits=(round(head.interval[0], 4), round(head.interval[1], 4)),
+        low=None if head.low is None else round(head.low, 6),
+        high=None if head.high is None else round(head.high, 6),
+        limits=head.interval and (round(head.interval[0], 4), round(head.interval[1], 4)),
         threshold=compared.head.threshold,
         passing=sum(one.all_passed for one in head.fixtures),
-        failing=sum(one.failed > 0 for one in head.fixtures),
+        failing=0 if compared.unanswered else sum(one.failed > 0 for one in head.fixtures),
         total=len(head.fixtures),
         slipped=compared.slipped,
         spent=spent_on(own),
@@ -104,14 +104,19 @@ def _run_eval(
         averages=averages(planned, Side.HEAD, trials) if planned.kind == EXPERIMENT else (),
         axes=axes_of_run(compared)[:SCORES_LISTED],
         fixtures=tuple(
-            _run_fixture(planned, one, _head(one), status)
+            _run_fixture(planned, one, _head(one), status, scored=not compared.unanswered)
             for one, status in zip(compared.fixtures[:FIXTURES_LISTED], statuses, strict=False)
         ),
     )
 
 
 def _run_fixture(
-    planned: PlannedEval, compared: FixtureComparison, trials: Sequence[Trial], status: str
+    planned: PlannedEval,
+    compared: FixtureComparison,
+    trials: Sequence[Trial],
+    status: str,
+    *,
+    scored: bool,
 ) -> RunFixture:
     first = [one for one in trials if one.key.repetition <= planned.execution.reps_per_fixture]
     again = [a.wavered for t in first for a in t.assessments if a.again is not None]
@@ -119,17 +124,17 @@ def _run_fixture(
     return RunFixture(
         fixture=compared.fixture,
         digest=fixture_digest(fixture),
-        trials="".join(mark_of(one) for one in first)[:1000],
+        trials="".join(mark_of(one) if scored else Mark.LOST for one in first)[:1000],
         severity=fixture.severity.value,
         regressed=compared.change is FixtureChange.REGRESSED,
         asked_again=len(again),
         wavered=sum(again),
         claimed=_rests_on_claims(first),
         says=next((_why(one)[:SAID] for one in first if one.passed is not True), ""),
-        score=task_score(planned, first),
+        score=task_score(planned, first) if scored else None,
         status=status,
-        axes=axes_of_task(planned, fixture, first)[:SCORES_LISTED],
-        criteria=criteria_of_task(planned, fixture, first),
+        axes=axes_of_task(planned, fixture, first)[:SCORES_LISTED] if scored else (),
+        criteria=criteria_of_task(planned, fixture, first) if scored else (),
     )
 
 

@@ -13,7 +13,7 @@ from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.manifests.axes import show_axis
 from gateval.domain.results.models.lifecycle import RunStatus
-from gateval.domain.text.figures import show_score
+from gateval.domain.text.figures import NOT_MEASURED, show_score
 from gateval.domain.verdicts import GateVerdict
 
 PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
@@ -223,4 +223,6 @@ def _score(one: RunFixture, planned: int, lost: int) -> str:
         return show_score(one.score, one.score)
     if not one.trials:
         return ""
+    if not one.measured:
+        return NOT_MEASURED
     return show_score(one.passes / planned, (one.passes + lost) / planned)

@@ -12,7 +12,7 @@ from gateval.domain.verdicts import GateVerdict
 
 
 class Point(Value):
-    """One run of an Eval: its score and limits (about 95 %) in [0, 1].
+    """One run of an Eval: its score and limits (about 95 %) in [0, 1], None if not measured.
 
     `regressed` names the fixtures that a comparison with an earlier commit found regressed (`*` for
     all together); `changed` says that the Agent is another one than in the run before. `passed_on`
@@ -24,9 +24,9 @@ class Point(Value):
     revision: str
     run: str
     event: str
-    score: float
-    low: float
-    high: float
+    score: float | None
+    low: float | None
+    high: float | None
     threshold: float | None = None
     verdict: str
     passing: int
@@ -58,8 +58,8 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
             run=record.id,
             event=record.event,
             score=run.low,
-            low=run.limits[0],
-            high=max(run.limits[1], run.high),
+            low=run.limits and run.limits[0],
+            high=run.limits and max(run.limits[1], run.high or 0.0),
             threshold=run.threshold,
             verdict=run.verdict.value,
             passing=run.passing,

@@ -26,6 +26,7 @@ from gateval.domain.manifests.policy.words import (
     AuditSinkName,
     BarPolicy,
     CallFeature,
+    DeadBaselinePolicy,
     DraftPolicy,
     EgressPolicy,
     InconclusivePolicy,
@@ -200,6 +201,12 @@ class Policy(Spec):
         default=UnsetThresholdPolicy.REGRESSIONS,
         description="What an Eval without a threshold asks where there is a baseline: that nothing "
         "regresses, or a score of 1 (`strict`).",
+    )
+    dead_baseline: DeadBaselinePolicy = Field(
+        default=DeadBaselinePolicy.WARN,
+        description="What an Eval does that was answered and of which nothing passes, on base "
+        "neither, so that it cannot see a regression: it passes with a warning, or does not "
+        "(`block`).",
     )
     eval_weights: dict[str, EvalWeight] = Field(
         default={},

@@ -27,6 +27,7 @@ from gateval.domain.manifests.policy.gate_config import GateConfig
 from gateval.domain.manifests.policy.words import (
     AgreementPolicy,
     BarPolicy,
+    DeadBaselinePolicy,
     InconclusivePolicy,
     LoopbackPolicy,
     RegressionPolicy,
@@ -48,6 +49,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.threshold": order(*ThresholdPolicy),
     "policy.thresholdFloor": number(lower=False),
     "policy.unsetThreshold": order(UnsetThresholdPolicy.STRICT, UnsetThresholdPolicy.REGRESSIONS),
+    "policy.deadBaseline": order(*DeadBaselinePolicy),
     "policy.evalWeights": fixed(),
     "policy.inconclusive": order(*InconclusivePolicy),
     "policy.judge.agreement": order(AgreementPolicy.LOWER_BOUND, AgreementPolicy.POINT),

@@ -34,6 +34,13 @@ class InconclusivePolicy(StrEnum):
     WARN = "warn"
 
 
+class DeadBaselinePolicy(StrEnum):
+    """What an Eval of which nothing passes, on base neither, does: a warning, or no pass."""
+
+    BLOCK = "block"
+    WARN = "warn"
+
+
 class RiseEffect(StrEnum):
     """The effect of a cost or a time over its limit: fail the gate, or a warning."""
 

@@ -22,7 +22,7 @@ class RulesEdit:
     """The gate config before and after a change, and on the base tip, which decides.
 
     `before` is the merge-base's; None if that cannot be read. `places` are those of head's keys.
-    An absent file means the defaults.
+    An absent file means the defaults; `first` says that the change brings one where there was none.
     """
 
     before: GateConfig | None
@@ -30,6 +30,7 @@ class RulesEdit:
     tip: GateConfig
     file: str
     places: Mapping[str, Place] = field(default_factory=dict)
+    first: bool = False
 
 
 def laxer_rules(edit: RulesEdit) -> tuple[Lowered, ...]:

@@ -15,7 +15,7 @@ from pydantic import Field
 from gateval.domain.base import TIME_PATTERN, Value
 from gateval.domain.manifests.fixtures.feedback import PEOPLE
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped
+from gateval.domain.results.grouping import Grouped, unanswered
 from gateval.domain.text.bounded import ShortText
 from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
 
@@ -62,11 +62,12 @@ def _scores_by_row(
     """Return by scorer the score of each row, None where it was not measured in full."""
     scores: dict[str, list[float | None]] = {}
     owners = planned.owners()
+    silent = unanswered(planned, trials)
     for fixture in planned.fixtures:
         found = trials.get((owners[fixture.name], fixture.name, side), ())
         first = [one for one in found if one.key.repetition <= planned.execution.reps_per_fixture]
         for index, spec in enumerate(fixture.assertions):
-            score = _row(first, index, planned.execution.reps_per_fixture)
+            score = None if silent else _row(first, index, planned.execution.reps_per_fixture)
             scores.setdefault(spec.name or spec.type, []).append(score)
     return scores
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped, grade, group_trials
+from gateval.domain.results.grouping import Grouped, grade, group_trials, unanswered
 from gateval.domain.results.models.benchmark import BenchmarkVerdict, benchmark_verdict
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Outcome, Side, Trial
@@ -73,6 +73,7 @@ def run_of(results: Results, planned: PlannedEval) -> BenchmarkRun:
     )
     begun = {(key.eval, key.fixture) for key in results.info.started if key.side is Side.HEAD}
     status = RunStatus.COMPLETED if whole else _ended(results)
+    silent = unanswered(planned, trials)
     tasks = tuple(
         _task(
             one.name.removeprefix(f"{planned.own_name}."),
@@ -80,6 +81,7 @@ def run_of(results: Results, planned: PlannedEval) -> BenchmarkRun:
             many,
             status,
             begun=(owners[one.name], one.name) in begun,
+            silent=silent,
         )
         for one in planned.fixtures
     )
@@ -105,11 +107,14 @@ def _first(trials: Grouped, owner: str, fixture: Fixture, side: Side, many: int)
     return [one for one in found if one.key.repetition <= many]
 
 
-def _task(name: str, trials: Sequence[Trial], many: int, run: RunStatus, *, begun: bool) -> TaskRun:
+def _task(
+    name: str, trials: Sequence[Trial], many: int, run: RunStatus, *, begun: bool, silent: bool
+) -> TaskRun:
+    """Return where a task stands; `silent`: nothing answers on any side, so there is no score."""
     if len(trials) < many:
         phase = TaskPhase.STARTED if trials or begun else TaskPhase.CREATED
         return TaskRun(task=name, status=run, phase=phase)
-    grades = [grade(one) for one in trials]
+    grades = [] if silent else [grade(one) for one in trials]
     known = [one for one in grades if one is not None]
     if len(known) < many:
         return TaskRun(task=name, status=RunStatus.FAILED, phase=TaskPhase.COMPLETED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.results.models.averages import EXPERIMENT
@@ -72,9 +72,8 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
         said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
     said += _lowered(by_code.get(ReasonCode.LOWERED_BAR, ()))
-    if below := by_code.get(ReasonCode.BELOW_THRESHOLD):
-        verb = "is below its threshold" if len(below) == 1 else "are below their thresholds"
-        said.append(f"{_evals(report, below)} {verb}")
+    said += _below(report, by_code.get(ReasonCode.BELOW_THRESHOLD, ()))
+    said += [one.text for one in by_code.get(ReasonCode.UNANSWERED, ())[:_TOGETHER]]
     if added := by_code.get(ReasonCode.NEW_FIXTURE):
         names = _names([one.fixture for one in added], f"new {_words(report, added).case}")
         said.append(f"{names} {'does' if len(added) == 1 else 'do'} not pass")
@@ -104,6 +103,19 @@ def _regressed(report: Report, regressed: Sequence[DecisionReason]) -> Iterator[
         yield f"{len(together) - _TOGETHER} more of this kind"
 
 
+def _below(report: Report, below: Sequence[DecisionReason]) -> Iterator[str]:
+    """Which Evals miss the threshold that they write, and which do not pass without one."""
+    heads = {one.eval: one.head for one in report.comparison.evals}
+    if written := [one for one in below if heads[one.eval].written]:
+        verb = "is below its threshold" if len(written) == 1 else "are below their thresholds"
+        yield f"{_evals(report, written)} {verb}"
+    if others := [one for one in below if not heads[one.eval].written]:
+        whole = all((heads[one.eval].threshold or 0) >= 1 for one in others)
+        cases = f"{_words(report, others).case}s"
+        names = _evals(report, others)
+        yield f"not all {cases} of {names} pass" if whole else f"{names} score too low to pass"
+
+
 def _lowered(lowered: Sequence[DecisionReason]) -> Iterator[str]:
     evals = sum(bool(reason.eval) for reason in lowered)
     if evals:
@@ -128,6 +140,9 @@ def _names(names: Sequence[str], noun: str) -> str:
     return " and ".join(names) if len(names) <= 2 else count(len(names), noun)
 
 
+_OF_WHOLE_EVALS = {ReasonCode.UNANSWERED, ReasonCode.DEAD_BASELINE}
+"""Reasons that are said in full: what they say no table tells."""
+
 _UNKNOWN = {
     ReasonCode.CANDIDATE_ERROR: "the agent gave no answer in {}",
     ReasonCode.PROVIDER_ERROR: "the model provider was down or refused the call in {}",
@@ -146,8 +161,10 @@ _UNKNOWN_EVALS = {
 
 
 def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
-    counts = Counter(reason.code for reason in blocking)
-    return [
+    whole = [one.text for one in blocking if one.code in _OF_WHOLE_EVALS]
+    said = list(dict.fromkeys(whole))[:_TOGETHER]
+    counts = Counter(one.code for one in blocking if one.code not in _OF_WHOLE_EVALS)
+    return said + [
         _UNKNOWN_EVALS[code].format(count(n, "Eval"))
         if code in _UNKNOWN_EVALS
         else _UNKNOWN[code].format(count(n, "run"))
@@ -158,7 +175,9 @@ def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
 def _passed(report: Report) -> str:
     if report.results.plan.nothing:
         return report.results.plan.nothing.rstrip(".")
-    said = list(_met(report))
+    unseen = [one for one in report.decision.reasons if one.code in _OF_WHOLE_EVALS]
+    said = list(dict.fromkeys(one.text for one in unseen))[:_TOGETHER]
+    said += _met(report, {one.eval for one in unseen})
     warned = Counter(reason.code for reason in report.decision.reasons)
     if regressed := warned[ReasonCode.REGRESSION]:
         said.append(f"{count(regressed, 'fixture')} regressed, which the policy lets pass")
@@ -177,13 +196,23 @@ def _passed(report: Report) -> str:
     return "; ".join(said)
 
 
-def _met(report: Report) -> Iterator[str]:
-    """How many meet their thresholds; an experiment without one is measured, and no more."""
-    shown = [(report.results.plan.eval(one.eval), one) for one in shown_evals(report)]
+def _met(report: Report, unseen: Collection[str]) -> Iterator[str]:
+    """How many meet a threshold that somebody wrote, pass without one, or were measured only: where
+    there is a baseline, and experiments. `unseen` are those of which nothing can be said.
+    """
+    pairs = [(report.results.plan.eval(one.eval), one) for one in shown_evals(report)]
+    shown = [(of, one) for of, one in pairs if of.name not in unseen]
     free = [one for of, one in shown if of.kind == EXPERIMENT and not one.head.threshold]
-    if asked := [of.kind for of, one in shown if one not in free]:
-        many = count(len(asked), words_of(asked).manifest)
-        yield f"{many} {'meets its threshold' if len(asked) == 1 else 'meet their thresholds'}"
+    asked = [(of.kind, one.head) for of, one in shown if one not in free]
+    kinds = [
+        ("meets its threshold", "meet their thresholds", [k for k, one in asked if one.written]),
+        ("passes", "pass", [k for k, one in asked if not one.written and one.threshold]),
+        ("measured", "measured", [k for k, one in asked if not one.written and not one.threshold]),
+    ]
+    for one_does, several_do, of_kind in kinds:
+        if of_kind:
+            many = count(len(of_kind), words_of(of_kind).manifest)
+            yield f"{many} {one_does if len(of_kind) == 1 else several_do}"
     if free:
         verb = "asks" if len(free) == 1 else "ask"
         yield f"{count(len(free), EXPERIMENT)} measured, which {verb} for no score"

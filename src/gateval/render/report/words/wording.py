@@ -36,6 +36,8 @@ _BLOCKED = {
     ReasonCode.BELOW_THRESHOLD: "below threshold",
     ReasonCode.NEW_FIXTURE: "new fixture fails",
     ReasonCode.LOWERED_BAR: "bar not met",
+    ReasonCode.UNANSWERED: "does not answer",
+    ReasonCode.DEAD_BASELINE: "nothing passes, on base neither",
     ReasonCode.COST: "costs more",
     ReasonCode.LATENCY: "takes longer",
     ReasonCode.MISSING_TRIALS: "not complete",
@@ -69,7 +71,7 @@ def score(of: EvalScore) -> str:
     That of a benchmark has its verdict behind it, if that is the same at both ends.
     """
     shown = show_score(of.low, of.high, of.threshold)
-    if of.model is not ScoringModel.BENCHMARK:
+    if of.model is not ScoringModel.BENCHMARK or of.low is None or of.high is None:
         return shown
     ends = {benchmark_verdict(one) for one in (of.low, of.high)}
     return f"{shown} {ends.pop()}" if len(ends) == 1 else shown
@@ -127,7 +129,7 @@ def what_happened(assessment: Assessment) -> str:
 def fixtures_passed(of: EvalScore) -> str:
     """Return how many fixtures passed every repetition, of how many, and how many are unknown."""
     passed = sum(fixture.all_passed for fixture in of.fixtures)
-    unknown = sum(not fixture.measured for fixture in of.fixtures)
+    unknown = sum(of.low is None or not fixture.measured for fixture in of.fixtures)
     notes = [f"{unknown} not measured"] if unknown else []
     notes += [f"{len(of.left_out)} left out"] if of.left_out else []
     note = f" ({', '.join(notes)})" if notes else ""
