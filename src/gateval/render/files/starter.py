@@ -74,7 +74,7 @@ def eval_file(
 def gate_files(
     key_variables: Iterable[str], address_variables: Iterable[str], version: str
 ) -> tuple[StarterFile, ...]:
-    """Return gate config and workflow; that hands on keys from secrets, addresses from variables."""
+    """Return gate config and workflow, with keys from secrets and addresses from variables."""
     flow = workflow(key_variables, address_variables, version)
     return (
         StarterFile(GATE_CONFIG_PATH, fill("gateval.yml", {}), "how the gate decides"),
