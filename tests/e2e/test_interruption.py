@@ -54,6 +54,33 @@ def wait_for_trial(run: subprocess.Popen[str], results: Path) -> None:
     raise AssertionError(f"the run never got that far: {run.communicate(timeout=5)}")
 
 
+HALF_GIB = 512 * 2**20
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_log_of_any_size_is_read_back(shop: Repo, tmp_path: Path, crash: bool) -> None:
+    """By the run that was interrupted, and by `report` after one that was killed."""
+    results = tmp_path / "results"
+    run = start_gateval(shop, "run", "support-eval", "--results", str(results))
+    wait_for_trial(run, results)
+    log = results / "trials.jsonl"
+    line = log.read_bytes()
+    long = json.loads(line)
+    long["detail"] = ["x" * 2**22]
+    piece = json.dumps(long).encode() + b"\n"
+    with log.open("ab") as file:
+        for _ in range(HALF_GIB // len(piece) + 1):
+            file.write(piece)
+        file.write(line)
+    run.send_signal(signal.SIGKILL if crash else signal.SIGINT)
+    stdout, stderr = run.communicate(timeout=120)
+    assert log.stat().st_size > HALF_GIB
+    if crash:
+        stdout = gateval(shop, "report", str(results)).stdout
+    assert "1 of 2 planned runs did not happen" in stdout, stderr
+    log.unlink()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_run_and_keeps_what_was_finished(
     shop: Repo, tmp_path: Path, number: signal.Signals

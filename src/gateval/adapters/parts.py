@@ -13,13 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gateval.adapters.shown_paths import show_here
+from gateval.domain.text.figures import show_bytes
 from gateval.errors import StageFileError
 
 MOST_PARTS = 256
 """Jobs of a GitHub Actions matrix."""
-
-TOTAL_LIMIT = 256 * 1024 * 1024
-"""Bytes read of all parts together."""
 
 _HINT = "Give `results` the folder that the run step wrote, or one that holds such folders."
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -29,10 +27,11 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def read_parts(folder: Path, name: str, *, limit: int) -> tuple[bytes, ...]:
     """Return the contents of the file `name` of every run in `folder`, in the order of their names.
 
-    `limit` counts bytes of one file. Raises `StageFileError` when there is none, when one is no
-    plain file, and when they are too many or too large.
+    `limit` counts bytes of all of them together. Raises `StageFileError` when there is none, when
+    one is no plain file, and when they are too many or too large.
     """
     found: list[bytes] = []
+    left = limit
     with _opened(folder) as top:
         alone = _read(top, name, limit)
         if alone is not None:
@@ -40,13 +39,12 @@ def read_parts(folder: Path, name: str, *, limit: int) -> tuple[bytes, ...]:
         inside = [one.name for one in os.scandir(top) if one.is_dir(follow_symlinks=False)]
         for each in sorted(inside):
             with _entered(top, each) as inner:
-                content = _read(inner, name, limit)
+                content = _read(inner, name, left)
             if content is not None:
                 found.append(content)
-            if len(found) > MOST_PARTS or sum(map(len, found)) > TOTAL_LIMIT:
-                raise StageFileError(
-                    f"{show_here(folder)} holds too many results, or too large ones."
-                )
+                left -= len(content)
+            if len(found) > MOST_PARTS:
+                raise StageFileError(f"{show_here(folder)} holds too many results.")
     if not found:
         raise StageFileError(f"{show_here(folder)} holds no {name}.", hint=_HINT)
     return tuple(found)
@@ -65,7 +63,9 @@ def _read(folder: int, name: str, limit: int) -> bytes | None:
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(limit + 1)
     if len(content) > limit:
-        raise StageFileError(f"{name} is larger than {limit // 2**20} MiB.")
+        raise StageFileError(
+            f"{name} is larger than what the plan may take ({show_bytes(limit)} are left for it)."
+        )
     return content
 
 

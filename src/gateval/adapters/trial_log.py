@@ -1,24 +1,26 @@
 """Finished trials on disk, one JSON line each, so that a killed run loses only what was under way.
 
 A line that lacks its line end was torn by a crash. It counts as never written: `read_trials`
-leaves it out, and opening the log to go on cuts it off.
+leaves it out, and opening the log to go on cuts it off. A log may be of any size, as it is read
+line by line and of each trial only the last word is kept.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 from pydantic import ValidationError
 
 from gateval.adapters.shown_paths import show_here
-from gateval.domain.trials.trial import Trial
+from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.errors import EvaluationError, StageFileError
 
-SIZE_LIMIT = 512 * 1024 * 1024
-"""Bytes of a log that is read back."""
+LINE_LIMIT = 256 * 1024 * 1024
+"""Bytes of a line that is read back: far more than what is kept of a trial."""
 
 _PIECE = 64 * 1024
 
@@ -65,24 +67,27 @@ class TrialLogFile:
         )
 
 
-def read_trials(path: Path, *, limit: int = SIZE_LIMIT) -> tuple[Trial, ...]:
+def read_trials(path: Path, *, limit: int = LINE_LIMIT) -> tuple[Trial, ...]:
     """Return the trials of a log in the order they were stored; of two with one key, the later.
 
-    Raises `StageFileError` when the file cannot be read, has more than `limit` bytes, or holds a
-    whole line that is no trial.
+    Raises `StageFileError` when the file cannot be read, or holds a whole line that is no trial, or
+    one of more than `limit` bytes.
     """
     shown = show_here(path)
+    trials: dict[TrialKey, Trial] = {}
     try:
         with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size > limit:
-                raise StageFileError(f"The log of fixtures {shown} has more than {limit:,} bytes.")
-            whole = (line for line in file if line.endswith(b"\n"))
-            trials = [_trial(line, shown, number) for number, line in enumerate(whole, start=1)]
-            return tuple({trial.key: trial for trial in trials}.values())
+            for number, line in enumerate(iter(partial(file.readline, limit + 1), b""), start=1):
+                if len(line) > limit:
+                    raise StageFileError(f"{shown}:{number} has more than {limit:,} bytes.")
+                if line.endswith(b"\n"):
+                    trial = _trial(line, shown, number)
+                    trials[trial.key] = trial
     except OSError as error:
         raise StageFileError(
             f"Cannot read the runs of fixtures in {shown}: {error.strerror}."
         ) from error
+    return tuple(trials.values())
 
 
 def _trial(line: bytes, shown: str, number: int) -> Trial:

@@ -75,7 +75,15 @@ def test_too_many(tmp_path: Path) -> None:
     for number in range(MOST_PARTS + 1):
         put(tmp_path / str(number))
     with pytest.raises(StageFileError, match="too many"):
+        read_parts(tmp_path, NAME, limit=10_000)
+
+
+def test_too_large_together(tmp_path: Path) -> None:
+    for number in range(3):
+        put(tmp_path / str(number), b"x" * 40)
+    with pytest.raises(StageFileError, match="larger than what the plan may take"):
         read(tmp_path)
+    assert len(read_parts(tmp_path, NAME, limit=120)) == 3
 
 
 @pytest.mark.parametrize("name", ["", "absent"])

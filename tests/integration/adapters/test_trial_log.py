@@ -101,12 +101,13 @@ def test_an_unknown_field_is_refused(path: Path) -> None:
         read_trials(path)
 
 
-def test_a_log_above_the_limit_is_refused(path: Path) -> None:
+def test_a_line_above_the_limit_is_refused_and_a_log_of_any_size_is_not(path: Path) -> None:
     store(path, TRIALS)
-    size = path.stat().st_size
-    assert read_trials(path, limit=size) == TRIALS
-    with pytest.raises(StageFileError, match=f"more than {size - 1:,} bytes"):
-        read_trials(path, limit=size - 1)
+    longest = max(map(len, path.read_bytes().splitlines(keepends=True)))
+    assert path.stat().st_size > longest
+    assert read_trials(path, limit=longest) == TRIALS
+    with pytest.raises(StageFileError, match=f"has more than {longest - 1:,} bytes"):
+        read_trials(path, limit=longest - 1)
 
 
 def test_a_missing_log_is_an_error(path: Path) -> None:

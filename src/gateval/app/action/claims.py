@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateval import __version__
-from gateval.adapters.parts import read_parts
+from gateval.adapters.parts import MOST_PARTS, read_parts
 from gateval.adapters.results_folder import results_path
 from gateval.app.action.context import ActionContext
 from gateval.app.names import RESULTS_FILE, TRIGGER_FILE
@@ -21,8 +21,15 @@ from gateval.errors import StageFileError, UsageError
 from gateval.render.files.stage import TRIGGER_LIMIT, load_results, load_trigger
 
 CLAIM_LIMIT = 64 * 1024 * 1024
-"""Bytes of results that a job without our trust may have written."""
+"""Bytes of results that jobs may have written, whatever the plan: we need not trust them."""
 
+TRIAL_BYTES = 32 * 1024
+"""Bytes more for each trial that the plan made here asks for: four times what is usual."""
+
+MOST_BYTES = 2 * 1024 * 1024 * 1024
+"""Bytes of results, however much is planned."""
+
+_TRIGGERS = MOST_PARTS * TRIGGER_LIMIT
 _HINT = "They were changed, or belong to another run. A maintainer's run gives the verdict."
 
 
@@ -35,7 +42,7 @@ def confirmed_trigger(context: ActionContext) -> Trigger:
     trigger, subject = context.trigger, context.trigger.subject
     if not isinstance(subject, ClaimSubject):
         return trigger
-    said = load_trigger(read_parts(_folder(context), TRIGGER_FILE, limit=TRIGGER_LIMIT)[0])
+    said = load_trigger(read_parts(_folder(context), TRIGGER_FILE, limit=_TRIGGERS)[0])
     about = said.subject
     if not isinstance(about, PullRequestSubject) or said.repository != trigger.repository:
         raise StageFileError("The results are not about a pull request here.", hint=_HINT)
@@ -67,12 +74,17 @@ def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
     info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
     if plan.nothing:
         return Results(plan=plan, info=info)
-    contents = read_parts(_folder(context), RESULTS_FILE, limit=CLAIM_LIMIT)
+    contents = read_parts(_folder(context), RESULTS_FILE, limit=claim_limit(plan))
     measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
     parts = [load_results(content) for content in contents]
     over = next((part.info.over_budget for part in parts if part.info.over_budget), "")
     results = assemble(measured, parts, info.model_copy(update={"over_budget": over}))
     return results.model_copy(update={"plan": plan})
+
+
+def claim_limit(plan: Plan) -> int:
+    """Return how many bytes the results of this plan may have, in all parts together."""
+    return min(CLAIM_LIMIT + plan.trial_count * TRIAL_BYTES, MOST_BYTES)
 
 
 def _folder(context: ActionContext) -> Path:

@@ -31,8 +31,9 @@ PLAN_LIMIT = 64 * 1024 * 1024
 TRIGGER_LIMIT = 64 * 1024
 """Bytes of a trigger."""
 
-RESULTS_LIMIT = 512 * 1024 * 1024
-"""Bytes of results: as much as the log of their trials may have."""
+RESULTS_LIMIT = 4 * 1024 * 1024 * 1024
+"""Bytes of results: more than a run that fits into a machine's memory writes. What comes from
+strangers has limits of its own."""
 
 _PROBLEMS_SHOWN = 5
 
