@@ -10,7 +10,12 @@ from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
 from gateval.formats.gathering import Gathered, GatheringContext, Pending
 from gateval.formats.native.manifests import read_manifests
-from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
+from gateval.formats.native.markers import (
+    looks_like_manifest,
+    may_hold_agent,
+    may_name_files,
+    targets,
+)
 from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
 
@@ -22,7 +27,8 @@ class ManifestFormat(NamedTuple):
     given by tracked path and content, is of this format; cheap. `may_hold_agent`,
     `may_name_files`: whether a recognised file can hold an Agent, or a fixture to which other files
     belong (a check's program, an attached image); false must be certain. `read`: everything in it.
-    `gather`: what its files say together; needed where any are `pending`.
+    `gather`: what its files say together; needed where any are `pending`. `targets`: the Agents
+    that its Evals are about, None for one that is hard to tell; cheap.
     """
 
     name: str
@@ -32,6 +38,7 @@ class ManifestFormat(NamedTuple):
     may_name_files: Callable[[bytes], bool]
     read: Callable[[str, bytes, Registries], Parsed]
     gather: Callable[[Sequence[Pending], GatheringContext], Gathered] | None = None
+    targets: Callable[[bytes], frozenset[str | None]] = lambda _data: frozenset()
 
 
 def _read_agentv(path: str, data: bytes, registries: Registries) -> Parsed:
@@ -69,6 +76,7 @@ NATIVE = ManifestFormat(
     may_name_files=may_name_files,
     read=read_manifests,
     gather=_gather_native,
+    targets=targets,
 )
 
 AGENTV = ManifestFormat(

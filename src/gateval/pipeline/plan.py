@@ -65,7 +65,7 @@ def plan_a_change(
     whole = plan_change(change.head, change.base, rules, change.tip)
     asked_of = change.head
     if whole.nothing and pick.names:  # then only the Agents of head were read
-        asked_of = read_revision(repository, registries, revisions.head, under.config)
+        asked_of = read_revision(repository, registries, revisions.head, under.config, config_path)
     plan = picked(narrow(whole, narrowing), pick, asked_of.catalogue)
     here = (change.head.catalogue, change.base.catalogue)
     plan = with_quarantine(plan, today, here) if today else plan
@@ -125,7 +125,7 @@ def plan_everything(
     rules = replace(under.rules, base_tip=None)
     if rules.unread:
         return plan_without_rules(revision, None, rules)
-    snapshot = read_revision(repository, registries, revision, under.config)
+    snapshot = read_revision(repository, registries, revision, under.config, config_path)
     refuse_unknown(narrowing, snapshot.catalogue)
     names = [one.name for one in snapshot.catalogue.evals]
     asked = due(snapshot.catalogue.evals) if due else frozenset(names)

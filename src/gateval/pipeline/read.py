@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.files.check_files import attached_paths, depends_on
@@ -18,7 +17,7 @@ from gateval.domain.planning.files.departures import moved_contents
 from gateval.domain.planning.files.locked import beside_locked
 from gateval.domain.planning.files.outside import added_outside
 from gateval.domain.planning.planner import GateRules
-from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.snapshot import OWN_FOLDER, Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.place import Problem, sort_problems
@@ -28,6 +27,7 @@ from gateval.errors import InvalidManifests, UsageError
 from gateval.formats.registries import Registries
 from gateval.pipeline.manifests.cache import ManifestCache
 from gateval.pipeline.manifests.case_files import named_case_files
+from gateval.pipeline.overlooked import overlooked
 from gateval.pipeline.pointers import pointer_problems
 from gateval.pipeline.reading import reading
 from gateval.pipeline.rules import RulesRead, read_edit, read_own
@@ -87,8 +87,12 @@ def read_change(
         ours = replace(ours, sizes=repository.sizes(moved_contents(ours, theirs)))
         tip = _tip(repository, base_tip, theirs, cache)
     else:  # no manifest and nothing an Agent depends on differs, so base means what head means
+        if cache.targets(trees[head.tree]) - {agent.name for agent in ours.catalogue.agents}:
+            ours = snapshot_of(head, trees[head.tree], cache)
         theirs = replace(ours, revision=base, tree=trees[base.tree], problems=())
         tip = None
+    own = under.config if edit is None else edit.after
+    ours = _with_overlooked(repository, registries, ours, own, config_path)
     _refuse_problems(with_outside(ours, theirs))
     return ChangeRead(ours, theirs, rules, tip)
 
@@ -113,11 +117,15 @@ def _tip(
 
 
 def read_revision(
-    repository: Repository, registries: Registries, revision: Revision, config: GateConfig
+    repository: Repository,
+    registries: Registries,
+    revision: Revision,
+    config: GateConfig,
+    config_path: str = GATE_CONFIG_PATH,
 ) -> Snapshot:
     """Read everything of one revision under this gate config. Raises `InvalidManifests`."""
     snapshot = _survey(repository, registries, revision, config)
-    _refuse_problems(snapshot)
+    _refuse_problems(_with_overlooked(repository, registries, snapshot, config, config_path))
     return snapshot
 
 
@@ -136,7 +144,20 @@ def survey(repository: Repository, registries: Registries, revision: Revision) -
     targets = {evaluation.target_agent for evaluation in snapshot.catalogue.evals}
     targeted = [agent for agent in snapshot.catalogue.agents if agent.name in targets]
     pointers = pointer_problems(repository, targeted, snapshot)
+    snapshot = _with_overlooked(repository, registries, snapshot, config)
     return replace(snapshot, problems=sort_problems((*snapshot.problems, *wrong, *pointers)))
+
+
+def _with_overlooked(
+    repository: Repository,
+    registries: Registries,
+    snapshot: Snapshot,
+    own: GateConfig,
+    config_path: str = GATE_CONFIG_PATH,
+) -> Snapshot:
+    """Return the snapshot with what in it is passed over and meant to be read."""
+    found = overlooked(repository, registries, snapshot.tree, own, config_path)
+    return replace(snapshot, problems=sort_problems((*snapshot.problems, *found)))
 
 
 def _survey(
@@ -160,7 +181,7 @@ def _selects(
     if LOCK_PATH in changed:
         return True
     for path in changed:
-        if path in head.manifest_paths or path.startswith(f"{SCRIPTED_FOLDER}/"):
+        if path in head.manifest_paths or path.startswith(OWN_FOLDER):
             return True
         if path in before and cache.is_manifest(path, before[path]):
             return True

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.own_checks import OWN_CHECKS
-from gateval.formats.native.markers import looks_like_manifest, may_hold_agent, may_name_files
+from gateval.formats.native.markers import (
+    looks_like_manifest,
+    may_hold_agent,
+    may_name_files,
+    targets,
+)
 from gateval.formats.registry import SUFFIXES, formats_of
 from tests.helpers.manifests import parse
 from tests.helpers.tiers import examples
@@ -37,6 +42,27 @@ from tests.helpers.tiers import examples
 )
 def test_whether_a_file_may_hold_an_agent(text: str, expected: bool) -> None:
     assert may_hold_agent(text.encode()) is expected
+
+
+def test_an_agent_in_another_encoding_is_not_passed_over() -> None:
+    assert may_hold_agent("kind: Agent".encode("utf-16"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kind: Eval\nspec:\n  targetAgent: desk\n", {"desk"}),
+        ("targetAgent: 'desk' # ours\n", {"desk"}),
+        ('{"targetAgent": "desk"}', {"desk"}),
+        ("targetAgent: a\r\n---\ntargetAgent: b.c", {"a", "b.c"}),
+        ("targetAgent: &x desk\n", {None}),
+        ("targetAgent: >-\n  desk\n", {None}),
+        ('targetAgent: "{{ case.agent }}"\n', {None}),
+        ("kind: Agent", set()),
+    ],
+)
+def test_which_agents_evals_are_about(text: str, expected: set[str | None]) -> None:
+    assert targets(text.encode()) == expected
 
 
 @pytest.mark.parametrize(

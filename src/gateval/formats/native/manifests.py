@@ -151,10 +151,20 @@ def _other_version(document: Document, version: JsonValue, kind: JsonValue) -> P
     else:
         meant = ours and kind != "Agent" and not has_group(version)
     if not meant:
-        return None
+        return _list_of_ours(document, kind)
     near = nearest(version, API_VERSIONS) or f" Write {NATIVE_VERSION}."
     message = f"Unknown apiVersion {quote(version)}.{near}"
     return problem_at(document, ("apiVersion",), message)
+
+
+def _list_of_ours(document: Document, kind: JsonValue) -> Problem | None:
+    """Return what to write in place of a `List` of Kubernetes that holds manifests of ours."""
+    items = document.data_at(("items",)) if kind == "List" else None
+    for one in items if isinstance(items, list) else ():
+        if isinstance(one, dict) and one.get("apiVersion") in API_VERSIONS:
+            said = "Manifests in a List are not read. Write each as a document, with --- between."
+            return problem_at(document, ("kind",), said)
+    return None
 
 
 def _is_slip(kind: str) -> bool:

@@ -18,6 +18,9 @@ _NAMES_FILES = tuple(word.encode() for word in (*OWN_CHECKS, "playground"))
 _CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:" + b"|".join(_NAMES_FILES) + rb")(?![A-Za-z0-9])")
 _MESSAGES = re.compile(rb"(?<![A-Za-z0-9])(?:messages|turns)(?![A-Za-z0-9])")
 _WITH_CHECKS = (b"EvalFixture", b"Benchmark")
+_TARGET = re.compile(
+    rb"targetAgent[\"']?[ \t]*:[ \t]*[\"']?([a-z0-9.-]+)[\"']?[ \t]*(?=[\r\n,}#]|\Z)"
+)
 _ESCAPE = re.compile(rb"\\[xuU\r\n]")
 
 
@@ -36,13 +39,24 @@ def may_hold_agent(data: bytes) -> bool:
     """Whether a manifest file can hold an Agent, told without parsing; false is certain.
 
     `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines. An
-    Experiment may be about a function, which is an Agent then.
+    Experiment may be about a function, which is an Agent then. What is in UTF-16 or UTF-32 is for
+    the reader to refuse.
     """
-    if b"Experiment" in data:
+    if b"Experiment" in data or b"\0" in data:
         return True
     if data.count(b"Agent") > data.count(b"targetAgent") and _AGENT.search(data) is not None:
         return True
     return b"\\" in data and _ESCAPE.search(data) is not None
+
+
+def targets(data: bytes) -> frozenset[str | None]:
+    """Return the Agents that Evals in a manifest file are about, told without parsing.
+
+    None stands for one that only a reader can tell.
+    """
+    found = [name.decode() for name in _TARGET.findall(data)]
+    unclear = [None] if len(found) < data.count(b"targetAgent") else []
+    return frozenset([*found, *unclear])
 
 
 def may_name_files(data: bytes) -> bool:

@@ -83,6 +83,17 @@ class ManifestCache:
             for one in self._formats(path, entry)
         )
 
+    def targets(self, tree: Tree) -> frozenset[str | None]:
+        """Return the Agents that Evals of a tree are about, judged without parsing.
+
+        None stands for one that only a reader can tell.
+        """
+        found: set[str | None] = set()
+        for path, entry in self.tree_files(tree).files.items():
+            for one in self._formats(path, entry):
+                found |= one.targets(self.data(entry) or b"")
+        return frozenset(found)
+
     def _formats(self, path: str, entry: TreeEntry) -> tuple[ManifestFormat, ...]:
         key = (path, entry.oid)
         if key not in self._recognised:

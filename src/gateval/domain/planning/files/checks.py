@@ -8,7 +8,7 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.fixtures.playground import OWN_FILES
 from gateval.domain.planning.closure import Closure, closure_of, closure_paths, working_directory
 from gateval.domain.planning.files.named_paths import named, program_index
-from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.snapshot import OWN_FOLDER, Snapshot
 from gateval.domain.repository.links import check_links
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.place import Problem
@@ -20,15 +20,15 @@ from gateval.errors import RepositoryError
 def closure_problems(snapshot: Snapshot) -> Iterator[Problem]:
     """Yield what keeps an Agent's candidates from starting.
 
-    That is a `watch` without a program that its commands name, for every Agent, and links that no
-    export can hold, for those that an Eval targets.
+    That is a `watch` without a program that its commands name, or one below `.gateval/`, for every
+    Agent, and links that no export can hold, for those that an Eval targets.
     """
     targets = {evaluation.target_agent for evaluation in snapshot.catalogue.evals}
     for agent in snapshot.catalogue.agents:
         if not agent.starts_process:
             continue
         closure = closure_of(agent, snapshot)
-        yield from _unwatched(agent, closure, snapshot)
+        yield from _left_out(agent, closure, snapshot)
         if agent.name in targets and snapshot.links:
             yield from _links_out(agent, closure, snapshot)
 
@@ -68,21 +68,32 @@ def _is_there(path: str, snapshot: Snapshot) -> bool:
     return any(step in snapshot.tree for step in (path, *folders_of(path)))
 
 
-def _unwatched(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:
+def _left_out(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:
     runtime, cwd = agent.spec.runtime, working_directory(agent)
-    if agent.spec.watch is None or runtime is None or cwd is None:
+    if runtime is None or cwd is None:
         return
+    watch = agent.spec.watch is not None
     for key, word in ((key, word) for key, words in runtime.own_commands() for word in words):
         paths = {*named(cwd, word, snapshot), resolve_path(cwd, word)}
         for path in sorted(path for path in paths if path):
             entry = snapshot.tree.get(path)
-            if entry and not entry.is_submodule and not closure.covers(path):
+            if not entry or entry.is_submodule or closure.covers(path):
+                continue
+            if watch or path.startswith(OWN_FOLDER):
+                where = "spec.watch" if watch else "spec.runtime"
                 yield Problem(
-                    place=agent.places.get("spec.watch", agent.place),
-                    path="spec.watch",
-                    message=f"{quote(word)} of runtime.{key} is {show_path(path)}, which `watch` "
-                    "leaves out, so the agent would not get it. Add it to watch.",
+                    place=agent.places.get(where, agent.place),
+                    path=where,
+                    message=f"{quote(word)} of runtime.{key} is {show_path(path)}, which "
+                    + (_UNWATCHED if watch else _HIDDEN),
                 )
+
+
+_UNWATCHED = "`watch` leaves out, so the agent would not get it. Add it to watch."
+_HIDDEN = (
+    f"lies below {OWN_FOLDER}, where files are the gate's: no agent gets them, and no change of "
+    "them is measured. Move the agent to another folder, or name its files in include."
+)
 
 
 def _links_out(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:
