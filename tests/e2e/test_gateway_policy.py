@@ -89,14 +89,17 @@ def test_a_model_that_the_provider_does_not_have_is_told_of_a_program_too(tmp_pa
     assert "no cheap here. The agent ended with exit code 3." in said
 
 
-def test_a_program_that_lives_with_a_rejected_call_has_its_answer(tmp_path: Path) -> None:
-    shop = shop_with(tmp_path, "")
+@pytest.mark.parametrize(("more", "code"), [("", 1), ("  modelCalls: optional\n", 0)])
+def test_a_program_that_lives_with_a_rejected_call_has_its_answer_if_it_may(
+    tmp_path: Path, more: str, code: int
+) -> None:
+    shop = shop_with(tmp_path, "", manifest=PROGRAM + more)
     shop.write(
         "agent.py", ASKS.replace("MORE", "").replace("sys.exit(error", "print('Hello', error")
     )
     shop.commit()
     with provider(lambda call: failure(call, 404, "no cheap here")) as (_, environ):
-        assert gateval(shop, "run", "support-eval", **environ).returncode == 0
+        assert gateval(shop, "run", "support-eval", **environ).returncode == code
 
 
 def test_a_refusal_stands_under_not_measured_with_the_gateways_sentence(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.layer import LayerInputs
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.repository.place import Place
+from gateval.domain.trials.calls import CallsMade
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
@@ -96,6 +97,10 @@ class Door:
 
     def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         assert limit > 0
+        return None
+
+    @property
+    def calls(self) -> CallsMade | None:
         return None
 
     def begin(self, repetition: int = 1, replay: Replay | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.helpers.github_shop import GitHubShop
@@ -26,14 +27,16 @@ class Main:
             **{".github__gateval.yml": CONFIG, ".gateval__scripted__support.yaml": SHAKY}
         )
 
-    def measured(self, run: int = 4711, ok: int = 0, **more: Any) -> WorkflowRun:
-        """A scheduled run on main, as GitHub tells of it, with its artifact."""
+    def measured(
+        self, run: int = 4711, ok: int = 0, env: Mapping[str, str] | None = None, **more: Any
+    ) -> WorkflowRun:
+        """A scheduled run on main, as GitHub tells of it, with its artifact; `env` is the job's."""
         sha = self.shop.repo.branches["main"]
         payload = {**self.shop.push_payload(), "schedule": "0 4 * * *"}
         job = self.shop.job("schedule", payload, sha=sha, run=run)
         job.check_out(self.shop.bare, "refs/heads/main")
         reference = f"acme/shop/{WORKFLOW}@refs/heads/main"
-        ended = job.run_action(GITHUB_WORKFLOW_REF=reference)
+        ended = job.run_action(inputs={}, GITHUB_WORKFLOW_REF=reference, **(env or {}))
         assert ended.code == ok, ended.errors
         record = (ended.results / "run.v1.json").read_bytes()
         known = WorkflowRun(run, "schedule", "main", sha, WORKFLOW, "acme/shop")

@@ -16,7 +16,7 @@ from gateval.candidates.contract.invocation import write_stdin, write_words
 from gateval.candidates.contract.options import CommandOptions
 from gateval.candidates.contract.question import ProgramAnswer, answer_from
 from gateval.candidates.contract.response import read_response
-from gateval.candidates.doors.models import ModelSession
+from gateval.candidates.doors.models import ModelSession, end_trial
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.playground.made import beginning, told_of, writable
@@ -136,21 +136,19 @@ class CommandRuntime(Runtime):
             grace_seconds=self.context.timeouts.grace_seconds,
         )
         session = self.context.open_door(self.agent)
-        trouble = recorded = None
         if session:
             session.begin(request.key.repetition, request.replay)
         try:
             ran = await self._run(request, session, limits, place, ground)
             late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
-            trouble = session.trouble(limits.seconds, late=late) if session else None
-            recorded = session.end() if session else None
+            seen = end_trial(session, limits.seconds, late=late)
         finally:
             if session:
                 session.close()
         given = (
-            ran if isinstance(ran, NoAnswer) else self._read(ran, request.input, recorded, limits)
+            ran if isinstance(ran, NoAnswer) else self._read(ran, request.input, seen.trace, limits)
         )
-        return untouched_tools(out_of_reach(given, trouble, recorded), request, session)
+        return untouched_tools(out_of_reach(given, seen), request, session)
 
     async def _run(
         self,

@@ -95,7 +95,13 @@ class ModelRuntime(Runtime):
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
                 trace, spent = talk.trace(), max(clock.monotonic() - began, 0.0)
-                return Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=spent)
+                return Answer(
+                    output=reply.text,
+                    trace=trace,
+                    usage=trace.usage,
+                    seconds=spent,
+                    calls=talk.calls,
+                )
         except ModelCallError as error:
             reason, cause, lasting = error.message, error.cause, error.lasting
         except ServerFault as fault:
@@ -116,6 +122,7 @@ class ModelRuntime(Runtime):
             timed_out=late,
             lasting=lasting,
             trace=talk.trace(),
+            calls=talk.calls,
             seconds=max(clock.monotonic() - began, 0.0),
         )
 
@@ -157,7 +164,7 @@ class ModelRuntime(Runtime):
                     model, talk.request(model), side=self.agent.side
                 )
             except ModelCallError as error:
-                talk.note(error.message, error.cost)
+                talk.failed(error)
                 if error.fault is not ModelCallFault.OUTAGE or len(models) == 1:
                     raise
                 models.pop(0)

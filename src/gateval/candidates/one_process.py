@@ -11,7 +11,7 @@ from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import one_line, write_stdin, write_words
 from gateval.candidates.contract.question import answer_from
 from gateval.candidates.contract.response import read_response
-from gateval.candidates.doors.models import ModelSession
+from gateval.candidates.doors.models import ModelSession, end_trial
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.preparing.workplace import Workplace
@@ -86,12 +86,11 @@ class OneProcess(Talk):
         except TimeoutError:
             late = True
         finally:
-            trouble = session.trouble(seconds, late=late) if session else None
-            recorded = session.end() if session else None
+            seen = end_trial(session, seconds, late=late)
         if more:
-            return await self._two_lines(max(self._turn - said.early, 1), recorded, spent)
-        given = await self._read(said.text, recorded, spent, late=seconds if late else None)
-        return untouched_tools(out_of_reach(given, trouble, recorded), self._request, session)
+            return await self._two_lines(max(self._turn - said.early, 1), seen.trace, spent)
+        given = await self._read(said.text, seen.trace, spent, late=seconds if late else None)
+        return untouched_tools(out_of_reach(given, seen), self._request, session)
 
     async def _asked(self, running: Running, line: bytes) -> AnswerLine:
         """Tell the program the question, the first one after its greeting, and hear its answer."""

@@ -72,4 +72,6 @@ async def converse(talk: Talk, request: TrialRequest, clock: Clock) -> Answer | 
 
 def _in_turn(given: NoAnswer, number: int, count: int, turns: Turns) -> NoAnswer:
     reason = f"In turn {number} of {count}: {given.reason}"
-    return given.model_copy(update={"reason": reason, "trace": turns.trace(given.trace)})
+    calls = given.calls if given.calls and given.calls.unanswered else turns.calls(given.calls)
+    told = {"reason": reason, "trace": turns.trace(given.trace), "calls": calls}
+    return given.model_copy(update=told)

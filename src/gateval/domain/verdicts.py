@@ -75,6 +75,7 @@ class ReasonCode(StrEnum):
     BASELINE_ERROR = "baseline-error"
     UNCALIBRATED_JUDGE = "uncalibrated-judge"
     STAND_IN = "stand-in"
+    NO_MODEL_CALLS = "no-model-calls"
     BUDGET = "budget"
     BAR_UNMEASURED = "bar-unmeasured"
     SUSPECT = "suspect"

@@ -9,8 +9,8 @@ from gateval.assertions.assess import assess
 from gateval.assertions.world import believed
 from gateval.candidates.base import TrialRequest
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.results.outcome import conclude_answer, conclude_no_answer
-from gateval.domain.trials.trial import Cause, NoAnswer, Trial
+from gateval.domain.results.outcome import conclude_answer, conclude_no_answer, unanswered
+from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Trial
 
 if TYPE_CHECKING:
     from gateval.candidates.playground.playgrounds import ReadyPlayground
@@ -58,6 +58,8 @@ async def _tried(
     answer = await context.candidates.answer(agent, request)
     if ground:
         ground.playground.shut()
+    if isinstance(answer, Answer) and task.planned.needs_model:
+        answer = unanswered(answer) or answer
     if isinstance(answer, NoAnswer):
         return Tried(conclude_no_answer(key, answer, task.planned.scoring), answer.lasting)
     judge = task.planned.judge

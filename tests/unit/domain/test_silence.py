@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateval.domain.results.looks.silence import Silence, silence
+from gateval.domain.results.looks.silence import Silence, certain_silence, silence
 from gateval.domain.statistics.design import design
 from gateval.domain.statistics.looks import Look, looks
 from gateval.domain.trials.trial import Side, Trial, TrialKey
@@ -61,3 +61,38 @@ def test_one_that_is_not_compared(base: str, head: str, *, proven: bool) -> None
     found = silence(None, trials(Side.BASE, base), trials(Side.HEAD, head))
 
     assert found == Silence(Look(base=3, head=3), proven)
+
+
+def certain(trial: Trial) -> Trial:
+    """The same with a failure that another trial repeats."""
+    return trial.model_copy(update={"repeats": not trial.answered})
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "expected"),
+    [
+        ("pass", "candidate", (1, True)),
+        ("fail", "candidate candidate", (1, True)),
+        ("provider pass", "candidate", (1, True)),
+        ("pass", "provider candidate", (1, True)),
+        ("", "candidate", (1, False)),
+        ("candidate", "candidate", (1, False)),
+        ("provider", "candidate", (1, False)),
+        ("pass", "pass candidate", None),
+        ("pass", "provider", None),
+    ],
+)
+def test_a_failure_that_repeats_takes_one_answer_of_base(
+    base: str, head: str, expected: tuple[int, bool] | None
+) -> None:
+    old = [certain(one) for one in trials(Side.BASE, base)]
+    new = [certain(one) for one in trials(Side.HEAD, head)]
+    found = certain_silence(old, new)
+    assert found == (expected and Silence(Look(base=expected[0], head=1), expected[1]))
+
+
+def test_a_base_that_crashes_otherwise_may_answer_the_next_time() -> None:
+    head = [certain(one) for one in trials(Side.HEAD, "candidate")]
+    once = trials(Side.BASE, "candidate")
+    assert certain_silence(once, head) == Silence(Look(base=3, head=1), proven=False)
+    assert certain_silence(trials(Side.BASE, "candidate"), once) is None

@@ -14,6 +14,7 @@ from gateval.domain.manifests.fixtures.messages import (
     Role,
 )
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.trials.calls import SAID_LIMIT, CallsMade, RefusedBy
 from gateval.domain.trials.model_call import (
     Message,
     ModelReply,
@@ -25,6 +26,8 @@ from gateval.domain.trials.model_call import (
 )
 from gateval.domain.trials.tools import Replay, ToolAnswer, offered_tools
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
+from gateval.domain.trials.trial import Cause
+from gateval.ports.model_calls import ModelCallError
 
 
 class Called(NamedTuple):
@@ -62,6 +65,7 @@ class Conversation:
         self._builder = TraceBuilder()
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
+        self._failed: list[ModelCallError] = []
         before = request.input.messages if request.turns else request.input.messages[:-1]
         self._messages = [message_of(one) for one in before]
         if agent.system:
@@ -71,6 +75,7 @@ class Conversation:
         """Take what the user says; the trace begins anew with it."""
         said = message_of(InputMessage(role=Role.USER, content=content))
         self._builder, self._usages, self._models = TraceBuilder(), [], {}
+        self._failed = []
         self.waited = 0.0
         self._messages.append(said)
         self._builder.add(StepKind.USER, said.text)
@@ -133,6 +138,28 @@ class Conversation:
         """Record something that went wrong on the way as an error step."""
         self._builder.add(StepKind.ERROR, text, cost=cost)
         self.waited += cost.waited
+
+    def failed(self, error: ModelCallError) -> None:
+        """Record that a call of a model failed."""
+        self._failed.append(error)
+        self.note(error.message, error.cost)
+
+    @property
+    def calls(self) -> CallsMade:
+        """What became of the model calls since the user last spoke."""
+        answered = len(self._usages)
+        made = CallsMade(made=answered + len(self._failed), answered=answered)
+        if not self._failed:
+            return made.model_copy(update={"made": max(answered, int(self.asked_at is not None))})
+        outages = [one for one in self._failed if one.cause is not Cause.CANDIDATE]
+        last = (outages or self._failed)[-1]
+        return made.model_copy(
+            update={
+                "refused_by": RefusedBy.OUTAGE if outages else RefusedBy.PROVIDER,
+                "status": last.status,
+                "said": " ".join(last.message.split())[:SAID_LIMIT],
+            }
+        )
 
     def trace(self) -> Trace:
         """The trace since the user last spoke."""

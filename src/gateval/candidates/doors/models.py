@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from gateval.domain.trials.calls import CallsMade
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
@@ -36,6 +37,10 @@ class ModelSession(Protocol):
         """The trial is over, and its calls with it. The trace, or None when there were no calls."""
 
     @property
+    def calls(self) -> CallsMade | None:
+        """What became of the calls of the trial under way; asked before `end`."""
+
+    @property
     def tools_asked(self) -> bool:
         """Whether the instance ever spoke to the server that answers for tools."""
 
@@ -49,6 +54,25 @@ class ModelSession(Protocol):
 
     def close(self) -> None:
         """The instance is gone: a trial under way ends, and the key is refused from now on."""
+
+
+class SeenTrial(NamedTuple):
+    """What the gateway saw of a trial: why models were out of reach, if they were, and the rest.
+
+    All of it is None where there was no door to models.
+    """
+
+    trouble: ModelTrouble | None = None
+    trace: Trace | None = None
+    calls: CallsMade | None = None
+
+
+def end_trial(session: ModelSession | None, limit: float, *, late: bool) -> SeenTrial:
+    """End the trial under way, which could take `limit` seconds and did if it was `late`."""
+    if session is None:
+        return SeenTrial()
+    trouble, calls = session.trouble(limit, late=late), session.calls
+    return SeenTrial(trouble, session.end(), calls)
 
 
 class ModelDoor(Protocol):

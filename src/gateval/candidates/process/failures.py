@@ -7,11 +7,11 @@ import shlex
 import signal
 from pathlib import Path
 
+from gateval.candidates.doors.models import SeenTrial
 from gateval.candidates.process.capture import LINE_WIDTH, last_lines
 from gateval.candidates.process.program import KIB, MIB, End, Limits, Ran
-from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
-from gateval.ports.model_calls import REFUSED, ModelTrouble
+from gateval.ports.model_calls import REFUSED
 
 _USED_UP = {
     End.MEMORY_OVER: "used more memory than it may (GATEVAL_CANDIDATE_MEMORY_MIB)",
@@ -69,16 +69,16 @@ def told(reason: str, ran: Ran, command: str, *, polls: str = "") -> NoAnswer:
     )
 
 
-def out_of_reach(
-    given: Answer | NoAnswer, trouble: ModelTrouble | None, trace: Trace | None
-) -> Answer | NoAnswer:
+def out_of_reach(given: Answer | NoAnswer, seen: SeenTrial) -> Answer | NoAnswer:
     """Return what a candidate gave, unless its models were out of reach in the end.
 
     Then the trial says nothing of the candidate, whether it gave up or made an excuse. Where the
-    gateway or the provider refused its latest call, that is its own fault: an answer counts, and
-    where there is none, that is told; a sentence of the gateway tells more than what the program
-    printed about it.
+    gateway or the provider refused its latest call, that is its own fault: an answer counts as far
+    as a model had a say in it, which its `calls` tell, and where there is none, that is told; a
+    sentence of the gateway tells more than what the program printed about it.
     """
+    given = given.model_copy(update={"calls": seen.calls}) if seen.calls else given
+    trouble = seen.trouble
     own_fault = trouble is not None and trouble.cause is Cause.CANDIDATE
     lost = isinstance(given, NoAnswer) and given.cause is not Cause.CANDIDATE
     if trouble is None or (own_fault and (lost or isinstance(given, Answer))):
@@ -88,7 +88,8 @@ def out_of_reach(
             cause=trouble.cause,
             reason=trouble.reason,
             lasting=trouble.lasting,
-            trace=trace,
+            trace=seen.trace,
+            calls=seen.calls,
             seconds=given.seconds,
         )
     reason = f"{trouble.reason} {given.reason}"

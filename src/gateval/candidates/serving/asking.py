@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.question import ProgramAnswer, answer_from
+from gateval.candidates.doors.models import end_trial
 from gateval.candidates.doors.tools import untouched_tools
 from gateval.candidates.process.capture import last_lines
 from gateval.candidates.process.failures import out_of_reach, server_line
@@ -66,7 +67,6 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
     before = (instance.running.stdout.total, instance.running.stderr.total)
     failed: _Failed | None = None
     said: ProgramAnswer | None = None
-    trouble = recorded = None
     if session:
         session.begin(request.key.repetition, request.replay)
     began = clock.monotonic()
@@ -76,12 +76,10 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
         failed = error
     finally:
         seconds = max(clock.monotonic() - began, 0.0)
-        if session:
-            late = failed is not None and failed.late
-            trouble = session.trouble(request.timeout_seconds, late=late)
-            recorded = session.end()
+        late = failed is not None and failed.late
+        seen = end_trial(session, request.timeout_seconds, late=late)
     if failed is None and said is not None:
-        given = out_of_reach(answer_from(said, recorded, seconds), trouble, recorded)
+        given = out_of_reach(answer_from(said, seen.trace, seconds), seen)
         given = untouched_tools(given, request, session)
         return ServerAnswer(given, whole=True, dead=instance.dead)
     assert failed is not None  # noqa: S101 - one of the two there is
@@ -91,10 +89,10 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
         reason=f"{failed} {raised}".strip(),
         detail=_detail(instance, before),
         timed_out=failed.late,
-        trace=recorded,
+        trace=seen.trace,
         seconds=seconds,
     )
-    given = out_of_reach(silence, trouble, recorded)
+    given = out_of_reach(silence, seen)
     return ServerAnswer(given, whole=failed.whole, dead=instance.dead)
 
 

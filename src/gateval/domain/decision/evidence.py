@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from gateval.domain.manifests.policy.words import UncalibratedPolicy
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.doubts.judges import judge_doubt
+from gateval.domain.results.doubts.models import lost_models
 from gateval.domain.results.doubts.stand_ins import stand_ins
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.results.results import Results
+from gateval.domain.ruling import GateLabel
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
 
-EVIDENCE_CODES = (ReasonCode.UNCALIBRATED_JUDGE, ReasonCode.STAND_IN)
+EVIDENCE_CODES = (
+    ReasonCode.UNCALIBRATED_JUDGE,
+    ReasonCode.STAND_IN,
+    ReasonCode.NO_MODEL_CALLS,
+)
 
 
 def evidence_reasons(
@@ -32,6 +38,19 @@ def evidence_reasons(
             "answers; a model that the Agent asks on purpose belongs into `spec.uses`."
         )
         yield reason_of(GateVerdict.INCONCLUSIVE, ReasonCode.STAND_IN, text, planned.name)
+
+
+def model_reasons(results: Results) -> Iterator[DecisionReason]:
+    """Yield which Agents asked models on base and on head no longer do."""
+    for found in lost_models(results):
+        before = f"in {found.asked} of {found.base} runs" if found.asked else "in earlier runs"
+        text = (
+            f"{found.agent}: base asked models {before}, and head in none of {found.head}, so no "
+            "model gave head's answers. If it lost its models, give them back. If that is meant, "
+            f"accept it with the label `{GateLabel.ACCEPT_BAR}` (locally `--accept-bar-change`), "
+            "or say `modelCalls: optional` in its manifest on the target branch"
+        )
+        yield reason_of(GateVerdict.INCONCLUSIVE, ReasonCode.NO_MODEL_CALLS, text, found.eval)
 
 
 def _uncalibrated(results: Results, planned: PlannedEval, trials: Grouped) -> str:

@@ -97,7 +97,7 @@ def fixture_reasons(
     """Yield what speaks against one fixture: silence, a regression, a failure of a new one."""
     name, base = fixture.fixture, fixture.base_all
     if fixture.no_answer:
-        text = f"{name}: head does not answer; base does"
+        text = f"{name}: head does not answer; base does{refused_words(fixture)}"
         yield reason_of(GateVerdict.FAIL, ReasonCode.NO_ANSWER, text, compared.eval, name)
     elif fixture.change is FixtureChange.REGRESSED and base is not None:
         text = f"{name} regressed: {passes_before_and_now(fixture)}"
@@ -110,6 +110,11 @@ def fixture_reasons(
     elif has_to_pass_alone(planned, fixture) and _fails_alone(fixture):
         text = f"{name} is new or changed and does not pass: {show_passes(fixture.head_all)} now"
         yield reason_of(GateVerdict.FAIL, ReasonCode.NEW_FIXTURE, text, compared.eval, name)
+
+
+def refused_words(fixture: FixtureComparison) -> str:
+    """Why no model answered head, to be put behind a reason."""
+    return f". {fixture.refused.rstrip('.')}" if fixture.refused else ""
 
 
 def _not_confirmed(fixture: FixtureComparison) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gateval.domain.decision.evidence import evidence_reasons
+from gateval.domain.decision.evidence import evidence_reasons, model_reasons
 from gateval.domain.decision.measured_reasons import (
     broad_reasons,
     failing_as_before,
     fixture_reasons,
     has_to_pass_alone,
     passes_alone,
+    refused_words,
     score_reasons,
 )
 from gateval.domain.decision.spending import budget_reasons, rise_reasons
@@ -45,6 +46,8 @@ def all_reasons(
         yield from (
             found if planned.bar is None else _bar_reasons(results.plan, found, planned.threshold)
         )
+    for reason in model_reasons(results):
+        yield _accepted(results.plan, reason)
     yield from rise_reasons(comparison, policy)
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
@@ -178,7 +181,7 @@ def _unmeasured_reasons(
         yield from (_unmeasured(one, lenient=lenient) for one in lost)
     if fixture.silent and not compared.unanswered:
         nor = "; nor did base" if base and base.silent == base.trials > 0 else ""
-        text = f"{name}: head gave no answer in any repetition{nor}"
+        text = f"{name}: head gave no answer in any repetition{nor}{refused_words(fixture)}"
         code = ReasonCode.CANDIDATE_ERROR
         yield reason_of(GateVerdict.INCONCLUSIVE, code, text, compared.eval, name)
 

@@ -8,6 +8,7 @@ from gateval.domain.decision.decision import Decision, decide
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.doubts.claims import without_mere_claims
+from gateval.domain.results.doubts.models import without_common_refusals
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import NO_RULINGS, Ruling, Rulings
 
@@ -25,7 +26,7 @@ def make_report(results: Results, rulings: Rulings = NO_RULINGS) -> Report:
 
     Who accepted a lower bar is kept in the plan: it is part of what was asked of the change.
     """
-    results = without_mere_claims(results)
+    results = without_common_refusals(without_mere_claims(results))
     comparison = compare(results)
     if rulings.bar is not None:
         plan = results.plan.model_copy(update={"bar_accepted": accepted_by(rulings.bar)})

@@ -51,6 +51,15 @@ class ConversationMode(StrEnum):
     PROCESS = "process"
 
 
+class ModelCallsNeed(StrEnum):
+    """Whether an answer counts that no model gave: of an agent whose calls failed, or that stopped
+    making any.
+    """
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+
+
 class RuntimeSpec(Spec):
     """How to start the agent: the fields every runtime knows, and the rest in `options`.
 
@@ -165,6 +174,11 @@ class AgentSpec(Spec):
         default=None,
         description="How to start the agent. Without it, the gate itself runs models, system "
         "prompt and tools.",
+    )
+    model_calls: ModelCallsNeed = Field(
+        default=ModelCallsNeed.REQUIRED,
+        description="`optional`: an answer counts though every model call of it failed, and the "
+        "agent may stop calling models. The manifest of the target branch decides.",
     )
     watch: tuple[str, ...] | None = Field(
         default=None,

@@ -65,7 +65,8 @@ class PlannedEval(Value):
     policy asks for a threshold of 1 where none is written. `standing` is what an earlier run found
     regressed, `stored` what the default branch measured before in place of base; `base_seen` says
     that the gate saw model calls there itself. `quarantined` inform and do not block. `left_out`
-    are fixtures of it that nobody asked for. `repetitions_asked` is what the Eval says, where the
+    are fixtures of it that nobody asked for. `needs_model` is False where the target branch's Agent
+    says that it may answer without a model. `repetitions_asked` is what the Eval says, where the
     budget leaves it fewer. `feedback` is what people said of an experiment's answers. What a
     `sealed` one asks, and what came of it, is for holders of the key alone.
     """
@@ -97,6 +98,7 @@ class PlannedEval(Value):
     quarantined: tuple[Quarantined, ...] = ()
     stored: tuple[StoredTrials, ...] = ()
     base_seen: bool = False
+    needs_model: bool = True
     repetitions_asked: int = Field(default=0, ge=0)
     feedback: tuple[Feedback, ...] = ()
     sealed: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gateval.domain.manifests.agent import ModelCallsNeed
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
@@ -76,6 +77,7 @@ def plan_change(
             *narrowed_closures(head, base, tip, changes),
             *weaker_agents(head, base, tip, changes),
         )
+    planned = _with_needs(planned, tip or base)
     planned = within(planned, rules.policy.budget.repetitions)
     planned = with_shares(planned, head, base, tip, rules.policy)
     doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
@@ -136,7 +138,7 @@ def plan_revision(
             )
             if chosen:
                 planned.append(one.model_copy(update={"fixtures": chosen}))
-    planned = within(planned, rules.policy.budget.repetitions)
+    planned = within(_with_needs(planned, head), rules.policy.budget.repetitions)
     asked_for = [one for one in head.catalogue.evals if one.name in names]
     locked = locked_for(asked_for, head.catalogue)
     return Plan(
@@ -202,6 +204,19 @@ def _with_bar(
         planned = _without(planned, bar)
         bar = plan_bar(head, base, tip, by_name, planned)
     return [*planned, *bar.evals], bar
+
+
+def _with_needs(planned: Iterable[PlannedEval], bar: Snapshot) -> list[PlannedEval]:
+    """The Evals, each told whether a model has to give its Agent's answers, as `bar` says."""
+    free = {
+        agent.name
+        for agent in bar.catalogue.agents
+        if agent.spec.model_calls is ModelCallsNeed.OPTIONAL
+    }
+    return [
+        one.model_copy(update={"needs_model": False}) if one.agent in free else one
+        for one in planned
+    ]
 
 
 def _without(planned: Iterable[PlannedEval], bar: BarPlan) -> list[PlannedEval]:

@@ -16,6 +16,7 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
+from gateval.domain.results.doubts.models import refusal
 from gateval.domain.results.grouping import (
     Grouped,
     grades,
@@ -189,6 +190,7 @@ def _compare_fixture(
         missing_base=found.missing_base,
         cut=found.cut,
         first_passed=outcomes(found.head)[:1] == [True],
+        refused=_refused(found.head) if ours.silent == ours.trials else "",
     )
 
 
@@ -223,6 +225,11 @@ def _exactly(head: Repeated, base: Repeated) -> FixtureChange:
     """How a score moved that is the same each time, and no worse."""
     risen = (head.mean or 0.0) - (base.mean or 0.0) >= LEAST_DROP
     return FixtureChange.IMPROVED if risen else FixtureChange.UNCHANGED
+
+
+def _refused(head: Sequence[Trial]) -> str:
+    calls = refusal(head)
+    return calls.why if calls else ""
 
 
 def _missing(trials: Sequence[Trial], wanted: int) -> int:

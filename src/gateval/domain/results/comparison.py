@@ -63,6 +63,7 @@ class FixtureComparison(Value):
     and did not run, and `missing_base` ones to compare with. `cut` says that it looks worse, and
     that the budget of the run left nothing to look again. `stored` of base's trials were made by
     earlier runs; `outdated` says that these call head worse and base as it is now does not.
+    `refused` says why no model answered a silent head's calls; empty where that is not why.
     """
 
     fixture: str
@@ -81,6 +82,7 @@ class FixtureComparison(Value):
     cut: bool = False
     stored: int = 0
     outdated: bool = False
+    refused: str = ""
 
     @property
     def may_hide_break(self) -> bool:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.results.trial_verdict import trial_verdict
+from gateval.domain.trials.calls import CallsMade, RefusedBy
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.transcript import numbered_steps
 from gateval.domain.trials.trial import (
+    DETAIL_LINES,
     OUTPUT_LIMIT,
     Answer,
     Assessment,
@@ -22,6 +24,34 @@ from gateval.domain.trials.trial import (
 
 MORE_TIME = "If it needs more time, raise `spec.execution.timeoutSeconds` of the Eval."
 MORE_TIME_FOR_TASK = "If it needs more time, raise `timeoutSeconds` of the task or benchmark."
+
+
+_NOT_SAID = (
+    "So no model gave the answer of the agent, and it does not count. Where one without a model "
+    "may, the Agent manifest of the target branch says `modelCalls: optional`."
+)
+
+
+def unanswered(answer: Answer) -> NoAnswer | None:
+    """Return why what a candidate gave is no answer of a model, though it asked one; None if it is
+    one, or asked none, or nobody saw its calls.
+
+    In a conversation that holds for each turn.
+    """
+    turns = [(f"In turn {at} of {len(answer.turns)}: ", one.calls, one.output)
+             for at, one in enumerate(answer.turns, 1)]  # fmt: skip
+    for where, calls, output in turns or [("", answer.calls, answer.output)]:
+        if calls is not None and calls.unanswered:
+            return NoAnswer(
+                cause=Cause.PROVIDER if calls.refused_by is RefusedBy.OUTAGE else Cause.CANDIDATE,
+                reason=f"{where}{calls.why} {_NOT_SAID}",
+                detail=tuple(f"answered: {line}" for line in output.splitlines()[:DETAIL_LINES]),
+                repeats=calls.is_refused,
+                trace=answer.trace,
+                calls=calls,
+                seconds=answer.seconds,
+            )
+    return None
 
 
 def conclude_answer(
@@ -44,6 +74,7 @@ def conclude_answer(
         output=answer.output[:OUTPUT_LIMIT],
         output_truncated=len(answer.output) > OUTPUT_LIMIT,
         trace=numbered_steps(fixture.input, answer),
+        calls=answer.calls,
         usage=answer.usage,
         judge_usage=judge_usage,
         seconds=answer.seconds,
@@ -84,6 +115,12 @@ def conclude_no_answer(
         reason=f"{silence.reason} {more}" if late else silence.reason,
         detail=silence.detail,
         trace=silence.trace,
+        calls=silence.calls,
+        repeats=silence.repeats or _is_refused(silence.calls),
         usage=silence.trace.usage if silence.trace else Usage(),
         seconds=silence.seconds,
     )
+
+
+def _is_refused(calls: CallsMade | None) -> bool:
+    return calls is not None and calls.is_refused

@@ -77,7 +77,8 @@ def _broad(
     planned: PlannedEval, trials: Grouped, stored: Stored, courses: Mapping[_Name, Course]
 ) -> Together:
     owners = planned.owners()
-    found = any(courses[owners[name], name].regressed for name in planned.compared)
+    compared = [courses[owners[name], name] for name in planned.compared]
+    found = any(one.regressed or one.fell_silent for one in compared)
     return broad_slippage(planned, trials, stored, found=found)
 
 

@@ -103,6 +103,7 @@ def _bare(trial: Trial, key: bytes) -> Trial:
             "detail": (),
             "output": None if trial.output is None else _mark(trial, key),
             "trace": trace and Trace(**{**dict(trace), "steps": ()}),
+            "calls": trial.calls and trial.calls.shut,
         }
     )
 

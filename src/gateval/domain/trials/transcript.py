@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.trials.calls import CallsMade, add_calls
 from gateval.domain.trials.trace import (
     STEP_LIMIT,
     STEPS_LIMIT,
@@ -91,6 +92,7 @@ class Turns:
                 usage=answer.usage,
                 seconds=answer.seconds,
                 waited=trace.waited,
+                calls=answer.calls,
             )
         )
         self._traces.append(trace)
@@ -124,7 +126,14 @@ class Turns:
                 model_calls=whole_sum([one.model_calls for one in self._claims]),
             ),
             turns=tuple(self._turns),
+            calls=self.calls(),
         )
+
+    def calls(self, unfinished: CallsMade | None = None) -> CallsMade | None:
+        """Return what became of the model calls of all turns; `unfinished` are those of a turn
+        without an answer.
+        """
+        return add_calls([*(one.calls for one in self._turns), unfinished])
 
     def _append(self, steps: tuple[Step, ...]) -> None:
         for step in steps:

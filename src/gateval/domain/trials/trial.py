@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from gateval.domain.base import Value
+from gateval.domain.trials.calls import CallsMade
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace, TraceSource, add_usage
@@ -135,6 +136,7 @@ class AnsweredTurn(Value):
     usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(ge=0)
     waited: float = Field(default=0, ge=0)
+    calls: CallsMade | None = None
 
 
 class Claimed(Value):
@@ -148,7 +150,7 @@ class Answer(Value):
     """A candidate's answer in time: its final message and, if it was recorded, a trace.
 
     A conversation has `turns`, and its trace is of source `answer` where not all of it was
-    recorded.
+    recorded. `calls` is what became of its model calls, None where nobody saw them.
     """
 
     claimed: Claimed = Claimed()
@@ -158,6 +160,7 @@ class Answer(Value):
     usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(ge=0)
     turns: tuple[AnsweredTurn, ...] = ()
+    calls: CallsMade | None = None
 
     @property
     def recorded(self) -> Trace | None:
@@ -170,7 +173,9 @@ class NoAnswer(Value):
 
     `timed_out` makes the trial a `skip`, everything else an `error`. `detail` holds the command
     and the last lines of its output. What was seen so far is in `trace`. `lasting` says that the
-    gateway saw a provider refuse the key or the account, so that another try is in vain.
+    gateway saw a provider refuse the key or the account, so that another try is in vain, and
+    `repeats` that it failed in a way that another trial repeats: a set-up, an import. `calls` is as
+    in an `Answer`.
     """
 
     cause: Cause
@@ -178,7 +183,9 @@ class NoAnswer(Value):
     detail: tuple[str, ...] = ()
     timed_out: bool = False
     lasting: bool = False
+    repeats: bool = False
     trace: Trace | None = None
+    calls: CallsMade | None = None
     seconds: float = Field(default=0, ge=0)
 
 
@@ -187,7 +194,9 @@ class Trial(Value):
 
     `outcome`, `cause` and `reason` tell why it is not a pass; `score` in [0, 1] is the weighted
     share of passed assertions, None when anything could not be measured. `output` is cut at
-    `OUTPUT_LIMIT`.
+    `OUTPUT_LIMIT`. `calls` is what became of its model calls, None where nobody saw them; in a
+    conversation of which a turn was not answered by a model, of those of that turn. `repeats` says
+    that there is no answer for a reason that another trial of the same side repeats.
     """
 
     key: TrialKey
@@ -200,6 +209,8 @@ class Trial(Value):
     output: str | None = None
     output_truncated: bool = False
     trace: Trace | None = None
+    calls: CallsMade | None = None
+    repeats: bool = False
     usage: Usage = Field(default_factory=Usage)
     judge_usage: Usage = Field(default_factory=Usage)
     lost_usage: Usage = Field(default_factory=Usage)

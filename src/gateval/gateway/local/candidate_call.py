@@ -113,7 +113,9 @@ class CandidateCall(Call):
         if reply.seconds is None:
             reply = reply.model_copy(update=self._tries.cost._asdict())
         reply = self._gateway.pricing.reply(model, reply)
-        self._trial.replied(model, self._conversation, reply)
+        self._trial.replied(
+            model, self._conversation, reply, heard=not cut or bool(reply.text or reply.tool_calls)
+        )
         if self._request is not None and self._fields.get("store") is not False:
             self._trial.stored.remember(self._request, reply)
 

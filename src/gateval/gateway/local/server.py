@@ -138,6 +138,8 @@ class GatewayServer:
         if place is None:
             message = f"This gateway has no {request.method} {request.path[:200]}."
             if session is not None and session.trial is not None:
+                if request.method == "POST":
+                    session.trial.made()
                 session.trial.turned_away(message)
             return await self._refuse(error_reply(wire, 404, message))
         if session is None:
@@ -148,6 +150,7 @@ class GatewayServer:
             session.went_astray()
             message = "No trial is under way, so no model may be called."
             return await self._refuse(error_reply(wire, 403, message))
+        session.trial.made(measures=place.wire in INPUT_FORMATS)
         if place.streams and request.query.get("alt") != "sse":
             session.trial.refused(_NO_EVENTS)
             return await self._refuse(error_reply(wire, 400, _NO_EVENTS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
+from gateval.domain.trials.calls import CallsMade
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
@@ -109,6 +110,11 @@ class Session:
         """End the trial and its calls, and return its trace: None if no model was called."""
         trial, self.trial = self.trial, None
         return trial.end() if trial else None
+
+    @property
+    def calls(self) -> CallsMade | None:
+        """What became of the calls of the trial under way. Ask before `end`."""
+        return self.trial.calls if self.trial else None
 
     @property
     def asks(self) -> bool:

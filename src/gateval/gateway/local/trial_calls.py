@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gateval.domain.base import JsonObject
+from gateval.domain.trials.calls import SAID_LIMIT, CallsMade, RefusedBy
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, Usage
 from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
@@ -87,10 +88,32 @@ class TrialCalls:
         self._trouble: ModelTrouble | None = None
         self._cut = (0.0, "")
         self._waits: list[Wait] = []
-        self._calls = 0
+        self._calls = self._made = self._refused = 0
+        self._inputs = self._talked = self._measured = 0
+        self._last = CallsMade()
         self._ids = 0
         self._refusals: set[str] = set()
         self._tokens = 0
+
+    def made(self, *, measures: bool = False) -> None:
+        """Note that the candidate asks a model, by a call that `measures` texts or talks."""
+        self._made += 1
+        self._inputs += measures
+
+    @property
+    def calls(self) -> CallsMade:
+        """What became of the calls until now. Who refused them is known where none is open."""
+        answered = self._talked + self._measured
+        whole = self._made <= answered + self._refused
+        return CallsMade(
+            made=self._made,
+            answered=answered,
+            inputs=self._inputs,
+            inputs_answered=self._measured,
+            refused_by=self._last.refused_by if whole else None,
+            status=self._last.status if whole else None,
+            said=self._last.said if whole else "",
+        )
 
     def refusal(self) -> str:
         """Count a call, and return why it is not admitted: the empty string if it is."""
@@ -131,13 +154,20 @@ class TrialCalls:
             self._running.pop(task, None)
             self._waits += [timer.tries.wait] if timer.tries.wait else []
 
-    def replied(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
-        """Record that `model` (`provider/model-id`) answered `request`, which is whole."""
+    def replied(
+        self, model: str, request: ModelRequest, reply: ModelReply, *, heard: bool = True
+    ) -> None:
+        """Record that `model` (`provider/model-id`) answered `request`, which is whole.
+
+        The candidate may have gone before it `heard` a word of that.
+        """
+        self._talked += heard
         self._used(reply.usage)
         self._recorder.reply(model, request, reply)
 
     def measured(self, model: str, usage: Usage | None) -> None:
         """Record that `model` measured texts; `usage` is None where that costs no tokens."""
+        self._measured += 1
         self._used(usage or Usage())
         self._recorder.measured(model, usage)
 
@@ -157,12 +187,30 @@ class TrialCalls:
             return
         if error.fault is ModelCallFault.BUDGET:
             self._run_is_over = error.message
-        self._trouble = ModelTrouble(error.cause, error.message, error.lasting)
+        by = RefusedBy.PROVIDER if error.cause is Cause.CANDIDATE else RefusedBy.OUTAGE
+        trouble = ModelTrouble(error.cause, error.message, error.lasting)
+        self._note(trouble, by, error.message, error.status)
         self._recorder.error(request, error.message, error.cost)
 
     def turned_away(self, message: str) -> None:
         """Note our own sentence on a request that was no call of a model, or will not be one."""
-        self._trouble = ModelTrouble(Cause.CANDIDATE, f"{REFUSED} {message}")
+        trouble = ModelTrouble(Cause.CANDIDATE, f"{REFUSED} {message}")
+        self._note(trouble, RefusedBy.GATEWAY, message)
+
+    def _note(
+        self, trouble: ModelTrouble, by: RefusedBy, said: str, status: int | None = None
+    ) -> None:
+        """Note how a call failed: the latest counts, but as long as none succeeded an outage does.
+
+        Had the provider been there, what the candidate asked instead would not matter.
+        """
+        self._refused += 1
+        down = self._trouble is not None and self._trouble.cause is not Cause.CANDIDATE
+        if down and trouble.cause is Cause.CANDIDATE and not self._talked:
+            return
+        self._trouble = trouble
+        words = " ".join(said.split())[:SAID_LIMIT]
+        self._last = CallsMade(refused_by=by, status=status, said=words)
 
     def _tool_answered(
         self, name: str, arguments: JsonObject, text: str, known: Collection[str]
@@ -172,10 +220,11 @@ class TrialCalls:
 
     def refused(self, message: str) -> None:
         """Record that we refused a call: once for each reason, however often it is tried."""
-        self.turned_away(message)
-        if message not in self._refusals:
-            self._refusals.add(message)
-            self.failed(None, message)
+        if message in self._refusals:
+            self.turned_away(message)
+            return
+        self._refusals.add(message)
+        self.failed(None, message)
 
     def _waited(self) -> float:
         """Seconds in which calls were waited for that a provider had refused or dropped."""

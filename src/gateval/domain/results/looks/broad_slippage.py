@@ -9,6 +9,7 @@ from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, grades, outcomes
 from gateval.domain.results.looks.axes import axis_slippage
+from gateval.domain.results.looks.silence import repeats
 from gateval.domain.statistics.broad import (
     CONFIRMING_TRIALS,
     Broad,
@@ -77,7 +78,11 @@ class _Sides(NamedTuple):
 def _sides(
     test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, stored: Stored
 ) -> list[_Sides]:
+    """The fixtures that take part: not what stands as regressed, nor where head is silent for a
+    reason that another trial repeats, of which an answer of base decides.
+    """
     known = {one.fixture for one in planned.standing}
+    known |= {n for n in test.fixtures if repeats(trials.get((owners[n], n, Side.HEAD), ()))}
     return [
         _Sides(
             outcomes(trials.get((owners[name], name, Side.BASE), ())),

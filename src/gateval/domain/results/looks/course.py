@@ -17,7 +17,13 @@ from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
 from gateval.domain.results.grouping import grade, grades, outcomes
 from gateval.domain.results.looks.score_rule import graded_rule_of
-from gateval.domain.results.looks.silence import SILENCE_SHARE, is_silent, silence
+from gateval.domain.results.looks.silence import (
+    SILENCE_SHARE,
+    Silence,
+    certain_silence,
+    is_silent,
+    silence,
+)
 from gateval.domain.statistics.design import Design, LookResult, counted_only, design
 from gateval.domain.statistics.graded.rule import (
     GradedRule,
@@ -134,6 +140,9 @@ def course_of(
     old, new = outcomes(base), outcomes(head)
     if len(old) < first.base or len(new) < first.head:
         return Course(first, Walk(step=LookResult.GO_ON, look=first, **_counts(old, new)), rule)
+    certain = certain_silence(base[stored:], head)
+    if certain is not None:
+        return _certain(rule, first, certain, base, head, stored)
     if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
         scored = rules.graded_of(fixture.name)
         known = _deterministic(first, base, head, scored)
@@ -149,6 +158,24 @@ def course_of(
     silent = quiet.wanted.model_copy(update={"base": quiet.wanted.base + stored})
     wanted = silent if quiet.proven else larger(course.wanted, silent)
     return course._replace(wanted=wanted, fell_silent=quiet.proven)
+
+
+def _certain(
+    rule: Design,
+    first: Look,
+    quiet: Silence,
+    base: Sequence[Trial],
+    head: Sequence[Trial],
+    stored: int,
+) -> Course:
+    """Return the course of a head whose silence another trial repeats: no more of head are asked.
+
+    Base has to have been asked in this run: what it could before says nothing of a provider today.
+    """
+    wanted = larger(first, Look(base=stored + quiet.wanted.base, head=1))
+    step = LookResult.STOP if len(base) >= wanted.base else LookResult.GO_ON
+    taken = Walk(step=step, look=wanted, **_counts(outcomes(base), outcomes(head)))
+    return Course(wanted, taken, rule, fell_silent=quiet.proven)
 
 
 def _by_passes(rule: Design, base: Outcomes, head: Outcomes) -> Course:
@@ -191,6 +218,9 @@ def _alone(
     rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
 ) -> Course:
     """Return the course of a fixture that is not compared."""
+    certain = certain_silence(base, head)
+    if certain is not None:
+        return Course(rules.first, fell_silent=certain.proven)
     quiet = silence(None, base, head)
     if quiet is not None:
         return Course(larger(rules.first, quiet.wanted), fell_silent=quiet.proven)

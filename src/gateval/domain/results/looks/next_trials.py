@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.doubts.models import refused_on_both
 from gateval.domain.results.grouping import Grouped, with_stored
 from gateval.domain.results.progress import progress
 from gateval.domain.statistics.looks import Look
@@ -22,7 +23,7 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
 
     An empty answer ends the run.
     """
-    trials = with_stored(plan, finished)
+    trials = with_stored(plan, refused_on_both(plan, finished))
     keys: list[TrialKey] = []
     wanted = progress(plan, trials).wanted
     for planned in plan.evals:

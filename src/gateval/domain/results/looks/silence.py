@@ -43,6 +43,28 @@ def answers(trials: Sequence[Trial]) -> int:
     return sum(trial.answered for trial in trials if trial.passed is not None)
 
 
+def repeats(trials: Sequence[Trial]) -> bool:
+    """Whether none of the measured trials has an answer, each for a reason that another repeats."""
+    return is_silent(trials) and all(t.repeats for t in trials if t.passed is not None)
+
+
+def certain_silence(base: Sequence[Trial], head: Sequence[Trial]) -> Silence | None:
+    """Return what is known of a head whose silence another trial repeats; None of any other.
+
+    `base` is what was measured now. One answer of it decides, and so does one trial of it that
+    fails for such a reason, too: then nothing is proven. Only a base that may answer the next time
+    is asked again.
+    """
+    if not repeats(head):
+        return None
+    if answers(base) or repeats(base):
+        return Silence(Look(base=1, head=1), proven=answers(base) > 0)
+    wanted = max(len(base), 1)
+    if base and not too_many_lost(outcomes(base)):
+        wanted = max(wanted, CONFIRMING)
+    return Silence(Look(base=wanted, head=1), proven=False)
+
+
 def silence(design: Design | None, base: Sequence[Trial], head: Sequence[Trial]) -> Silence | None:
     """Return what is known of a silent head; None if it answered.
 

@@ -155,6 +155,7 @@ _UNKNOWN = {
 _UNKNOWN_EVALS = {
     ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} is not calibrated as it asks",
     ReasonCode.STAND_IN: "stand-ins answered for the first model in {}",
+    ReasonCode.NO_MODEL_CALLS: "the agent of {} asked models on base and asks none on head",
     ReasonCode.COST: "the cost of {} cannot be held against base",
     ReasonCode.LATENCY: "the time of {} cannot be held against base",
 }

@@ -43,6 +43,7 @@ _BLOCKED = {
     ReasonCode.MISSING_TRIALS: "not complete",
     ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
     ReasonCode.STAND_IN: "answered by a stand-in",
+    ReasonCode.NO_MODEL_CALLS: "answers without a model",
     ReasonCode.BUDGET: "budget used up",
 }
 
@@ -146,7 +147,8 @@ def next_step(cause: Cause | None, side: Side) -> str:
 _NEXT_STEP = {
     Cause.CANDIDATE: "Find out why it gives no answer; an agent that does not answer never passes.",
     Cause.PROVIDER: "This says nothing about the agent. Run the gate again once the provider "
-    "answers; if it refused the key, renew the key.",
+    "answers; if it refused the key, renew the key; if it refused what was asked, ask for what it "
+    "has.",
     Cause.JUDGE: "This says nothing about the agent. Run the gate again; if it stays so, make the "
     "rubric clearer or take another judge model.",
     Cause.UNCALIBRATED: "The judge has to agree with people first: `gateval calibrate` shows where "
