@@ -10,6 +10,7 @@ import pytest
 
 from gateval.domain.history.runs.record import RunRecord, record_line
 from tests.helpers.command import gateval
+from tests.helpers.github_shop import WORSE
 from tests.helpers.repo import Repo
 from tests.helpers.runs import run_eval, run_fixture, run_record
 from tests.helpers.shop import SCRIPT, build_shop
@@ -144,3 +145,45 @@ def test_rules_of_a_scripted_model_belong_to_the_agent(shop: Repo) -> None:
     shop.write(".gateval/scripted/support.yaml", SCRIPT.replace("Hello! How", "Hello Hello! How"))
     text = gateval(shop, "get", "eval", "support-eval", "-o", "yaml").stdout
     assert "phase: Stale\n" in text
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        ["check", "--failed"],
+        ["check", "--fixture", "refund-asks-why"],
+        ["run", "support-eval", "--fixture", "refund-asks-why"],
+    ],
+)
+def test_a_part_enters_nothing_that_looks_back(shop: Repo, part: list[str]) -> None:
+    """What was picked because it failed would make every rate that it enters worse."""
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    assert gateval(shop, "check").returncode == 1
+    looks = (
+        ("get", "evals", "-o", "json"),
+        ("get", "fixtures", "-o", "json"),
+        ("history", "--json"),
+        ("history", "support-eval", "--json"),
+        ("compare", "HEAD", "HEAD", "--json"),
+        ("compare", "--table", "--json"),
+        ("flaky", "--json"),
+    )
+    before = [gateval(shop, *words).stdout for words in looks]
+    assert gateval(shop, *part).returncode in {1, 3}
+    assert [gateval(shop, *words).stdout for words in looks] == before
+    newest = max((shop.path / ".gateval/results").iterdir())
+    assert json.loads((newest / "run.v1.json").read_text())["part"]
+    for word in (str(newest), newest.name):
+        named = gateval(shop, "compare", word, "HEAD")
+        assert named.returncode == 2
+        assert "measured a part only" in named.stderr
+    assert gateval(shop, "show", str(newest)).returncode == 0
+
+
+def test_what_was_only_ever_measured_in_part_is_pending(shop: Repo) -> None:
+    done = gateval(shop, "run", "support-eval", "--fixture", "greets")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (status,) = json.loads(gateval(shop, "get", "evals", "-o", "json").stdout)
+    assert status["phase"] == "Pending"
+    assert "No run is known here." in gateval(shop, "history").stdout

@@ -89,11 +89,12 @@ def show_flaky(environ: Mapping[str, str], name: str | None, *, as_json: bool, f
 def _runs_of(word: str, repository: GitRepository, runs: Runs) -> list[RunRecord]:
     """Return the runs that a word means: a folder, the id of a run, or a revision."""
     if Path(word).is_dir() and (record := record_in(Path(word))) is not None:
-        return [record]
-    known = list(runs.newest())
+        return [_whole(record)]
+    known = list(runs.all())
     named = [record for record in known if record.id == word]
     if named:
-        return named
+        return [_whole(record) for record in named]
+    known = [record for record in known if not record.part]
     try:
         commit = repository.resolve(word).commit
     except GatevalError:
@@ -111,6 +112,18 @@ def _runs_of(word: str, repository: GitRepository, runs: Runs) -> list[RunRecord
             "revisions), or the folder of one. --fetch reads the runs in CI anew.",
         )
     return of_commit
+
+
+def _whole(record: RunRecord) -> RunRecord:
+    """Return a run that somebody named. Raises `UsageError` where it measured a part only."""
+    if record.part:
+        raise UsageError(
+            f"The run {record.id} measured a part only ({record.part}), so it is not compared.",
+            hint="What was picked says nothing of the whole. `gateval check` without --failed, "
+            "--agent, --eval and --fixture, or `gateval run EVAL`, measures all; `gateval show` "
+            "shows the trials of any run.",
+        )
+    return record
 
 
 def _short(word: str) -> str:

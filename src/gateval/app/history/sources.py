@@ -41,7 +41,13 @@ class Runs:
     root: Path
 
     def newest(self, naming: Collection[str] = ()) -> Iterator[RunRecord]:
-        """Yield them, the newest first, each once; with `naming`, those that name one of these."""
+        """Yield whole runs, the newest first, each once; with `naming`, those that name one of
+        these. A part says nothing of an Eval: it was picked by how an earlier run ended.
+        """
+        return (record for record in self.all(naming) if not record.part)
+
+    def all(self, naming: Collection[str] = ()) -> Iterator[RunRecord]:
+        """Yield the same with runs of a part among them."""
         known: set[str] = set()
         both = (newest_first(self.content, naming), _of_folders(self.root))
         for record in heapq.merge(*both, key=lambda one: one.at, reverse=True):

@@ -161,14 +161,16 @@ class RunFacts(Value):
 class RunRecord(RunFacts):
     """What a run measured on `commit` (empty for a working tree), compared with `base` if any.
 
-    `at` is when it was recorded, UTC to the second. `agreements` are of the judges that it replayed
-    calibrations with.
+    `at` is when it was recorded, UTC to the second. `part` says that somebody picked what it
+    measured, as in `2 of 3 fixtures`: that says how these ended and nothing of the whole, and it
+    counts nowhere. `agreements` are of the judges that it replayed calibrations with.
     """
 
     version: Literal["run.v1"] = "run.v1"
     commit: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
     gateval: ShortText = ""
+    part: ShortText = ""
     seconds: float = Field(default=0, ge=0, allow_inf_nan=False)
     verdict: EvalsVerdict
     evals: Annotated[tuple[RunEval, ...], first_of(EVALS_LISTED)] = ()

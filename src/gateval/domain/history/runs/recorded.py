@@ -24,6 +24,7 @@ from gateval.domain.history.runs.scores import (
     task_score,
 )
 from gateval.domain.history.runs.setting import fixture_digest, setting_digest
+from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.doubts.claims import was_seen
@@ -59,11 +60,23 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
         commit=plan.head.commit or "",
         base=(plan.base and plan.base.commit) or "",
         gateval=info.gateval,
+        part=_part(plan),
         seconds=round(info.seconds, 1),
         verdict=report.decision.evals,
         evals=tuple(evals[:EVALS_LISTED]),
         agreements=() if info.interrupted else stored_agreements(report.results)[:EVALS_LISTED],
     )
+
+
+def _part(plan: Plan) -> str:
+    """Return how much of a whole was picked by a person; empty for all of it.
+
+    What is picked is picked for how it ended: what failed last, or what somebody works on.
+    """
+    kept, total = plan.coverage
+    if kept < total:
+        return f"{kept:,} of {total:,} fixtures"
+    return f"the fixtures {', '.join(plan.only)}" if plan.only else ""
 
 
 def _run_eval(
