@@ -331,3 +331,100 @@ print(json.dumps({"score": float(case["question"] == "First"), "hits": [], "miss
 def test_the_question_is_what_the_user_says_first(tmp_path: Path) -> None:
     trial = ran(desk(tmp_path, {"s.eval.yaml": TALK, "q.py": ASKS}), "s")
     assert trial["outcome"] == "pass", trial["assessments"]
+
+
+LINE = '{"id": "a", "expected_outcome": "Good", "input": "Hello"}\n'
+NEWER = '{"id": "a", "criteria": "Good", "input": "Hello", "assertions": [{"type": "contains", "value": "You"}]}\n'
+
+
+@pytest.mark.parametrize("text", [LINE, "\n" + LINE, "\ufeff" + LINE, NEWER])
+@pytest.mark.parametrize("name", ["evals/cases.jsonl", "cases.jsonl"])
+def test_lines_without_a_companion_that_hold_cases_are_read(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    done = gateval(desk(tmp_path, {name: text}), "validate")
+    assert done.stdout == "1 Agent, 1 Eval, 1 fixture, 0 calibrations: valid.\n"
+
+
+def test_a_change_of_lines_without_a_companion_is_planned(tmp_path: Path) -> None:
+    repo = desk(tmp_path, {"evals/cases.jsonl": NEWER})
+    repo.write("evals/cases.jsonl", NEWER + NEWER.replace('"a"', '"b"'))
+    repo.commit("Another case")
+    done = gateval(repo, "plan", "--base", "HEAD~1", "--json")
+    (planned,) = [one for one in json.loads(done.stdout)["evals"] if one["bar"] is None]
+    assert [one["name"] for one in planned["fixtures"]] == ["evals.cases-a", "evals.cases-b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (LINE[:-2] + "\n" + LINE.replace('"a"', '"b"'), 1, "This line is not JSON"),
+        (LINE + "[1]\n", 2, "Expected a case"),
+        (LINE + '"x"\n', 2, "Expected a case"),
+        (LINE + "{}\n", 2, '"id" is missing'),
+        (LINE + LINE, 2, "stands at"),
+    ],
+)
+def test_a_line_that_is_none_of_a_case_is_an_error(
+    text: str, line: int, said: str, tmp_path: Path
+) -> None:
+    found = told(desk(tmp_path, {"evals/cases.jsonl": text}))
+    assert found[0].startswith(f"evals/cases.jsonl:{line}:")
+    assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("evals/a.eval.yaml", "- id: a\n  input: Hello\n"),
+        ("evals/a.eval.yml", "hello\n"),
+        ("evals/a.eval.yaml", ""),
+        ("evals/a.eval.yaml", "# nothing\n"),
+        ("evals/eval.yaml", "- {id: a, expected_outcome: Good, input: Hello}\n"),
+    ],
+)
+def test_a_suite_that_is_no_mapping_is_an_error(name: str, text: str, tmp_path: Path) -> None:
+    (found,) = told(desk(tmp_path, {name: text, "s.eval.yaml": CASE}))
+    assert found.startswith(f"{name}:1:1: ")
+    assert "no mapping" in found
+
+
+PASSED_OVER = {
+    "data/cases.yaml": "- {id: a, expected_outcome: Good, input: Hello}\n",
+    "data/golden.jsonl": '{"id": "a", "input": "Hello", "expected_output": "Hi"}\n',
+    "skills/a/evals.json": '{"skill_name": "a", "evals": [{"id": 1, "prompt": "x"}]}',
+}
+
+
+@pytest.mark.parametrize("path", PASSED_OVER)
+def test_what_looks_like_a_suite_and_was_not_read_is_listed(path: str, tmp_path: Path) -> None:
+    files = {"s.eval.yaml": TESTS.rstrip() + "\n    assertions: [{type: contains, value: You}]\n"}
+    repo = desk(tmp_path, {**files, path: PASSED_OVER[path]})
+    done = gateval(repo, "validate")
+    assert done.returncode == 0, done.stdout
+    assert f"warning: {path}" in done.stdout
+    assert "was not read" in done.stdout
+    repo.write("bot/bot.py", BOT + "\n")
+    repo.commit("A change")
+    done = gateval(repo, "check", "--base", "HEAD~1", "--results", "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    comment = (repo.path / "out" / "comment.md").read_text()
+    assert path in comment
+    assert "was not read" in comment
+
+
+def test_what_others_hold_in_such_files_is_left_alone(tmp_path: Path) -> None:
+    repo = desk(
+        tmp_path,
+        {
+            "s.eval.yaml": "tests: ./cases.jsonl\n",
+            "cases.jsonl": LINE,
+            "data/train.jsonl": '{"text": "a", "label": 1}\n',
+            "data/broken.jsonl": "{\n",
+            "data/list.yaml": "- {id: a, input: b}\n",
+            "config/eval.yaml": "- lr: 1\n",
+            "eval.yaml": "model: x\nbatch: 3\n",
+        },
+    )
+    done = gateval(repo, "validate")
+    assert done.stdout == "1 Agent, 1 Eval, 1 fixture, 0 calibrations: valid.\n"

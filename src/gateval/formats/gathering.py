@@ -50,7 +50,8 @@ class GatheringContext:
 
     `content` gives the bytes of a tracked file, None for one that is too large to be read.
     `foreign` gives those of the file at a URL, as the revision pins it; it raises `ValueError` with
-    a sentence. `variables` are those of the environment that `policy.candidateEnv` names.
+    a sentence. `variables` are those of the environment that `policy.candidateEnv` names. `wanted`
+    tells at which paths manifests are looked for.
     """
 
     tree: Tree
@@ -58,10 +59,14 @@ class GatheringContext:
     registries: Registries
     foreign: Callable[[str], bytes] = no_foreign
     variables: Mapping[str, str] = field(default_factory=dict)
+    wanted: Callable[[str], bool] = lambda _path: True
 
 
 class Gathered(NamedTuple):
-    """What the files say together. No candidate gets the files in `own`: they say what is asked."""
+    """What the files say together. No candidate gets the files in `own`: they say what is asked.
+
+    `passed_over` are files that look like some of the format, and that nobody reads.
+    """
 
     agents: tuple[Agent, ...] = ()
     evals: tuple[Eval, ...] = ()
@@ -70,6 +75,7 @@ class Gathered(NamedTuple):
     problems: tuple[Problem, ...] = ()
     broken: tuple[Broken, ...] = ()
     own: frozenset[str] = frozenset()
+    passed_over: tuple[Problem, ...] = ()
 
     def beside(self, other: Gathered) -> Gathered:
         """Return what both say."""
@@ -81,4 +87,5 @@ class Gathered(NamedTuple):
             (*self.problems, *other.problems),
             (*self.broken, *other.broken),
             self.own | other.own,
+            (*self.passed_over, *other.passed_over),
         )

@@ -136,6 +136,7 @@ def _catalogue(
             *together.calibrations,
         ),
         broken=(*broken, *map(Broken, unread)),
+        passed_over=together.passed_over,
     )
 
 

@@ -52,7 +52,8 @@ class Catalogue:
     `broken` holds the manifests that are there but cannot be used: nobody is told that they do not
     exist. `filled` holds, by the name of an Eval, the fixtures that its `vars` fill in; in
     `fixtures` these are as another Eval has them, or not filled in. `locked` are the sealed files
-    for which there is no key: Evals and fixtures may be in them.
+    for which there is no key: Evals and fixtures may be in them. `passed_over` tells which files
+    look like manifests of a format, and were not read.
     """
 
     agents: tuple[Agent, ...] = ()
@@ -62,6 +63,7 @@ class Catalogue:
     broken: tuple[Broken, ...] = ()
     filled: Mapping[str, Mapping[str, Fixture]] = field(default_factory=dict)
     locked: frozenset[str] = frozenset()
+    passed_over: tuple[Problem, ...] = ()
 
     def is_broken(self, kind: str, name: str) -> bool:
         """Whether a manifest of this kind and name is there, or may be, but cannot be used."""

@@ -33,6 +33,7 @@ def coverage_warnings(
             f"The base has {len(base.problems)} invalid manifest(s); what they define cannot be "
             f"compared. First: {base.problems[0]}"
         )
+    yield from map(str, head.catalogue.passed_over)
     for name in sorted(evaluated):
         agent = head.catalogue.agent(name)
         if agent is None or not agent.starts_process:

@@ -33,6 +33,7 @@ def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
         problems=tuple(found.problems),
         broken=tuple(found.broken),
         own=frozenset(found.own - found.shown),
+        passed_over=tuple(found.passed_over),
     )
 
 

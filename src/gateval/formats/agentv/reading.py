@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.repository.place import Problem
+from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import Place, Problem
 from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.names import suite_name
-from gateval.formats.agentv.recognition import Kind, is_named, kind_of, narrow
+from gateval.formats.agentv.recognition import (
+    NO_MAPPING,
+    Kind,
+    is_named,
+    is_surely_named,
+    kind_of,
+    narrow,
+)
 from gateval.formats.gathering import Pending
 from gateval.formats.parsed import Parsed
 from gateval.formats.registries import Registries
@@ -30,6 +38,11 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
         return Parsed((), (), pending=(Pending(path, None),))
     documents, problems = read_yaml(path, data)
     kinds = [kind_of(path, document.data) for document in documents]
+    if not documents and not problems and is_surely_named(path):
+        return _broken(
+            path,
+            (Problem(place=Place(file=show_path(path), line=1, column=1), message=NO_MAPPING),),
+        )
     if not any(kinds):
         plain = narrow(data)
         surely = b"agentv-eval" in plain or _PECULIAR.search(plain) is not None

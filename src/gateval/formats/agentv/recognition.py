@@ -31,12 +31,21 @@ _PECULIAR = frozenset({"expected_outcome", "expected_messages", "input_messages"
 _USUAL = frozenset(
     {"criteria", "rubrics", "evaluators", "assertions", "conversation_id", "expected_output"}
 )
+_SURE = (_PECULIAR | _USUAL) - {"expected_output"}
 _LOOKED_AT = 20
 SUFFIXES = (".yaml", ".yml", ".eval.jsonl")
-"""How the names of files end that are looked at; a companion tells of other JSON lines."""
+"""How the names of files end that are looked at; other JSON lines are where targets are."""
 
+TARGETS_FILES = ("targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml")
+"""Where targets stand, in the order in which they are looked for in each folder."""
+
+NO_MAPPING = (
+    "This file is named as a suite of AgentV and is no mapping, so nothing in it is read. Its "
+    "cases stand in a list under `tests`, or `evalcases`."
+)
 _SCHEMA = "agentv-eval"
 _NAMED = re.compile(r"(?:^|/)(?:[^/]*\.eval|eval)\.ya?ml$", re.IGNORECASE)
+_SURELY_NAMED = re.compile(r"(?:^|/)[^/]+\.eval\.ya?ml$", re.IGNORECASE)
 _KEY = re.compile(
     rb"(?<![\w.$/-])(?:eval[-_ ]?[a-z]{0,8}|tests?|cases|test[-_ ]?cases|execution|evaluators?"
     rb"|assertions|dataset|expected_outcome|expected_messages|input_messages)[\"']?[ \t]*:",
@@ -51,19 +60,25 @@ _LIKE = re.compile(r"(?:eval|test)?[-_ ]?(?:tests?|cases?|cses|csaes|evals?)", r
 
 
 class Kind(StrEnum):
-    """What a file is. A companion holds the settings of a file of cases beside it."""
+    """What a file is. A companion holds the settings of a file of cases beside it; cases alone are
+    for a suite to name.
+    """
 
     SUITE = "suite"
     COMPANION = "companion"
     ALMOST = "almost"
     NEWER = "newer"
+    CASES = "cases"
+    TARGETS = "targets"
 
 
 def may_be_suite(path: str, data: bytes) -> bool:
     """Whether a file may be a suite or a companion, told without parsing; false is certain."""
-    if path.lower().endswith(".jsonl"):
+    if path.lower().endswith(".jsonl") or is_surely_named(path):
         return True
     plain = narrow(data)
+    if _is_targets(path) and b"targets" in plain:
+        return True
     if _of_others(plain):
         return False
     if _SCHEMA.encode() in plain or _KEY.search(plain) is not None:
@@ -90,10 +105,23 @@ def is_named(path: str) -> bool:
     return _NAMED.search(path) is not None
 
 
+def is_surely_named(path: str) -> bool:
+    """Whether a file is named as nobody else names one."""
+    return _SURELY_NAMED.search(path) is not None
+
+
+def _is_targets(path: str) -> bool:
+    return f"/{path}".endswith(("/targets.yaml", "/targets.yml"))
+
+
 def kind_of(path: str, data: JsonValue) -> Kind | None:
     """Return what a document is; None for what belongs to others."""
-    if not isinstance(data, dict) or "apiVersion" in data:
+    if not isinstance(data, dict):
+        return _unmapped(path, data)
+    if "apiVersion" in data:
         return None
+    if _is_targets(path) and isinstance(data.get("targets"), list):
+        return Kind.TARGETS
     marked = is_marked(data)
     named = is_named(path)
     if "evalcases" in data or "eval_cases" in data:
@@ -110,6 +138,14 @@ def kind_of(path: str, data: JsonValue) -> Kind | None:
     telling = bool(data.keys() & _TELLING)
     held = _holds_mappings(cases) or isinstance(cases, str) or _names_files(cases)
     return Kind.SUITE if named or (held and telling) else None
+
+
+def _unmapped(path: str, data: JsonValue) -> Kind | None:
+    """Return what a document is that is no mapping, as every suite is one."""
+    holds = isinstance(data, list) and any(map(is_case, data[:_LOOKED_AT]))
+    if is_surely_named(path) or (holds and is_named(path)):
+        return Kind.ALMOST
+    return Kind.CASES if holds else None
 
 
 def almost_key(data: JsonObject) -> str:
@@ -156,6 +192,11 @@ def like_case(one: JsonValue) -> bool:
         (one.keys() & _PECULIAR and ("id" in one or "input" in one))
         or (one.keys() & _USUAL and "id" in one and ("input" in one or "turns" in one))
     )
+
+
+def is_case(one: JsonValue) -> bool:
+    """Whether a value is a case of AgentV beyond doubt: others have `expected_output`, too."""
+    return like_case(one) and isinstance(one, dict) and bool(one.keys() & _SURE)
 
 
 def _nearly_case(one: JsonValue) -> bool:

@@ -13,7 +13,8 @@ class Findings:
     """What is wrong, and which files were read.
 
     `own` say what is asked, so no candidate gets them; `shown` are told to candidates, too.
-    `filled` counts the characters that were filled into texts.
+    `told` are files of which it is said that nothing names them, `passed_over` those that look like
+    some of AgentV and are not read. `filled` counts the characters that were filled into texts.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -21,3 +22,5 @@ class Findings:
     own: set[str] = field(default_factory=set)
     shown: set[str] = field(default_factory=set)
     filled: int = 0
+    told: set[str] = field(default_factory=set)
+    passed_over: list[Problem] = field(default_factory=list)

@@ -109,6 +109,10 @@ class ManifestCache:
             and (not self._narrowed or self._wanted(path))
         )
 
+    def wants(self, path: str) -> bool:
+        """Whether the gate config has manifests looked for at a path."""
+        return self._wanted(path)
+
     def refuses_link(self, path: str, target: str) -> bool:
         """Whether a symbolic link must not stand here, where manifests are looked for.
 

@@ -89,7 +89,9 @@ def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gath
             return no_foreign(url)
         return cache.registries.foreign.read(url, lock, cache.hosts, limit=TEXT_LIMIT)
 
-    around = GatheringContext(watched, content, cache.registries, foreign, cache.variables)
+    around = GatheringContext(
+        watched, content, cache.registries, foreign, cache.variables, cache.wants
+    )
     found = gather(pending, around)
     if not watched.whole:
         made.append(_Made(found, watched.seen))

@@ -105,6 +105,7 @@ def _hardly_meant(catalogue: Catalogue) -> tuple[Problem, ...]:
         *_untouched(catalogue),
         *(() if catalogue.locked else _unselected(catalogue, selected)),
         *decided_beforehand(catalogue),
+        *catalogue.passed_over,
         *_unsupported(catalogue),
     )
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from pydantic import JsonValue
 
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.place import Problem
+from gateval.domain.repository.place import Place, Problem
 from gateval.domain.text.quoting import quote
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.formats.agentv.names import suite_name
 from gateval.formats.agentv.recognition import (
+    NO_MAPPING,
     Kind,
     almost_key,
+    is_case,
     is_marked,
     is_named,
     kind_of,
@@ -24,26 +28,82 @@ from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.gathering import GatheringContext, Pending
 from gateval.formats.yaml.document import Document
 
+_LINES = 20
+"""Lines of a file that are looked at, to see whether it holds cases."""
+
 
 def suites(
     pending: Sequence[Pending], around: GatheringContext, found: Findings
 ) -> Iterator[Suite]:
     """Yield each suite whose settings can be read; what is wrong with the others is told."""
     lines: dict[str, tuple[str, Document] | None] = {}
+    kinds = {path: kind_of(path, one.data) for path, one, _ in pending if one is not None}
     for path, document, _ in pending:
         if document is None:
             lines.setdefault(path, None)
             continue
-        kind = kind_of(path, document.data)
+        kind = kinds[path]
         if kind is Kind.SUITE:
-            yield from _read(path, document, around, found)
+            yield from _suite(path, document, around, found)
             _tell_beside(path, document, around, found)
         elif kind is Kind.ALMOST:
             _tell_almost(path, document, found)
         elif kind is Kind.COMPANION:
             _take_lines(path, document, lines, around, found)
+    homes = {_home(path) for path, kind in kinds.items() if kind is Kind.TARGETS}
+    if homes:
+        _look_around(homes, lines, around, found)
     for path, companion in lines.items():
         yield read_lines(path, companion[1] if companion else None, around, found)
+    for path, kind in kinds.items():
+        if kind is Kind.CASES and path not in found.own:
+            said = "looks like cases of AgentV, and no suite names it. Name it under `tests` of one"
+            _pass_over(path, said, found)
+
+
+def _home(path: str) -> str:
+    """Return the folder that a targets file is for, with a slash; empty for the root."""
+    folder = path.rpartition("/")[0].removesuffix(".agentv").rstrip("/")
+    return f"{folder}/" if folder else ""
+
+
+def _look_around(
+    homes: Collection[str],
+    lines: dict[str, tuple[str, Document] | None],
+    around: GatheringContext,
+    found: Findings,
+) -> None:
+    """Note the files of JSON lines that hold cases and that nothing names, where there are targets;
+    list what only looks like that.
+    """
+    ends = tuple(homes)
+    for path in around.tree:
+        if not path.endswith((".jsonl", "evals.json")) or not path.startswith(ends):
+            continue
+        if path in lines or path in found.own or path in found.told or not around.wanted(path):
+            continue
+        if path.endswith("evals.json"):
+            if f"/{path}".endswith("/evals.json") and _is_of_a_skill(path, around):
+                _pass_over(path, "looks like evals of a skill. Write them as a suite", found)
+        elif _holds_cases(path, around, is_case):
+            lines[path] = None
+        elif _holds_cases(path, around):
+            said = "looks like cases of AgentV. Give each `criteria`, or its suite a companion"
+            _pass_over(path, said, found)
+
+
+def _pass_over(path: str, said: str, found: Findings) -> None:
+    wrong = f"This file was not read: it {said}, if it is meant to be; else leave it."
+    found.passed_over.append(Problem(place=Place(file=show_path(path)), message=wrong))
+
+
+def _is_of_a_skill(path: str, around: GatheringContext) -> bool:
+    data = around.content(path) if around.tree[path].is_file else None
+    try:
+        said = read_json((data or b"").decode("utf-8-sig"))
+    except (NotStrictJson, UnicodeDecodeError):
+        return False
+    return isinstance(said, dict) and {"skill_name", "evals"} <= said.keys()
 
 
 def _take_lines(
@@ -79,19 +139,26 @@ def _tell_beside(path: str, document: Document, around: GatheringContext, found:
                 "under `tests`, or give it another name."
             )
             found.problems.append(Problem(place=document.place(), message=said))
+            found.told.add(one)
 
 
-def _holds_cases(path: str, around: GatheringContext) -> bool:
-    """Whether the first line of a file is a case as nobody else writes it."""
+def _holds_cases(
+    path: str, around: GatheringContext, like: Callable[[JsonValue], bool] = like_case
+) -> bool:
+    """Whether one of the first lines of a file is a case."""
     data = around.content(path) if around.tree[path].is_file else None
-    first = next((line for line in (data or b"").split(b"\n", 50) if line.strip()), b"")
+    first = [line for line in (data or b"").split(b"\n", _LINES)[:_LINES] if line.strip()]
+    return any(like(_read(line)) for line in first)
+
+
+def _read(line: bytes) -> JsonValue:
     try:
-        return like_case(read_json(first.decode("utf-8-sig")))
+        return read_json(line.decode("utf-8-sig"))
     except (NotStrictJson, UnicodeDecodeError):
-        return False
+        return None
 
 
-def _read(
+def _suite(
     path: str, document: Document, around: GatheringContext, found: Findings
 ) -> Iterator[Suite]:
     found.own.add(path)
@@ -112,6 +179,8 @@ def _tell_almost(path: str, document: Document, found: Findings) -> None:
             f"This file looks like a suite of AgentV, but {quote(key)} is no key of one: its cases "
             "stand under `tests`, or `evalcases`."
         )
+    if not isinstance(document.data, dict):
+        said = NO_MAPPING
     place = document.key_place((key,)) if key else document.place()
     problem = Problem(place=place, path=key, message=said)
     found.problems.append(problem)

@@ -16,13 +16,11 @@ from gateval.domain.text.quoting import quote
 from gateval.formats.agentv.documents import read_yaml
 from gateval.formats.agentv.filling import with_variables
 from gateval.formats.agentv.node import AgentvNode, Node
+from gateval.formats.agentv.recognition import TARGETS_FILES
 from gateval.formats.agentv.references import roots
 from gateval.formats.agentv.spellings import OF_TARGET, twice
 from gateval.formats.agentv.surroundings import Findings
 from gateval.formats.gathering import GatheringContext
-
-FILES = ("targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml")
-"""In the order in which they are looked for in each folder."""
 
 DEFAULT = "default"
 """The target of a suite that names none."""
@@ -181,7 +179,7 @@ class TargetsFile:
 def targets_paths(folder: str, around: GatheringContext) -> Iterator[str]:
     """Yield the targets files for a suite in `folder`, the nearest first."""
     for root in roots(folder):
-        for name in FILES:
+        for name in TARGETS_FILES:
             path = f"{root}/{name}".lstrip("/")
             if path in around.tree:
                 yield path
