@@ -370,3 +370,74 @@ def test_what_was_recorded_gives_a_runner_no_commands(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert not any(line.lstrip().startswith(("::", "##[")) for line in lines)
     assert "\u202e" not in done.stdout
+
+
+def failing(repo: Repo, out: Path) -> dict[str, dict[str, Any]]:
+    """Run one fixture that fails and one that passes, of which one tool is shadowed."""
+    said = '[{"type": "contains", "value": "Order 99"}]'
+    wrong = fixture("desk", "wrong", "What was 10482?", [{"tool": "look_up", "result": "17.5"}])
+    repo.write("seeds/wrong.yaml", wrong.replace('[{"type": "regex", "pattern": "."}]', said))
+    repo.write("seeds/right.yaml", fixture("desk", "right", "I want my money", []))
+    done = gateval(repo, "run", "desk-eval", "--results", str(out))
+    assert done.returncode == 1, done.stdout + done.stderr
+    for file in (repo.path / "seeds").iterdir():
+        file.unlink()
+    lines = (out / "trials.jsonl").read_text().splitlines()
+    trials = [json.loads(line) for line in lines]
+    return {trial["key"]["fixture"]: trial for trial in trials}
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["results", "trial"])
+def test_an_answer_that_failed_becomes_no_example_of_its_own_mistakes(
+    tmp_path: Path, *, whole: bool
+) -> None:
+    repo, out = shop(tmp_path / "shop"), tmp_path / "out"
+    trial = failing(repo, out)["wrong"]
+    one = tmp_path / "one.json"
+    one.write_text(json.dumps(trial))
+    asked = ["promote", str(out if whole else one), "--agent", "desk"]
+    asked += ["--fixture", "wrong"] if whole else []
+
+    refused = gateval(repo, *asked)
+    assert refused.returncode == 2, refused.stdout
+    assert "did not pass" in refused.stderr
+    assert "--allow-failed" in refused.stderr
+    assert not list(repo.path.glob("desk/fixtures/desk-*"))
+
+    written = gateval(repo, *asked, "--allow-failed")
+    assert written.returncode == 0, written.stderr
+    assert "gateval validate" in written.stdout
+    (path,) = repo.path.glob("desk/fixtures/desk-*")
+    text = path.read_text()
+    assert "assertions: []" in text
+    assert "golden" not in text
+    assert "side: head" in text
+    invalid = gateval(repo, "validate")
+    assert invalid.returncode == 2, invalid.stdout
+    assert "desk/fixtures/desk-what-was-10482.yaml" in invalid.stdout
+    assert "what it should have done" in invalid.stdout
+    path.write_text(text.replace("assertions: []", "assertions: [{type: contains, value: '17'}]"))
+    assert gateval(repo, "validate").returncode == 0
+
+
+def test_what_the_gate_answered_for_a_tool_is_no_answer_of_the_tool(tmp_path: Path) -> None:
+    repo, out = shop(tmp_path / "shop"), tmp_path / "out"
+    failing(repo, out)
+    done = gateval(repo, "promote", str(out), "--agent", "desk", "--fixture", "right")
+    assert done.returncode == 0, done.stderr
+    (path,) = repo.path.glob("desk/fixtures/desk-*")
+    text = path.read_text()
+    assert "tool: look_up" in text
+    assert "toolReplay" not in text
+    assert "shadow" not in text
+
+
+def test_the_side_that_answered_stands_in_the_origin(tmp_path: Path) -> None:
+    repo, out = shop(tmp_path / "shop"), tmp_path / "out"
+    trial = failing(repo, out)["right"]
+    trial["key"]["side"] = "base"
+    done = gateval(repo, "promote", "-", "--agent", "desk", stdin=json.dumps(trial))
+    assert done.returncode == 0, done.stderr
+    (path,) = repo.path.glob("desk/fixtures/desk-*")
+    assert "side: base" in path.read_text()
+    assert "valid" in gateval(repo, "validate").stdout

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
@@ -17,7 +20,7 @@ from gateval.app.registries import registries
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.promotion.proposal import Promoter, PromotionTarget, propose
+from gateval.domain.promotion.proposal import Promoter, PromotionTarget, is_unfinished, propose
 from gateval.domain.promotion.recorded import NoRun, Recorded
 from gateval.errors import EXIT_FAILED, EXIT_PASS, InvalidManifests, UsageError
 from gateval.formats.native.manifests import read_manifests
@@ -34,6 +37,11 @@ _NO_FIXTURE_YET = "spec.fixtureSelector"
 
 _SHOWN = 20
 
+_STAND_IN: JsonValue = {"type": "contains", "value": "."}
+"""Where a person writes assertions, so that all else can be read."""
+
+_ALLOW = "its calls are no example to follow (--allow-failed writes it with assertions to fill in)."
+
 
 def promote_traces(
     environ: dict[str, str],
@@ -41,11 +49,13 @@ def promote_traces(
     *,
     agent: str | None,
     fixture: str | None,
+    allow_failed: bool,
     redact: bool,
     dry_run: bool,
 ) -> int:
     """Write a fixture for each run in `trace`: a file, `-`, or a run that is stored here.
 
+    With `allow_failed`, also for those that did not pass, whose assertions a person has to write.
     Returns 1 if a record could not be promoted. Raises `UsageError` if none could.
     """
     repository = open_repository(Path.cwd())
@@ -58,12 +68,18 @@ def promote_traces(
     runs = [(where, run) for where, run in found if isinstance(run, Recorded)]
     if fixture is not None:
         runs = [one for one in runs if f"/{fixture}#" in f"/{one[1].trace_id}"]
+    if not allow_failed:
+        refused += [
+            f"{where}: {one.trace_id} {one.failed}; {_ALLOW}" for where, one in runs if one.failed
+        ]
+        runs = [one for one in runs if not one[1].failed]
     if redact:
         runs = _redacted(runs, read_settings(environ).secrets)
     origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
     taken = {one.name for one in snapshot.catalogue.fixtures}
     target = target_of(repository, snapshot, chosen)
     documents, more = _documents(runs, target, taken, origin)
+    unfinished = sum(is_unfinished(document) for document in documents)
     _tell_refused([*refused, *more])
     if not documents:
         raise UsageError("Nothing was promoted.")
@@ -73,6 +89,11 @@ def promote_traces(
         folder = sibling_folder(snapshot.catalogue, chosen)
         path = _write(repository.root, folder, documents)
         _tell(path, documents, snapshot.catalogue, chosen)
+        if unfinished:
+            print(
+                f"{count(unfinished, 'fixture')} without assertions: write what the agent should "
+                "have done. Until then `gateval validate` is red."
+            )
     return EXIT_FAILED if refused or more else EXIT_PASS
 
 
@@ -153,6 +174,9 @@ def _documents(
 
 def _refuse_unreadable(document: JsonObject) -> None:
     """Raise `NoRun` for what would not be read back as the fixture that it is."""
+    if is_unfinished(document):
+        spec: JsonObject = {**cast("JsonObject", document["spec"]), "assertions": [_STAND_IN]}
+        document = {**document, "spec": spec}
     parsed = read_manifests("promoted.yaml", manifest_text([document]).encode(), registries())
     if parsed.templates:
         raise NoRun("it holds `{{`, which a fixture would fill in")

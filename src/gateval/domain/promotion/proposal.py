@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
@@ -12,6 +13,7 @@ from gateval.domain.base import JsonObject, Value, canonical_json
 from gateval.domain.manifests.fixtures.messages import text_of
 from gateval.domain.promotion.recorded import NoRun, Recorded, RecordedCall
 from gateval.domain.promotion.telling import telling_part
+from gateval.domain.trials.tools import SHADOW
 
 _WORDS = 6
 """Words of what the user says in a fixture's name."""
@@ -43,7 +45,8 @@ def propose(
     """Return the document of an EvalFixture; no name in `taken` is used again.
 
     It asks for the tools that the run called, and for what its answer states; what the tools
-    answered is replayed. Raises `NoRun` where there is nothing to ask for.
+    answered is replayed. What the agent should have done instead, a person has to write: a run that
+    failed has no assertions. Raises `NoRun` where there is nothing to ask for.
     """
     calls = [one for one in run.calls if target.offered is None or one.tool in target.offered]
     assertions = [*_assertions(run, calls)]
@@ -51,7 +54,7 @@ def propose(
         raise NoRun("it has neither an answer nor a call of a tool of that Agent")
     spec: JsonObject = {
         "targetAgent": target.agent,
-        "kind": "golden",
+        "kind": "bad" if run.failed else "golden",
         "origin": _origin(run, origin),
     }
     given = run.input.model_dump(mode="json", by_alias=True, exclude_defaults=True)
@@ -59,7 +62,7 @@ def propose(
         spec["input"] = given
     if run.turns:
         spec["turns"] = [{"user": said} for said in run.turns]
-    spec["assertions"] = assertions
+    spec["assertions"] = [] if run.failed else assertions
     replayed = [c for c in calls if target.replayed is None or c.tool in target.replayed]
     if replay := [*_replay(replayed)]:
         spec["toolReplay"] = replay
@@ -69,6 +72,12 @@ def propose(
         "metadata": {"name": _name(run, target, taken), "labels": {"agent": target.agent}},
         "spec": {key: value for key, value in spec.items() if value != {}},
     }
+
+
+def is_unfinished(document: JsonObject) -> bool:
+    """Whether a person has to write what the fixture asks for."""
+    spec = document["spec"]
+    return isinstance(spec, dict) and not spec["assertions"]
 
 
 def _assertions(run: Recorded, calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
@@ -89,8 +98,10 @@ def _sources(run: Recorded) -> Iterator[str]:
 
 
 def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
-    """What the tools answered. Arguments tell calls apart where a tool answered differently."""
-    answered = [one for one in calls if one.answered]
+    """What the tools answered, but not what the gate answered for them. Arguments tell calls apart
+    where a tool answered differently.
+    """
+    answered = [one for one in calls if one.answered and not _is_shadow(one)]
     asked: dict[str, set[str]] = {}
     for call in answered:
         asked.setdefault(call.tool, set()).add(canonical_json(call.arguments))
@@ -102,8 +113,18 @@ def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
         yield entry
 
 
+def _is_shadow(call: RecordedCall) -> bool:
+    shadow = json.loads(SHADOW)
+    return call.result == shadow or (isinstance(call.result, str) and call.result.strip() == SHADOW)
+
+
 def _origin(run: Recorded, origin: Promoter) -> JsonValue:
-    said = {"traceId": run.trace_id, "promotedAt": origin.at, "promotedBy": origin.by}
+    said = {
+        "traceId": run.trace_id,
+        "side": run.side,
+        "promotedAt": origin.at,
+        "promotedBy": origin.by,
+    }
     return {key: text for key, text in said.items() if text}
 
 

@@ -44,10 +44,14 @@ class Recorded(Value):
     """A run that can be promoted. `turns` are what the user said, where that was several times.
 
     `fixture` is what it answers to, with ` on base` behind it if base does; empty if none is named.
+    `side` says whose run it was, where the gate recorded it, and `failed`, as the end of a
+    sentence, why the gate did not let it pass; empty if it did, or nobody judged it.
     """
 
     trace_id: str = ""
     fixture: str = ""
+    side: str = ""
+    failed: str = ""
     input: FixtureInput
     turns: tuple[str, ...] = ()
     calls: tuple[RecordedCall, ...] = ()

@@ -85,7 +85,9 @@ def _of_trial(trial: Trial, run: str = "") -> Recorded:
     steps = [step for step in trial.trace.steps if not step.refused]
     found = recorded_run([*_said(steps)], name)
     side = " on base" if key.side is Side.BASE else ""
-    return found.model_copy(update={"output": trial.output, "fixture": f"{key.fixture}{side}"})
+    failed = "" if trial.passed else f"did not pass ({trial.outcome})"
+    told = {"side": key.side.value, "failed": failed, "fixture": f"{key.fixture}{side}"}
+    return found.model_copy(update={"output": trial.output, **told})
 
 
 def _said(steps: list[Step]) -> Iterator[RecordedMessage]:

@@ -191,6 +191,8 @@ def _missing(spec: FixtureBody, document: Document) -> tuple[Problem, ...]:
     if not spec.assertions and not any(turn.assertions for turn in spec.turns):
         written = "assertions" in spec.model_fields_set
         message = "Must have at least 1 entry." if written else missing_key("assertions")
+        if written and spec.origin is not None and spec.kind is FixtureKind.BAD:
+            message = f"{message} The agent failed here: write what it should have done."
         wanted.append((("spec", "assertions"), message))
     return tuple(problem_at(document, path, message) for path, message in wanted)
 
