@@ -65,6 +65,7 @@ class ReasonCode(StrEnum):
     SEALED = "sealed"
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"
+    LACKING_CONTENT = "lacking-content"
     MISSING_TRIALS = "missing-trials"
     LEFT_OUT = "left-out"
     CANDIDATE_ERROR = "candidate-error"

@@ -17,7 +17,7 @@ from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.manifests.fixtures.attached import DATA_LIMIT
 from gateval.domain.manifests.own_checks import own_checks
-from gateval.domain.plan.absent import Surroundings
+from gateval.domain.plan.absent import Surroundings, lacking_sentence
 from gateval.domain.plan.layer import LayerInputs, layer_inputs
 from gateval.domain.plan.plan import AgentDefinition, Plan, Revision
 from gateval.domain.repository.file_rules import Contents, FileRules
@@ -51,7 +51,7 @@ class ClosureExports:
 
     def tree_at(self, revision: Revision) -> Tree:
         """Return the tree of a revision. Raises `RepositoryError`."""
-        return self._repository.tree(revision)
+        return self._repository.contents(revision)
 
     async def write_at(self, inputs: LayerInputs, folder: Path, revision: Revision) -> None:
         """Write inputs of a layer into an empty folder. Raises `RepositoryError`."""
@@ -88,7 +88,7 @@ class ClosureExports:
 
     def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
         """Return what the set-up of this Agent's layer sees. Raises `RepositoryError`."""
-        tree = self._repository.tree(_revision(self._plan, agent.side))
+        tree = self._repository.contents(_revision(self._plan, agent.side))
         return layer_inputs(agent, spec, tree, self._hidden[agent.side])
 
     async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
@@ -105,7 +105,7 @@ class ClosureExports:
         wanted = (agent.side, agent.files)
         if wanted not in self._around:
             given = frozenset(self._contents_of(agent).paths)
-            tree = self._repository.tree(_revision(self._plan, agent.side))
+            tree = self._repository.contents(_revision(self._plan, agent.side))
             outside = tree.keys() - given - self._hidden[agent.side]
             self._around[wanted] = Surroundings(given, outside)
         return self._around[wanted]
@@ -119,8 +119,22 @@ class ClosureExports:
     ) -> Contents:
         wanted = (revision.tree, rules, hidden)
         if wanted not in self._contents:
-            self._contents[wanted] = rules.contents(self._repository.tree(revision), hidden)
+            found = rules.contents(self._repository.contents(revision), hidden)
+            self._refuse_lacking(found, revision)
+            self._contents[wanted] = found
         return self._contents[wanted]
+
+    def _refuse_lacking(self, found: Contents, revision: Revision) -> None:
+        """Raise `RepositoryError` for a submodule that the change moves and that is not here: what
+        starts without it would be something else than what the commit holds.
+        """
+        others = [one for one in (self._plan.head, self._plan.base) if one and one != revision]
+        tree = self._repository.contents(revision)
+        for path in found.paths:
+            if tree[path].is_submodule and any(
+                self._repository.contents(one).get(path) != tree[path] for one in others
+            ):
+                raise RepositoryError(lacking_sentence(path, tree[path].oid))
 
 
 def disk_needed(repository: Repository, plan: Plan) -> int:
@@ -130,12 +144,12 @@ def disk_needed(repository: Repository, plan: Plan) -> int:
     for agent in plan.agents:
         if not agent.runtime.starts_process:
             continue
-        tree = repository.tree(_revision(plan, agent.side))
+        tree = repository.contents(_revision(plan, agent.side))
         contents = agent.files.contents(tree, hidden[agent.side])
         files = [tree[path].oid for path in contents.paths if tree[path].is_file]
         found.setdefault(_key(agent, contents), files)
     for revision, own in _checks(plan):
-        tree = repository.tree(revision)
+        tree = repository.contents(revision)
         contents = own.rules.contents(tree, frozenset(own.hidden))
         files = [tree[path].oid for path in contents.paths if tree[path].is_file]
         found.setdefault(("check", revision.tree, contents), files)

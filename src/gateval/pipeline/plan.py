@@ -23,6 +23,7 @@ from gateval.pipeline.read import read_change, read_revision
 from gateval.pipeline.reading import reading
 from gateval.pipeline.revisions import Revisions
 from gateval.pipeline.rules import read_rules
+from gateval.pipeline.submodules import without_lacking
 from gateval.ports.repository import Repository
 from gateval.ports.sources import SharedRules
 
@@ -63,6 +64,7 @@ def plan_a_change(
     if bar is not None:
         rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
     whole = plan_change(change.head, change.base, rules, change.tip)
+    whole = without_lacking(repository, whole, change.head, change.base)
     asked_of = change.head
     if whole.nothing and pick.names:  # then only the Agents of head were read
         asked_of = read_revision(repository, registries, revisions.head, under.config, config_path)
@@ -102,6 +104,7 @@ def plan_named_evals(
     plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
     if plan.nothing:
         raise UsageError(plan.nothing, hint="Run `gateval plan` to see which Eval runs what.")
+    plan = without_lacking(repository, plan, snapshot, None)
     return _finished(repository, plan, snapshot)
 
 
@@ -135,6 +138,7 @@ def plan_everything(
     plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
     if plan.nothing:
         raise UsageError(f"There is no Eval to run on {revision.short}.", hint=_FIRST)
+    plan = without_lacking(repository, plan, snapshot, None)
     return _finished(repository, plan, snapshot)
 
 

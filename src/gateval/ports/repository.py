@@ -50,6 +50,11 @@ class Repository(Protocol):
     def tree(self, revision: Revision) -> Mapping[str, TreeEntry]:
         """All entries of a revision, recursively."""
 
+    def contents(self, revision: Revision) -> Mapping[str, TreeEntry]:
+        """All entries of a revision, with those of the submodules whose content is here in the
+        place of what names them. Nothing is fetched.
+        """
+
     def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
         """The contents of these blobs; None for one larger than `limit` bytes."""
 
@@ -66,9 +71,9 @@ class Repository(Protocol):
     ) -> None:
         """Write these files of a revision into an empty folder, byte for byte, without `.git`.
 
-        All of them without `paths`; `folders` come out even if nothing is in them. Paths are
-        written as seen from `root`, below which all of them lie. Symbolic links that lead out of
-        the folder are refused with `RepositoryError`.
+        Paths are those of `contents`, all of them without `paths`; `folders` come out even if
+        nothing is in them. They are written as seen from `root`, below which all of them lie.
+        Symbolic links that lead out of the folder are refused with `RepositoryError`.
         """
 
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:

@@ -383,7 +383,9 @@ def test_folders_linked_to_each_other_in_a_row_all_belong(shop: Repo) -> None:
     assert reasons(plan_of(shop, base="main")) == ["chain/d999/code.py changed"]
 
 
-def test_a_submodule_in_the_closure_counts_and_is_warned_of(shop: Repo) -> None:
+def test_a_submodule_in_the_closure_counts_and_a_commit_of_our_own_is_none_of_its(
+    shop: Repo,
+) -> None:
     build_program(shop)
     vendored = f"160000,{shop.id('main')},agents/vendored"
     shop.git("update-index", "--add", "--cacheinfo", vendored)
@@ -391,8 +393,14 @@ def test_a_submodule_in_the_closure_counts_and_is_warned_of(shop: Repo) -> None:
     (shop.path / "agents/vendored").mkdir()
     plan = plan_of(shop, base="main")
     assert reasons(plan) == ["agents/vendored added"]
+    (lacking,) = plan.lacking
+    assert (lacking.path, lacking.where, plan.evals) == ("agents/vendored", "head", ())
+    shop.write("agents/run.py", "x = 3\n")
+    shop.git("add", "agents/run.py")
+    shop.git("commit", "--quiet", "--message=Later")
+    plan = plan_of(shop, base="HEAD~1", head="HEAD")
     (warning,) = plan.warnings
-    assert "depends on the submodule agents/vendored; a candidate gets an empty folder" in warning
+    assert "depends on the submodule agents/vendored, whose content is not in this" in warning
 
 
 def test_a_manifest_beside_the_program_is_no_code(shop: Repo) -> None:

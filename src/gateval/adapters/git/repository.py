@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from gateval.adapters.git import revisions, snapshot
-from gateval.adapters.git.contents import export, objects, trees
+from gateval.adapters.git.contents import export, objects, submodules, trees
 from gateval.adapters.git.run import Git
 from gateval.domain.repository.tree import TreeEntry
 
@@ -37,7 +37,10 @@ class GitRepository:
         self.root = root
         self.git_folder = git_folder
         self._git = git.at(root)
+        self._also: tuple[Path, ...] = ()
+        self._reader = self._git
         self._trees: dict[str, Mapping[str, TreeEntry]] = {}
+        self._contents: dict[str, Mapping[str, TreeEntry]] = {}
 
     def reading(self) -> AbstractContextManager[None]:
         """Within this block, git stays at work between questions about objects."""
@@ -85,6 +88,21 @@ class GitRepository:
             return trees.entries_like(self._git, tree, known, listed)
         return trees.entries(self._git, tree)
 
+    def contents(self, revision: Revision) -> Mapping[str, TreeEntry]:
+        """All entries of a revision, with those of the submodules whose content is here in the
+        place of what names them.
+        """
+        tree = self.tree(revision)
+        if revision.tree not in self._contents:
+            named = [path for path, entry in tree.items() if entry.is_submodule]
+            if named:
+                also = submodules.object_folders(self.root, self.git_folder, named)
+                self._also = tuple(dict.fromkeys((*self._also, *also)))
+                self._reader = self._git.reading(self._also)
+            found = submodules.with_contents(self._git, self._reader, tree) if named else tree
+            self._contents[revision.tree] = found
+        return self._contents[revision.tree]
+
     def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
         """The contents of these blobs; None for one larger than `limit` bytes."""
         return objects.read_blobs(self._git, oids, limit)
@@ -99,17 +117,17 @@ class GitRepository:
     ) -> None:
         """Write these files of a revision into an empty (or new) folder, byte for byte.
 
-        All of them without `paths`; `folders` come out even if nothing is in them. Paths are
-        written as seen from `root`, below which all of them lie.
+        Paths are those of `contents`, all of them without `paths`; `folders` come out even if
+        nothing is in them. They are written as seen from `root`, below which all of them lie.
         """
-        tree = self.tree(revision)
+        tree = self.contents(revision)
         cut = len(root) + 1 if root else 0
         entries = {path[cut:]: tree[path] for path in (tree if paths is None else paths)}
-        export.write_tree(self._git, entries, folder, folders=[one[cut:] for one in folders])
+        export.write_tree(self._reader, entries, folder, folders=[one[cut:] for one in folders])
 
     def sizes(self, oids: Iterable[str]) -> Mapping[str, int]:
         """The sizes of these blobs in bytes."""
-        return objects.sizes(self._git, sorted(set(oids)))
+        return objects.sizes(self._reader, sorted(set(oids)))
 
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of `paths` that hold a Git LFS pointer instead of the file's content."""

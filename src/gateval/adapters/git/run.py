@@ -39,7 +39,8 @@ class Git:
 
     `environ` is the environment of the gate, of which git sees only what is harmless, and `config`
     are settings for every process; no file that it writes may have more than `largest` bytes, if
-    that is not 0. Every method raises `RepositoryError` when git is missing,
+    that is not 0. `also` are folders of objects that it reads beside the repository's own. Every
+    method raises `RepositoryError` when git is missing,
     fails, or takes longer than `timeout` seconds.
     """
 
@@ -51,10 +52,14 @@ class Git:
         timeout: float = TIMEOUT_SECONDS,
         config: tuple[str, ...] = (),
         largest: int = 0,
+        also: tuple[Path, ...] = (),
     ) -> None:
         self.folder = folder
         self._largest = largest
+        self._also = also
         self._environ = clean_environment(environ)
+        if also:
+            self._environ["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(map(_quoted, also))
         self._timeout = timeout
         self._config = config
         self.kept = Kept()
@@ -67,9 +72,21 @@ class Git:
         """Return the same git with another limit of time."""
         return self._other(self.folder, seconds)
 
-    def _other(self, folder: Path, seconds: float) -> Git:
-        config, largest = self._config, self._largest
-        return Git(folder, self._environ, timeout=seconds, config=config, largest=largest)
+    def reading(self, also: tuple[Path, ...]) -> Git:
+        """Return the same git, which reads these folders of objects, too. It is for reading only:
+        what it wrote might lack what it found there.
+        """
+        return self._other(self.folder, self._timeout, also)
+
+    def _other(self, folder: Path, seconds: float, also: tuple[Path, ...] | None = None) -> Git:
+        return Git(
+            folder,
+            self._environ,
+            timeout=seconds,
+            config=self._config,
+            largest=self._largest,
+            also=self._also if also is None else also,
+        )
 
     def run(
         self,
@@ -136,6 +153,12 @@ class Git:
                 f"git cannot be started: {error.strerror}.",
                 hint="Install git 2.31 or newer, and see that it is on PATH.",
             ) from error
+
+
+def _quoted(folder: Path) -> str:
+    """Return a path as git takes it in a list: a colon or a quote in it would end it."""
+    escaped = str(folder).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 @contextmanager

@@ -52,6 +52,9 @@ def all_reasons(
     yield from _lost_reasons(results.plan)
     yield from _doubt_reasons(results.plan)
     yield from _unclaimed_reasons(results.plan)
+    for lacking in results.plan.lacking:
+        text = str(lacking)
+        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.LACKING_CONTENT, text)
     yield from _left_out_reasons(results.plan)
     if over := results.info.over_budget:
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.BUDGET, over)

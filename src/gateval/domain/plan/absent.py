@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gateval.domain.base import Value
 from gateval.domain.repository.paths import resolve_path, show_path
 
 _ABSENT = re.compile(
@@ -37,6 +38,38 @@ class AbsentFile:
 
     path: str
     pattern: str
+
+
+class Lacking(Value):
+    """A submodule that a change adds, moves or removes, and whose content is not here.
+
+    `path` is as `show_path` gives it, `of` says whose it is, `where` on which side.
+    """
+
+    path: str
+    commit: str
+    of: str
+    where: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}, a submodule among the files of {self.of}, cannot be measured: "
+            f"{_not_here(self.commit, self.where)}"
+        )
+
+
+def lacking_sentence(path: str, commit: str) -> str:
+    """Say that the content of a submodule is not here, and what to do."""
+    return f"{show_path(path)} is a submodule, and {_not_here(commit)}"
+
+
+def _not_here(commit: str, where: str = "") -> str:
+    at = f" ({where})" if where else ""
+    return (
+        f"its content at {commit[:7]}{at} is not in this checkout. The gate fetches none: check it "
+        "out with `submodules: true` (`recursive` for those in others) and `fetch-depth: 0`, "
+        "elsewhere with `git submodule update --init --recursive`."
+    )
 
 
 class Surroundings:

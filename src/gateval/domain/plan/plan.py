@@ -13,6 +13,7 @@ from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.manifests.tools import AgentTool
+from gateval.domain.plan.absent import Lacking
 from gateval.domain.plan.bar import Doubt, Lowered, Reason
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
 from gateval.domain.plan.stored import UsedBaseline
@@ -111,7 +112,8 @@ class Plan(Value):
     `policy`; empty in a plan that nobody decides by. `lost` is what the change lowers that no trial
     can make up for: Evals of the base tip that have nothing left to run. `doubts` is what could not
     be read and may ask more than is measured. `unclaimed` are changed files that the policy wants
-    to belong to a measured Agent, and that do not. `rules_unread` says why the rules could
+    to belong to a measured Agent, and that do not. `lacking` are submodules that keep an Agent's
+    Evals from being planned. `rules_unread` says why the rules could
     not be read whole; empty if they were. `locked` are sealed files that may ask something of this
     change, and for which there is no key. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
@@ -138,6 +140,7 @@ class Plan(Value):
     lost: tuple[Lowered, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     unclaimed: tuple[str, ...] = ()
+    lacking: tuple[Lacking, ...] = ()
     rules_unread: str = ""
     locked: tuple[str, ...] = ()
     bar_accepted: str = ""
@@ -250,8 +253,8 @@ class Plan(Value):
     @property
     def binds(self) -> bool:
         """Whether something speaks against a pass before any trial has run."""
-        found = self.lost or self.doubts or self.unclaimed or self.rules_unread or self.locked
-        return bool(found)
+        unread = self.doubts or self.rules_unread or self.locked
+        return bool(unread or self.lost or self.unclaimed or self.lacking)
 
     @property
     def trial_count(self) -> int:

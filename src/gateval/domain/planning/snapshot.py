@@ -101,6 +101,11 @@ class Snapshot:
         """All paths of the tree, sorted, so that a folder's files stand together."""
         return sorted(self.tree)
 
+    @cached_property
+    def submodules(self) -> Sequence[str]:
+        """The paths of all submodules, sorted."""
+        return [path for path in self.paths if self.tree[path].is_submodule]
+
     def below(self, root: str) -> Sequence[str]:
         """The paths of a file or of everything in a folder; "" is the whole repository."""
         return below(self.paths, root)

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.rules import RulesEdit, other_edits
-from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.files.outside import outside_warnings
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.tree import changed_paths
 from gateval.domain.text.quoting import quote
 
@@ -34,17 +32,6 @@ def coverage_warnings(
             f"compared. First: {base.problems[0]}"
         )
     yield from map(str, head.catalogue.passed_over)
-    for name in sorted(evaluated):
-        agent = head.catalogue.agent(name)
-        if agent is None or not agent.starts_process:
-            continue
-        closure = closure_of(agent, head)
-        for path, entry in head.tree.items():
-            if entry.is_submodule and closure.covers(path):
-                yield (
-                    f"Agent {name} depends on the submodule {show_path(path)}; a candidate "
-                    "gets an empty folder there."
-                )
 
 
 def shown_warnings(

@@ -22,6 +22,17 @@ def folder_of(pattern: str) -> str:
     return "/".join(steps[:plain])
 
 
+def may_match_below(pattern: str, folder: str) -> bool:
+    """Whether a pattern can match something in a folder, whatever is in it."""
+    wanted, steps = pattern.split("/"), folder.split("/")
+    for number, step in enumerate(steps):
+        if number == len(wanted) or wanted[number] == "**":
+            return True
+        if not match_any([wanted[number]])(step):
+            return False
+    return True
+
+
 def match_any(patterns: Iterable[str]) -> Callable[[str], bool]:
     """Return a function that tells whether a path matches one of the patterns.
 

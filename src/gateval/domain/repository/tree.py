@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 LINK_MODE = "120000"
+FOLDER_MODE = "040000"
 
 
 class TreeEntry(NamedTuple):
@@ -29,6 +30,11 @@ class TreeEntry(NamedTuple):
     def is_submodule(self) -> bool:
         """A commit of another repository."""
         return self.mode == "160000"
+
+    @property
+    def is_folder(self) -> bool:
+        """A folder without files, which only a submodule can be."""
+        return self.mode == FOLDER_MODE
 
 
 Tree = Mapping[str, TreeEntry]

@@ -78,7 +78,7 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     elif lines:
         edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
         lines.append(f"{_EDITED if edits else _UNEDITED}{accept}")
-    return [*rules, *lines, *unread, *_unclaimed(plan)]
+    return [*rules, *lines, *unread, *map(str, plan.lacking), *_unclaimed(plan)]
 
 
 def _unclaimed(plan: Plan) -> list[str]:

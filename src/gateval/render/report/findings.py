@@ -163,7 +163,7 @@ def _nearest(report: Report, reason: DecisionReason) -> Place:
     places = {str(doubt): doubt.problem.place for doubt in plan.doubts}
     named = (
         path
-        for path in (*plan.unclaimed, *plan.locked)
+        for path in (*plan.unclaimed, *plan.locked, *(one.path for one in plan.lacking))
         if reason.text.startswith((f"{path} ", f"{path}, "))
     )
     return places.get(reason.text) or Place(file=next(named, GATE_CONFIG_PATH))

@@ -94,6 +94,8 @@ def _closing(plan: Plan) -> Iterator[str]:
         yield why_locked(plan.locked)
     for doubt in plan.doubts:
         yield f"cannot be read: {doubt}"
+    for lacking in plan.lacking:
+        yield f"not measured: {lacking}"
     for path in plan.unclaimed:
         yield f"belongs to no measured Agent: {path}"
     for warning in plan.warnings:

@@ -40,10 +40,11 @@ def write_tree(
 ) -> None:
     """Write `entries` below `folder`, which is empty or does not exist yet. One git process.
 
-    Files come out byte for byte with mode 644 or 755 whatever the umask is, submodules as empty
-    folders, links as links. Raises `RepositoryError` for paths and links that could lead out of
-    the folder or into a `.git`, when the disk is full, and beyond `limit` bytes; what was
-    written before stays there. `folders` come out even if nothing is in them.
+    Files come out byte for byte with mode 644 or 755 whatever the umask is, submodules whose
+    content is not here as empty folders, links as links. Raises `RepositoryError` for paths and
+    links that could lead out of the folder or into a `.git`, when the disk is full, and beyond
+    `limit` bytes; what was written before stays there. `folders` come out even if nothing is in
+    them.
     """
     folders = frozenset(folders)
     check_paths(entries, folders)
@@ -56,7 +57,7 @@ def write_tree(
         check_links(targets)
         _write_files(blobs, files, writer, limit)
     for path, entry in entries.items():
-        if entry.is_submodule:
+        if entry.is_submodule or entry.is_folder:
             writer.folder(path)
     for path in folders:
         writer.folder(path)

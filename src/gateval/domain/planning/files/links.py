@@ -1,4 +1,6 @@
-"""Where the symbolic links of a closure lead: that belongs to it, too."""
+"""Where the symbolic links of a closure lead, and the submodules around its files: that belongs to
+it, too.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.links import walk_links
 from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.patterns import match_any
+from gateval.domain.repository.patterns import match_any, may_match_below
 from gateval.domain.repository.tree import under
 
 
@@ -24,8 +26,33 @@ def follow_links(
     The links that are passed on the way belong to it, too: another target leads elsewhere. `hidden`
     says which paths do not count; by default those that no candidate gets.
     """
-    links, is_hidden = snapshot.links, hidden or snapshot.is_hidden
-    found = dict(roots)
+    found = _linked(roots, patterns, snapshot, hidden or snapshot.is_hidden)
+    for path in snapshot.submodules:
+        if not under(path, found.keys()):
+            why = _why_of_submodule(path, found, patterns)
+            found |= {path: why} if why else {}
+    return found
+
+
+def _why_of_submodule(
+    path: str, roots: Mapping[str, str], patterns: Mapping[str, str]
+) -> str | None:
+    """Return why something in a submodule may belong; None where nothing does. All of it counts
+    then: what its commits differ in is not looked into.
+    """
+    told = (why for root, why in roots.items() if under(root, {path}))
+    return next(told, None) or next(
+        (why for one, why in patterns.items() if may_match_below(one, path)), None
+    )
+
+
+def _linked(
+    roots: Mapping[str, str],
+    patterns: Mapping[str, str],
+    snapshot: Snapshot,
+    is_hidden: Callable[[str], bool],
+) -> dict[str, str]:
+    links, found = snapshot.links, dict(roots)
     if not links:
         return found
     passed: dict[str, str] = {}

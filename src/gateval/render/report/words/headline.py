@@ -57,6 +57,9 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         said.append("the rules that the gate config extends cannot be read")
     if files := report.results.plan.locked:
         said.append(f"{listing(files, 2)} cannot be opened without the key")
+    if lacking := report.results.plan.lacking:
+        named = list(dict.fromkeys(one.path for one in lacking))
+        said.append(f"the content of {listing(named, 2)} is not in this checkout")
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
         said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")

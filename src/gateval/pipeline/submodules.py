@@ -1,0 +1,97 @@
+"""Submodules among the files that a plan measures: whether their content is here.
+
+What a change adds or moves there is measured with it, or not at all: an empty folder in its place
+would be measured as something that nobody wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gateval.domain.manifests.own_checks import own_checks
+from gateval.domain.plan.absent import Lacking
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.planning.closure import Closure, closure_of
+from gateval.domain.planning.files.check_files import check_closure
+from gateval.domain.planning.files.grounds import ground_closure
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.paths import show_path
+from gateval.ports.repository import Repository
+
+Empty = Mapping[str, str]
+"""The submodules of a revision whose content is not here: path → commit."""
+
+
+def without_lacking(
+    repository: Repository, plan: Plan, head: Snapshot, base: Snapshot | None
+) -> Plan:
+    """Return the plan without the Evals for which the content of a changed submodule is not here,
+    and with what keeps it from passing.
+    """
+    sides = [("head", head), *([("base", base)] if base is not None else [])]
+    if not any(snapshot.submodules for _, snapshot in sides):
+        return plan
+    empty = {name: _empty(repository, snapshot) for name, snapshot in sides}
+    found: dict[Lacking, None] = {}
+    warnings: dict[str, None] = {}
+    kept: list[PlannedEval] = []
+    for planned in plan.evals:
+        lacking: list[Lacking] = []
+        for where, snapshot in sides:
+            other = empty["base" if where == "head" else "head"] if base is not None else None
+            for of, closure in _closures(planned, snapshot):
+                for path, commit in empty[where].items():
+                    if not closure.covers(path):
+                        continue
+                    if other is None or other.get(path) == commit:
+                        warnings[_empty_folder(of, path)] = None
+                    else:
+                        shown = show_path(path)
+                        lacking.append(Lacking(path=shown, commit=commit, of=of, where=where))
+        found |= dict.fromkeys(lacking)
+        kept += [] if lacking else [planned]
+    return _with(plan, kept, tuple(found), tuple(warnings))
+
+
+def _with(
+    plan: Plan, kept: Sequence[PlannedEval], found: tuple[Lacking, ...], warnings: tuple[str, ...]
+) -> Plan:
+    told = plan.model_copy(update={"warnings": (*warnings, *plan.warnings), "lacking": found})
+    if len(kept) == len(plan.evals):
+        return told
+    agents = {planned.agent for planned in kept}
+    return told.model_copy(
+        update={
+            "evals": tuple(kept),
+            "agents": tuple(one for one in plan.agents if one.name in agents),
+            "nothing": "" if kept else "Nothing can be measured here.",
+        }
+    )
+
+
+def _empty(repository: Repository, snapshot: Snapshot) -> Empty:
+    if not snapshot.submodules:
+        return {}
+    contents = repository.contents(snapshot.revision)
+    return {path: entry.oid for path, entry in contents.items() if entry.is_submodule}
+
+
+def _closures(planned: PlannedEval, snapshot: Snapshot) -> Iterator[tuple[str, Closure]]:
+    """Yield what an Eval starts from in a revision: its Agent's files, checks' and playgrounds'."""
+    agent = snapshot.catalogue.agent(planned.agent)
+    if agent is not None and agent.starts_process:
+        yield f"Agent {agent.name}", closure_of(agent, snapshot)
+    for fixture in planned.own_fixtures:
+        if fixture.playground is not None:
+            ground = ground_closure(fixture.playground, fixture.folder, snapshot)
+            yield "a playground", ground
+        for spec in own_checks(fixture):
+            yield "a check", check_closure(spec, fixture.folder, snapshot)
+
+
+def _empty_folder(of: str, path: str) -> str:
+    return (
+        f"{of} depends on the submodule {show_path(path)}, whose content is not in this checkout; "
+        "there is an empty folder in its place."
+    )
