@@ -21,6 +21,9 @@ _SHELLS = (["sh", "-c"], ["bash", "-c"])
 _SEVERAL = re.compile(r"[;&|<>()`\n]")
 """What makes more of a line than one program with its arguments."""
 
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+"""What a line sets for the program behind it."""
+
 _NO_PROGRAMS = (["cd"], ["test"], ["["])
 
 
@@ -81,6 +84,8 @@ def _started(words: list[str]) -> list[str]:
         started = shlex.split(line)
     except ValueError:
         return []
+    while started and _VARIABLE.match(started[0]):
+        del started[0]
     return [] if started[:1] in _NO_PROGRAMS else started
 
 
