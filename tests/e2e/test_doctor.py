@@ -17,6 +17,7 @@ from tests.helpers.tiers import some_always
 
 if TYPE_CHECKING:
     from tests.servers.github.server import GitHubServer
+    from tests.servers.github.state.protection import Rule
 
 SECRET = "ghs-not-to-be-shown"
 
@@ -59,18 +60,20 @@ def test_without_a_token_it_says_what_it_cannot_see(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "sentence"),
+    ("old", "new", "sentence", "code"),
     [
-        (", labeled, unlabeled]", "]", "no run starts on labeled or unlabeled"),
-        ("contents: write", "contents: read", "For labels, add `contents: write`"),
+        (", labeled, unlabeled]", "]", "no run starts on labeled or unlabeled", 0),
+        ("contents: write", "contents: read", "For labels, add `contents: write`", 1),
     ],
 )
-def test_what_labels_need_is_noted(repo: Repo, old: str, new: str, sentence: str) -> None:
+def test_what_labels_need_is_noted(
+    repo: Repo, old: str, new: str, sentence: str, code: int
+) -> None:
     text = (repo.path / WORKFLOW).read_text()
     assert old in text
     repo.write(WORKFLOW, text.replace(old, new))
     done = gateval(repo, "doctor")
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == code, done.stdout
     assert sentence in done.stdout
 
 
@@ -235,18 +238,92 @@ def test_github_knows_which_check_is_required(repo: Repo, github_server: GitHubS
     there.protections["main"] = Protection(checks=(RequiredCheck("evals"),))
     assert "main requires evals, which is the job" in ask(repo, github_server, token).stdout
 
-    checks = {"required_status_checks": [{"context": "gateval"}]}
-    rule = Rule("required_status_checks", {**checks, "strict_required_status_checks_policy": False})
-    there.rulesets.append(Ruleset(7, "gate", ("main",), (rule,)))
+    anybody = required("gateval")
+    there.rulesets.append(Ruleset(7, "gate", ("main",), (anybody,)))
+    done = ask(repo, github_server, token)
+    assert done.returncode == 1, done.stdout
+    assert "main requires the check gateval from any source: whoever may push" in done.stdout
+
+    there.rulesets[:] = [Ruleset(7, "gate", ("main",), (required("gateval", 4711),))]
+    done = ask(repo, github_server, token)
+    assert done.returncode == 1, done.stdout
+    assert "from the App 4711, and the workflow's token writes as GitHub Actions" in done.stdout
+
+    there.rulesets[:] = [Ruleset(7, "gate", ("main",), (required("gateval", 15_368),))]
+    there.protections["main"] = Protection(checks=(RequiredCheck("gateval"),))
     done = ask(repo, github_server, token)
     assert done.returncode == 0, done.stdout
-    assert "main requires the check gateval." in done.stdout
+    assert "main requires the check gateval from GitHub Actions." in done.stdout
     assert token not in done.stdout + done.stderr
     assert "No ruleset keeps gateval-audit from force pushes and deletion" in done.stdout
     kept = (Rule("non_fast_forward"), Rule("deletion"))
     there.rulesets.append(Ruleset(8, "audit", ("gateval-audit",), kept))
     done = ask(repo, github_server, token)
     assert "A ruleset keeps gateval-audit as it was written." in done.stdout
+
+
+def required(name: str, app: int | None = None) -> Rule:
+    """The rule of a ruleset that requires a check, from an App or from anybody."""
+    from tests.servers.github.state.protection import Rule
+
+    check = {"context": name} if app is None else {"context": name, "integration_id": app}
+    parameters = {"required_status_checks": [check], "strict_required_status_checks_policy": False}
+    return Rule("required_status_checks", parameters)
+
+
+def test_classic_protection_may_name_the_source_too(
+    repo: Repo, github_server: GitHubServer
+) -> None:
+    from tests.servers.github.state.protection import Protection, RequiredCheck
+
+    there = github_server.world.repository("acme/shop")
+    token = github_server.world.workflow_token(
+        there, contents="read", pull_requests="write", checks="write"
+    )
+    for app, sentence in ((15_368, "from GitHub Actions."), (None, "from any source")):
+        there.protections["main"] = Protection(checks=(RequiredCheck("gateval", app),))
+        assert sentence in ask(repo, github_server, token).stdout
+
+
+def test_a_merge_queue_needs_a_job_that_hears_of_it(
+    repo: Repo, github_server: GitHubServer
+) -> None:
+    from tests.servers.github.state.protection import Rule, Ruleset
+
+    there = github_server.world.repository("acme/shop")
+    token = github_server.world.workflow_token(
+        there, contents="read", pull_requests="write", checks="write"
+    )
+    queue = Rule(
+        "merge_queue",
+        {
+            "check_response_timeout_minutes": 60,
+            "grouping_strategy": "ALLGREEN",
+            "max_entries_to_build": 5,
+            "max_entries_to_merge": 5,
+            "merge_method": "MERGE",
+            "min_entries_to_merge": 1,
+            "min_entries_to_merge_wait_minutes": 5,
+        },
+    )
+    there.rulesets.append(Ruleset(7, "gate", ("main",), (required("gateval", 15_368), queue)))
+    done = ask(repo, github_server, token)
+    assert done.returncode == 1, done.stdout
+    assert "main has a merge queue, and no job runs on merge_group" in done.stdout
+    text = (ROOT / "examples/workflows/merge-queue.yml").read_text("utf-8")
+    repo.write(".github/workflows/merge-queue.yml", text)
+    done = ask(repo, github_server, token)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_token_that_github_does_not_know(repo: Repo, github_server: GitHubServer) -> None:
+    github_server.world.repository("acme/shop")
+    done = ask(repo, github_server, SECRET)
+    assert done.returncode == 1, done.stdout
+    assert lines(done)["token"] == "problem"
+    assert "GitHub does not accept the token" in done.stdout
+    assert "Set GITHUB_TOKEN or GH_TOKEN to one that is valid" in done.stdout
+    assert SECRET not in done.stdout + done.stderr
 
 
 def test_a_token_that_may_read_too_little(repo: Repo, github_server: GitHubServer) -> None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from gateval.domain.forge.pull_request import Comment, PullRequest
     from gateval.domain.forge.workflow_run import Artifact, WorkflowRun
     from gateval.domain.labels.facts import LabelEvent, Push
+    from gateval.domain.setup.diagnosis import RequiredCheck
+    from gateval.domain.setup.played import PlayedPull
 
 
 class Viewer(Protocol):
@@ -118,11 +120,14 @@ class BranchGuards(Protocol):
     def default_branch(self) -> str:
         """The name of the default branch."""
 
-    def required_checks(self, branch: str) -> frozenset[str]:
-        """The names of the checks that have to pass before anything is merged into a branch."""
+    def required_checks(self, branch: str) -> frozenset[RequiredCheck]:
+        """The checks that have to pass before anything is merged into a branch."""
 
     def rules(self, branch: str) -> frozenset[str]:
         """The types of the rules that rulesets set for a branch, such as `non_fast_forward`."""
+
+    def played_pull(self, number: int) -> PlayedPull:
+        """A pull request with what decides whether it is measured. Raises `NotOnForge`."""
 
     def read_pull_requests(self) -> None:
         """See whether pull requests may be read."""

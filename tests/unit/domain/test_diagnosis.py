@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from gateval.domain.setup.diagnosis import (
+    ACTIONS_APP,
     Health,
     HealthCheck,
+    RequiredCheck,
     about_audit_branch,
     about_history,
     about_keys,
@@ -36,8 +38,8 @@ def problems(findings: list[HealthCheck]) -> list[str]:
     [
         (None, ()),
         ("write-all", ()),
-        ("read-all", ("pull-requests: write", "checks: write")),
-        ({}, ("contents: read", "pull-requests: write", "checks: write")),
+        ("read-all", ("contents: write", "pull-requests: write", "checks: write")),
+        ({}, ("contents: write", "pull-requests: write", "checks: write")),
         ({"contents": "write", "checks": "write"}, ("pull-requests: write",)),
         ({**NEEDED, "checks": "nonsense"}, ("checks: write",)),
         (NEEDED, ()),
@@ -54,7 +56,7 @@ def test_permissions(permissions: dict[str, str] | str | None, missing: tuple[st
         ({"events": frozenset({"push"})}, "checks: write"),
         (
             {"events": frozenset({"merge_group", "pull_request"})},
-            "pull-requests: write, checks: write",
+            "contents: write, pull-requests: write, checks: write",
         ),
         ({"events": frozenset({"workflow_run"})}, "pull-requests: write, checks: write"),
         ({"step": "run"}, ""),
@@ -69,7 +71,8 @@ def test_what_a_job_needs_depends_on_what_it_does(job: dict[str, Any], missing: 
 def test_a_good_workflow_is_fine_and_none_is_a_problem() -> None:
     assert worst(about_workflows([GOOD])) is Health.OK
     assert "gateval init" in problems(about_workflows([]))[0]
-    assert worst(about_workflows([GOOD._replace(permissions=None)])) is Health.UNKNOWN
+    (said,) = problems(about_workflows([GOOD._replace(permissions=None)]))
+    assert "where that only reads, no check run is written" in said
 
 
 def test_what_a_token_of_its_own_may_do_is_not_in_the_workflow() -> None:
@@ -109,14 +112,15 @@ def test_keys() -> None:
 @pytest.mark.parametrize(
     ("required", "health", "sentence"),
     [
-        ({"gateval", "lint"}, Health.OK, "main requires the check gateval."),
+        ({"gateval", "lint"}, Health.OK, "main requires the check gateval from GitHub Actions."),
         ({"evals"}, Health.PROBLEM, "which is the job"),
         ({"lint"}, Health.PROBLEM, "does not require"),
         (set(), Health.PROBLEM, "a failed gate can be merged"),
     ],
 )
 def test_the_required_check(required: set[str], health: Health, sentence: str) -> None:
-    finding = about_required_check("main", required, [GOOD])
+    checks = [RequiredCheck(name, ACTIONS_APP) for name in required]
+    finding = about_required_check("main", checks, [GOOD])
     assert finding.health is health
     assert sentence in finding.seen
 
@@ -128,7 +132,7 @@ WRITES = {**NEEDED, "contents": "write"}
 @pytest.mark.parametrize(
     ("permissions", "types", "sentence"),
     [
-        (NEEDED, LABELS, "no label counts, for nothing can be recorded"),
+        ({**NEEDED, "contents": "read"}, LABELS, "no label counts, for nothing can be recorded"),
         (WRITES, frozenset[str](), "no run starts on labeled or unlabeled"),
         (WRITES, LABELS - {"unlabeled"}, "no run starts on unlabeled,"),
         (WRITES, LABELS, "runs on labels, and may record them"),

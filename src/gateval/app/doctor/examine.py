@@ -33,6 +33,7 @@ from gateval.domain.setup.diagnosis import (
 )
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.job_time import about_time
+from gateval.domain.setup.unmeasured import Known, about_reach
 from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
 from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
@@ -90,6 +91,7 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     yield from map(about_unreadable, unread)
     yield from about_workflows(jobs)
     yield from about_inputs(jobs, (*NAMES, *map(str.lower, OF_THE_RUNNER)))
+    yield from about_reach(jobs, known_here(opened, environ, name))
     yield from about_time(jobs)
     yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
     from gateval.app.doctor.github import github_findings
@@ -133,9 +135,23 @@ def read_workflows(
     flows = {path: entry.oid for path, entry in snapshot.tree.items() if is_workflow(path)}
     blobs = repository.blobs(flows.values(), limit=WORKFLOW_LIMIT)
     contents = {path: blobs[oid] or b"" for path, oid in flows.items()}
-    jobs = (job for path, data in contents.items() for job in gate_jobs(path, data))
+    jobs = (job for path, data in contents.items() for job in gate_jobs(path, data, contents.get))
     unread = (unreadable(path, data) for path, data in contents.items())
     return tuple(jobs), tuple(problem for problem in unread if problem)
+
+
+def known_here(
+    repository: GitRepository, environ: Mapping[str, str], name: str | None = None
+) -> Known:
+    """Return what this clone tells of the repository, without asking anybody."""
+    origin = repository.facts().origin
+    named = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
+    try:
+        branch = repository.default_branch() or ""
+    except GatevalError:
+        branch = ""
+    short = branch.removeprefix("refs/remotes/origin/").removeprefix("refs/heads/")
+    return Known(named, short or None)
 
 
 def _isolation(environ: Mapping[str, str]) -> HealthCheck:

@@ -18,7 +18,14 @@ from gateval.domain.setup.diagnosis import (
 )
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.labels import LABEL_STYLES, about_missing
-from gateval.errors import ForgeError, GatevalError, MissingPermission, NotOnForge
+from gateval.domain.setup.unmeasured import Known, about_reach
+from gateval.errors import (
+    ForgeError,
+    ForgeRejected,
+    GatevalError,
+    MissingPermission,
+    NotOnForge,
+)
 from gateval.ports.records import AUDIT_BRANCH
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from gateval.adapters.github.waiting import RetryLimits
     from gateval.ports.forge import BranchGuards, RepositoryLabels
 
+UNAUTHORIZED = 401
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
 _NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"
 _NAME_IT = "Write it as OWNER/NAME: gateval doctor --repository OWNER/NAME."
@@ -50,8 +58,12 @@ def github_findings(
         yield access
         return
     guards: BranchGuards = GitHubGuards(access, _limits())
+    if refused := _refused(guards):
+        yield refused
+        return
     yield from _token(guards, access.repository)
     yield from _required(guards, jobs)
+    yield from _queue(guards, jobs)
     yield from _labels(access, fix=fix)
     yield from _audit_branch(guards)
 
@@ -123,6 +135,28 @@ def _limits() -> RetryLimits:
     from gateval.adapters.github.waiting import RetryLimits
 
     return RetryLimits(total_seconds=20, attempts=2, limit_wait=10)
+
+
+def _refused(guards: BranchGuards) -> HealthCheck | None:
+    """Return why nothing more can be asked: GitHub does not know the token."""
+    try:
+        guards.default_branch()
+    except ForgeRejected as error:
+        if error.status == UNAUTHORIZED:
+            todo = f"Set {' or '.join(TOKENS[:2])} to one that is valid: {_NOT_SEEN}."
+            return HealthCheck(Health.PROBLEM, "token", error.message, todo)
+    except ForgeError:
+        return None  # each line says it for itself
+    return None
+
+
+def _queue(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[HealthCheck]:
+    try:
+        branch = guards.default_branch()
+        known = Known(branch=branch, queue="merge_queue" in guards.rules(branch))
+    except ForgeError:
+        return  # the line on the required check says why
+    yield from (one for one in about_reach(jobs, known) if one.topic == "queue")
 
 
 def _token(guards: BranchGuards, name: str) -> Iterator[HealthCheck]:

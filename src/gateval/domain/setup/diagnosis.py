@@ -25,11 +25,23 @@ GUIDE = "docs/guides/branch-protection.md"
 
 
 class Health(StrEnum):
-    """How it is. Unknown is neither: it could not be seen from here."""
+    """How it is. A warning hangs on what was not said; unknown could not be seen from here."""
 
     OK = "ok"
     PROBLEM = "problem"
+    WARNING = "warning"
     UNKNOWN = "unknown"
+
+
+ACTIONS_APP = 15_368
+"""The id of GitHub Actions, the App as which the token of a job writes."""
+
+
+class RequiredCheck(NamedTuple):
+    """A check that a branch requires; `app` is the one that has to write it, None for anybody."""
+
+    name: str
+    app: int | None = None
 
 
 class HealthCheck(NamedTuple):
@@ -50,7 +62,7 @@ def about_workflows(jobs: Sequence[GateJob]) -> list[HealthCheck]:
     publishing = [job for job in jobs if job.publishes]
     named = [_about_name(job) for job in jobs if job.check == CHECK_NAME]
     heard = [_about_labels(job) for job in publishing if "pull_request" in job.events]
-    return [_about_events(jobs, events), *named, *map(_about_permissions, jobs), *heard]
+    return [_about_events(jobs, events), *named, *map(about_permissions, jobs), *heard]
 
 
 def about_unreadable(problem: Problem) -> HealthCheck:
@@ -102,19 +114,35 @@ def _about_events(jobs: Sequence[GateJob], events: Collection[str]) -> HealthChe
     return HealthCheck(Health.OK, "workflow", f"{paths}, on {', '.join(sorted(events))}.")
 
 
-def _about_permissions(job: GateJob) -> HealthCheck:
-    where = f"{job.path}, job {job.check}"
+def about_permissions(job: GateJob) -> HealthCheck:
+    """Say whether a job's token may do what the gate does with it."""
+    where = job.place
     if job.own_token:
         seen = f"{where}: the step has a token of its own; what that may do is not seen from here."
         return HealthCheck(Health.UNKNOWN, "permissions", seen, f"It needs {_needed()}.")
     if job.permissions is None:
-        todo = "Write `permissions` into the job; the repository's default decides otherwise."
-        return HealthCheck(Health.UNKNOWN, "permissions", f"{where}: not said.", todo)
+        seen = (
+            f"{where}: not said, so the repository's default counts: where that only reads, no "
+            "check run is written, and a required one is waited for without end."
+        )
+        todo = f"Write `permissions` into the job: {_needed()}."
+        return HealthCheck(Health.PROBLEM, "permissions", seen, todo)
     missing = lacking(job)
     if missing:
         todo = f"Add to the job's `permissions`: {', '.join(missing)}."
-        return HealthCheck(Health.PROBLEM, "permissions", f"{where}: too few.", todo)
+        seen = (
+            f"{where}: too few, so {'; '.join(_LACKED[one.partition(':')[0]] for one in missing)}."
+        )
+        return HealthCheck(Health.PROBLEM, "permissions", seen, todo)
     return HealthCheck(Health.OK, "permissions", f"{where}: enough for {_does(job)}.")
+
+
+_LACKED = {
+    "contents": "what was found is recorded nowhere but in the check run, and no label counts",
+    "pull-requests": "there is no comment",
+    "checks": "there is no check run, and a required one is waited for without end",
+}
+"""What comes of a permission that is missing."""
 
 
 def _does(job: GateJob) -> str:
@@ -129,7 +157,7 @@ def _needed() -> str:
 
 def _about_labels(job: GateJob) -> HealthCheck:
     """Say whether the gate's labels count in a job. Without them the gate works all the same."""
-    where = f"{job.path}, job {job.check}"
+    where = job.place
     if records(job) is False:
         seen = "no label counts, for nothing can be recorded, and a label runs the Evals again."
         todo = f"For labels, add `contents: write` to the job's `permissions`: see {EMERGENCIES}."
@@ -187,20 +215,47 @@ def about_keys(
 
 
 def about_required_check(
-    branch: str, required: Collection[str], jobs: Sequence[GateJob]
+    branch: str,
+    required: Collection[RequiredCheck],
+    jobs: Sequence[GateJob],
+    name: str = CHECK_NAME,
 ) -> HealthCheck:
-    """Say whether the gate's check run is required, and whether a job's is taken for it."""
-    if CHECK_NAME in required:
-        seen = f"{branch} requires the check {CHECK_NAME}."
-        return HealthCheck(Health.OK, "required", seen, _OTHERS)
-    mistaken = sorted({job.check for job in jobs} & set(required))
+    """Say whether the gate's check is required, of whom, and whether a job's is taken for it."""
+    ours = [one for one in required if one.name == name]
+    if ours:
+        return _about_source(branch, name, {one.app for one in ours} - {None}, jobs)
+    mistaken = sorted({job.check for job in jobs} & {one.name for one in required})
     if mistaken:
         seen = f"{branch} requires {mistaken[0]}, which is the job; one that is skipped passes it."
     else:
-        seen = f"{branch} does not require the check {CHECK_NAME}: a failed gate can be merged."
-    return HealthCheck(
-        Health.PROBLEM, "required", seen, f"Require {CHECK_NAME}: see {GUIDE}. {_OTHERS}"
-    )
+        seen = f"{branch} does not require the check {name}: a failed gate can be merged."
+    return HealthCheck(Health.PROBLEM, "required", seen, f"Require {name}: see {GUIDE}. {_OTHERS}")
+
+
+def _about_source(
+    branch: str, name: str, apps: Collection[int | None], jobs: Sequence[GateJob]
+) -> HealthCheck:
+    """Look at who has to write the check; several Apps that have to are none that does."""
+    own = any(job.own_token for job in jobs)
+    if not apps:
+        seen = (
+            f"{branch} requires the check {name} from any source: whoever may push can write a "
+            "green one of this name, and nothing was measured."
+        )
+        source = "your App" if own else "GitHub Actions"
+        todo = f"Choose {source} as the source of the required check: see {GUIDE}."
+        return HealthCheck(Health.PROBLEM, "required", seen, todo)
+    if set(apps) != {ACTIONS_APP} and not own:
+        others = ", ".join(str(one) for one in apps if one != ACTIONS_APP)
+        seen = (
+            f"{branch} requires the check {name} from the App {others}, and the workflow's token "
+            "writes as GitHub Actions: the check is waited for without end."
+        )
+        todo = f"Choose GitHub Actions as the source of the required check: see {GUIDE}."
+        return HealthCheck(Health.PROBLEM, "required", seen, todo)
+    source = "GitHub Actions" if set(apps) == {ACTIONS_APP} else "an App of your own"
+    seen = f"{branch} requires the check {name} from {source}."
+    return HealthCheck(Health.OK, "required", seen, _OTHERS)
 
 
 def about_history(branch: str | None, *, shallow: bool, joined: bool, runner: bool) -> HealthCheck:

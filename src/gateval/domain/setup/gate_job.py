@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
-NEEDED = {"contents": "read", "pull-requests": "write", "checks": "write"}
-"""What the token of a job needs that evaluates pull requests and publishes the result."""
+NEEDED = {"contents": "write", "pull-requests": "write", "checks": "write"}
+"""What the token of a job needs that evaluates pull requests and publishes the result.
+
+Where it may not write `contents`, nothing that was found is recorded, and no label counts.
+"""
+
+_RECORDED = frozenset({"pull_request", "workflow_dispatch", "issue_comment"})
+"""Events about a pull request whose verdict is recorded."""
 
 COMMENTED = frozenset({"pull_request", "workflow_dispatch", "workflow_run", "issue_comment"})
 """Events that are about a pull request, which gets a comment."""
@@ -30,6 +37,34 @@ class Minutes(NamedTuple):
     run: float | None = RUN_MINUTES
 
 
+class Line(NamedTuple):
+    """A text of a workflow, and the line where it stands."""
+
+    text: str
+    line: int
+
+
+class EventFilter(NamedTuple):
+    """The filters of one event in `on`; `types` are empty where GitHub's default counts."""
+
+    line: int = 1
+    types: frozenset[str] = frozenset()
+    branches: tuple[str, ...] = ()
+    branches_ignore: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    paths_ignore: tuple[str, ...] = ()
+
+
+class Checkout(NamedTuple):
+    """What brings the repository before the gate's step. `seen` is None where that is unknown.
+
+    `folder` is empty for the workspace itself, where the gate looks.
+    """
+
+    seen: bool | None = True
+    folder: str = ""
+
+
 class GateJob(NamedTuple):
     """`check` is the name under which GitHub shows the job itself.
 
@@ -39,6 +74,8 @@ class GateJob(NamedTuple):
     GitHub's default counts, which knows no labels. `own_token` says that the step has another token
     than the job's, an App's for instance; what that may do no workflow says. `called` is the
     workflow that the job calls, empty if it has steps itself; what that does is not seen from here.
+    `filters` are those of each event. `conditions` are what has to hold for the gate to run,
+    `tolerated` what lets the job pass where the gate fails, `groups` its concurrency.
     """
 
     path: str
@@ -52,11 +89,22 @@ class GateJob(NamedTuple):
     own_token: bool = False
     called: str = ""
     minutes: Minutes = Minutes()
+    line: int = 1
+    filters: Mapping[str, EventFilter] = MappingProxyType({})
+    conditions: tuple[Line, ...] = ()
+    tolerated: tuple[Line, ...] = ()
+    groups: tuple[Line, ...] = ()
+    checkout: Checkout = Checkout()
 
     @property
     def publishes(self) -> bool:
         """Whether the job is to write comment and check run."""
         return self.step in {"all", "publish"}
+
+    @property
+    def place(self) -> str:
+        """Where the job stands, for a sentence about it."""
+        return f"{self.path}:{self.line}, job {self.check}"
 
 
 LABELING = ("labeled", "unlabeled")
@@ -79,9 +127,14 @@ def needed(job: GateJob) -> Mapping[str, str]:
     """
     if not job.publishes:
         return {"contents": "read"}
+    contents = "write" if job.events & _RECORDED else "read"
     if job.events & COMMENTED:
-        return NEEDED
-    return {**NEEDED, "pull-requests": "read" if "merge_group" in job.events else "none"}
+        return {**NEEDED, "contents": contents}
+    return {
+        **NEEDED,
+        "contents": contents,
+        "pull-requests": "read" if "merge_group" in job.events else "none",
+    }
 
 
 def lacking(job: GateJob) -> tuple[str, ...]:

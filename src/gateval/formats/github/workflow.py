@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from gateval.domain.repository.place import Problem
-from gateval.domain.setup.gate_job import JOB_MINUTES, RUN_MINUTES, GateJob, Minutes
+from gateval.domain.setup.gate_job import (
+    JOB_MINUTES,
+    RUN_MINUTES,
+    Checkout,
+    EventFilter,
+    GateJob,
+    Line,
+    Minutes,
+)
+from gateval.formats.yaml.document import Document, DocumentPath
 from gateval.formats.yaml.reader import read_documents
 
 FOLDER = ".github/workflows/"
 
 _OURS = re.compile(
     r"(?:docker://ghcr\.io/)?gateval/gateval(?:/runner)?(?:[@:].*)?"
-    r"|\./\.github/actions/(?:from-source|gateval)"
+    r"|\./\.github/actions/(?:from-source|gateval)/?",
+    re.IGNORECASE,
 )
+
+_CONTAINER = re.compile(r"(?:docker://)?ghcr\.io/gateval/gateval(?:[@:].*)?", re.IGNORECASE)
+"""The gate's image as the container of a job, in which a step runs the command."""
+
+_COMMAND = re.compile(r"(?m)(?:^|[;&|]\s*)\s*gateval\s+action\b")
 
 _CALLED = re.compile(r"(?:\./|[\w.-]+/[\w.-]+/)\.github/workflows/gateval\.ya?ml(?:@.+)?")
 """A reusable workflow that is taken for the gate's, by its file's name."""
 
 _JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE)
 """How a workflow names the token that GitHub gives each job."""
+
+_CHECKOUT = re.compile(r"(?:[\w.-]+/)?[\w.-]*checkout[\w.-]*(?:@.*)?", re.IGNORECASE)
+_CLONES = re.compile(r"\bgit\s+(?:clone|fetch|init)\b|\bgh\s+repo\s+clone\b")
+
+Mapped = dict[str, JsonValue]
+Others = Callable[[str], bytes | None]
+"""Gives the bytes of a workflow of this repository by its path; None if there is none."""
 
 
 def is_workflow(path: str) -> bool:
@@ -30,16 +54,12 @@ def is_workflow(path: str) -> bool:
     return inside and path.endswith((".yml", ".yaml"))
 
 
-def gate_jobs(path: str, data: bytes) -> tuple[GateJob, ...]:
-    """Return the jobs that have a step which uses the action or its image, or call one of those."""
-    documents, _ = read_documents(path, data)
-    workflow = _mapping(documents[0].data) if documents else {}
-    jobs = _mapping(workflow.get("jobs"))
-    return tuple(
-        _job(path, workflow, name, _mapping(job), step)
-        for name, job in jobs.items()
-        for step in (_gate_steps(_mapping(job)) or _call(_mapping(job)))
-    )
+def gate_jobs(path: str, data: bytes, others: Others = lambda _: None) -> tuple[GateJob, ...]:
+    """Return the jobs that have a step which uses the action or its image, or call one of those.
+
+    A called workflow of this repository is read, too.
+    """
+    return tuple(_found(path, data, others))
 
 
 def unreadable(path: str, data: bytes) -> Problem | None:
@@ -48,30 +68,101 @@ def unreadable(path: str, data: bytes) -> Problem | None:
     return problems[0] if problems and not documents else None
 
 
-def _gate_steps(job: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
+class _Site(NamedTuple):
+    """A job in its workflow; `at` is its way in the document."""
+
+    path: str
+    document: Document
+    workflow: Mapped
+    name: str
+    job: Mapped
+
+    def line(self, *way: str | int) -> int:
+        """Return the line of a key of the job, or of the workflow if it begins with `..`."""
+        whole: DocumentPath = way[1:] if way[:1] == ("..",) else ("jobs", self.name, *way)
+        return self.document.key_place(whole).line
+
+
+def _sites(path: str, data: bytes) -> Iterator[_Site]:
+    documents, _ = read_documents(path, data)
+    workflow = _mapping(documents[0].data) if documents else {}
+    for name, job in _mapping(workflow.get("jobs")).items():
+        yield _Site(path, documents[0], workflow, name, _mapping(job))
+
+
+def _found(path: str, data: bytes, others: Others) -> Iterator[GateJob]:
+    for site in _sites(path, data):
+        steps = _steps(site.job)
+        for number, step in enumerate(steps):
+            if _uses_the_gate(site.job, step):
+                yield _job(site, step, number)
+        called = str(site.job.get("uses", ""))
+        inner = [one for one in _inner(called, others) if called.startswith("./")]
+        yield from (_through(_job(site, {}), one) for one in inner)
+        if not inner and _CALLED.fullmatch(called):
+            yield _job(site, {})
+
+
+def _uses_the_gate(job: Mapped, step: Mapped) -> bool:
+    if _OURS.fullmatch(str(step.get("uses", ""))):
+        return True
+    container = job.get("container")
+    image = str(_mapping(container).get("image", "") if isinstance(container, dict) else container)
+    return bool(_CONTAINER.fullmatch(image) and _COMMAND.search(str(step.get("run", ""))))
+
+
+def _inner(called: str, others: Others) -> list[GateJob]:
+    """Return the gate's jobs of a workflow of this repository; what that calls is not followed."""
+    path = called.removeprefix("./")
+    data = others(path) if called.startswith("./") and is_workflow(path) else None
+    return list(_found(path, data, lambda _: None)) if data is not None else []
+
+
+def _through(caller: GateJob, inner: GateJob) -> GateJob:
+    """Return a called workflow's job as it runs for its caller."""
+    return inner._replace(
+        path=caller.path,
+        line=caller.line,
+        check=f"{caller.check} / {inner.check}",
+        events=caller.events,
+        types=caller.types,
+        filters=caller.filters,
+        permissions=_fewer(caller.permissions, inner.permissions),
+        conditions=(*caller.conditions, *inner.conditions),
+        tolerated=(*caller.tolerated, *inner.tolerated),
+        groups=(*caller.groups, *inner.groups),
+        called=caller.called,
+    )
+
+
+def _fewer(
+    caller: Mapping[str, str] | str | None, inner: Mapping[str, str] | str | None
+) -> Mapping[str, str] | str | None:
+    """Return what a called job may do: what it says itself, of no more than its caller has."""
+    if inner is None or not isinstance(caller, Mapping):
+        return caller if inner is None else inner
+    levels = ("none", "read", "write")
+    if isinstance(inner, str):
+        return caller
+    both = {name: (caller.get(name, "none"), level) for name, level in inner.items()}
+    known = {name: pair for name, pair in both.items() if set(pair) <= set(levels)}
+    return {name: min(pair, key=levels.index) for name, pair in known.items()}
+
+
+def _steps(job: Mapped) -> list[Mapped]:
     steps = job.get("steps")
-    found = map(_mapping, steps if isinstance(steps, list) else ())
-    return [step for step in found if _OURS.fullmatch(str(step.get("uses", "")))]
+    return [_mapping(step) for step in steps] if isinstance(steps, list) else []
 
 
-def _call(job: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
-    """Return a job that calls the gate's workflow as a step without inputs of the action."""
-    return [{}] if _CALLED.fullmatch(str(job.get("uses", ""))) else []
-
-
-def _job(
-    path: str,
-    workflow: dict[str, JsonValue],
-    name: str,
-    job: dict[str, JsonValue],
-    step: dict[str, JsonValue],
-) -> GateJob:
+def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
+    workflow, job = site.workflow, site.job
     given = job["permissions"] if "permissions" in job else workflow.get("permissions")
     given_inputs = _mapping(step.get("with"))
     environments = (workflow.get("env"), job.get("env"), step.get("env"))
+    at: tuple[str | int, ...] = ("steps", number) if number >= 0 else ()
     return GateJob(
-        path=path,
-        check=str(job.get("name", name)),
+        path=site.path,
+        check=str(job.get("name", site.name)),
         events=_events(workflow.get("on")),
         permissions=given
         if isinstance(given, str) or given is None
@@ -86,7 +177,64 @@ def _job(
             job=_number(job.get("timeout-minutes"), JOB_MINUTES),
             run=_number(given_inputs.get("max-minutes"), RUN_MINUTES),
         ),
+        line=site.line(),
+        filters=_filters(site),
+        conditions=(
+            *_lines(job, "if", site.line("if")),
+            *_lines(step, "if", site.line(*at, "if")),
+        ),
+        tolerated=(
+            *_lines(job, "continue-on-error", site.line("continue-on-error")),
+            *_lines(step, "continue-on-error", site.line(*at, "continue-on-error")),
+        ),
+        groups=(*_group(site, workflow, ".."), *_group(site, job)),
+        checkout=_checkout(_steps(job)[: max(number, 0)], step) if number >= 0 else Checkout(),
     )
+
+
+def _lines(where: Mapped, key: str, line: int) -> list[Line]:
+    value = where.get(key)
+    text = str(value).lower() if isinstance(value, bool) else str(value or "")
+    return [Line(text, line)] if text.strip() else []
+
+
+def _group(site: _Site, where: Mapped, *above: str) -> list[Line]:
+    """Return the concurrency group of a workflow or job, unless all of its runs wait in line."""
+    found = where.get("concurrency")
+    given: Mapped = found if isinstance(found, dict) else {"group": found}
+    if str(given.get("queue", "")) == "max":
+        return []
+    return _lines(given, "group", site.line(*above, "concurrency"))
+
+
+def _filters(site: _Site) -> Mapping[str, EventFilter]:
+    on = site.workflow.get("on")
+    return {
+        event: EventFilter(
+            line=site.line("..", "on", event),
+            types=_events(_mapping(_mapping(on).get(event)).get("types")),
+            **{
+                key.replace("-", "_"): _texts(_mapping(_mapping(on).get(event)).get(key))
+                for key in ("branches", "branches-ignore", "paths", "paths-ignore")
+            },
+        )
+        for event in _events(on)
+    }
+
+
+def _texts(value: JsonValue) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),) if value else ()
+
+
+def _checkout(before: list[Mapped], step: Mapped) -> Checkout:
+    """Return what the steps before the gate's bring; local and odd ones may bring anything."""
+    for one in before:
+        uses = str(one.get("uses", ""))
+        if _CHECKOUT.fullmatch(uses):
+            return Checkout(folder=str(_mapping(one.get("with")).get("path", "") or "").strip("./"))
+    odd = any(str(one.get("uses", "")).startswith("./") for one in (*before, step))
+    cloned = any(_CLONES.search(str(one.get("run", ""))) for one in before)
+    return Checkout(seen=None if odd or cloned else False)
 
 
 def _number(value: JsonValue, default: float) -> float | None:

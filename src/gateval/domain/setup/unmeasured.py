@@ -1,0 +1,226 @@
+"""What in a workflow lets pull requests hang or go unmeasured: one table of rules. Pure.
+
+Each finding has its file and line, what happens to pull requests then, and the edit to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from gateval.domain.setup.diagnosis import Health, HealthCheck
+from gateval.domain.setup.expressions import holds
+from gateval.domain.setup.gate_job import EventFilter, GateJob
+from gateval.domain.setup.reaching import (
+    PULL,
+    QUEUE,
+    USUAL_TYPES,
+    Occasion,
+    a_push,
+    answer,
+    shared_group,
+)
+
+
+class Known(NamedTuple):
+    """What is known of the repository: its name, empty for unknown, and its default branch.
+
+    `queue` says whether that branch has a merge queue, None where nobody could look.
+    """
+
+    repository: str = ""
+    branch: str | None = None
+    queue: bool | None = None
+
+
+class Hit(NamedTuple):
+    """Where a rule is broken: the line, and the words for its sentences."""
+
+    job: GateJob
+    line: int
+    word: str = ""
+    health: Health = Health.PROBLEM
+
+
+class Rule(NamedTuple):
+    """`seen` says what happens to pull requests then, `todo` what to write instead."""
+
+    topic: str
+    find: Callable[[Sequence[GateJob], Known], Iterable[Hit]]
+    seen: str
+    todo: str
+
+
+def about_reach(jobs: Sequence[GateJob], known: Known) -> list[HealthCheck]:
+    """Hold the jobs against all rules; nothing is said of what is in order."""
+    return [
+        HealthCheck(
+            hit.health,
+            rule.topic,
+            f"{hit.job.path}:{hit.line}, job {hit.job.check}: {rule.seen.format(hit.word)}",
+            rule.todo.format(hit.word),
+        )
+        for rule in RULES
+        for hit in rule.find(jobs, known)
+    ]
+
+
+def _pulls(jobs: Iterable[GateJob]) -> list[GateJob]:
+    """Return the jobs that write the check of pull requests."""
+    return [job for job in jobs if job.publishes and PULL in job.events]
+
+
+def _filter(job: GateJob, event: str = PULL) -> EventFilter:
+    return job.filters.get(event, EventFilter(line=job.line, types=job.types))
+
+
+def _deaf(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    pulls = _pulls(jobs)
+    heard = {one for job in pulls for one in _filter(job).types or USUAL_TYPES}
+    missing = [one for one in ("opened", "synchronize") if one not in heard]
+    if pulls and missing:
+        yield Hit(pulls[0], _filter(pulls[0]).line, " and ".join(missing))
+
+
+def _hearing(jobs: Sequence[GateJob]) -> list[GateJob]:
+    return [job for job in _pulls(jobs) if "synchronize" in (_filter(job).types or USUAL_TYPES)]
+
+
+def _by_paths(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    hearing = _hearing(jobs)
+    narrow = [job for job in hearing if _filter(job).paths or _filter(job).paths_ignore]
+    if narrow and len(narrow) == len(hearing):
+        word = "paths" if _filter(narrow[0]).paths else "paths-ignore"
+        yield Hit(narrow[0], _filter(narrow[0]).line, word)
+
+
+def _by_branches(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
+    hearing = _hearing(jobs)
+    narrow = [job for job in hearing if _filter(job).branches or _filter(job).branches_ignore]
+    if not narrow or len(narrow) != len(hearing) or known.branch is None:
+        return
+    told = Occasion(PULL, "synchronize", known.branch)
+    found = [answer(_unfiltered(job), told).runs for job in narrow]
+    if not any(found):
+        yield Hit(narrow[0], _filter(narrow[0]).line, known.branch)
+    else:
+        word = "any branch but those that its filter of branches names"
+        yield Hit(narrow[0], _filter(narrow[0]).line, word, Health.WARNING)
+
+
+def _unfiltered(job: GateJob) -> GateJob:
+    """Return a job without its filters of paths, and without conditions."""
+    kept = {event: one._replace(paths=(), paths_ignore=()) for event, one in job.filters.items()}
+    return job._replace(filters=kept, conditions=())
+
+
+def _skipped(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
+    told = a_push(known.repository, None)
+    asked = [(job, answer(_without_filters(job), told)) for job in _hearing(jobs)]
+    if not asked or any(found.runs for _, found in asked):
+        return
+    job, found = next((one for one in asked if one[1].runs is None), asked[0])
+    unseen = found.runs is None
+    yield Hit(job, found.line, found.why, Health.UNKNOWN if unseen else Health.PROBLEM)
+
+
+def _without_filters(job: GateJob) -> GateJob:
+    return job._replace(filters={PULL: EventFilter(types=_filter(job).types)})
+
+
+def _without_queue(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
+    told = Occasion(QUEUE, "checks_requested")
+    publishing = [job for job in jobs if job.publishes]
+    heard = any(answer(job._replace(conditions=()), told).runs for job in publishing)
+    if known.queue and publishing and not heard:
+        yield Hit(publishing[0], publishing[0].line, known.branch or "the default branch")
+
+
+def _tolerated(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
+    facts = a_push(known.repository, None).facts
+    for job in jobs:
+        for line in job.tolerated:
+            if (found := holds(line.text, facts)) is not False:
+                yield Hit(job, line.line, "", Health.PROBLEM if found else Health.WARNING)
+
+
+def _unbrought(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    return (Hit(job, job.line) for job in jobs if job.checkout.seen is False)
+
+
+def _brought_elsewhere(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    return (Hit(job, job.line, job.checkout.folder) for job in jobs if job.checkout.folder)
+
+
+def _one_group(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    for job in jobs:
+        if PULL in job.events and (group := shared_group(job)):
+            yield Hit(job, group.line, group.text)
+
+
+RULES = (
+    Rule(
+        "events",
+        _deaf,
+        "no run starts on {}, so such a head is never measured, and a required check is waited for "
+        "without end.",
+        "Add to `types` of pull_request: {}.",
+    ),
+    Rule(
+        "filter",
+        _by_paths,
+        "a change that touches nothing of `{}` starts no run: it is not measured, and a required "
+        "check is waited for without end.",
+        "Remove `{}`: the gate itself finds out what a change touches, and takes seconds where "
+        "that is nothing.",
+    ),
+    Rule(
+        "filter",
+        _by_branches,
+        "no run starts for pull requests into {}; a required check is waited for without end.",
+        "Remove the filter of branches, or let it name every branch that requires the check.",
+    ),
+    Rule(
+        "condition",
+        _skipped,
+        "somebody's push starts no measurement: {}. A job that is skipped counts as passed, and "
+        "the gate's own check is waited for without end.",
+        "Let the `if` hold for each push to a pull request; the gate itself knows drafts, forks "
+        "and labels.",
+    ),
+    Rule(
+        "queue",
+        _without_queue,
+        "{} has a merge queue, and no job runs on merge_group: whatever is queued waits until the "
+        "queue gives up.",
+        "Add `merge_group: {{types: [checks_requested]}}` to `on`: see docs/guides/merge-queue.md.",
+    ),
+    Rule(
+        "failure",
+        _tolerated,
+        "`continue-on-error` lets the job pass whatever the gate finds.",
+        "Remove it; whether a finding blocks says the policy, in .github/gateval.yml.",
+    ),
+    Rule(
+        "checkout",
+        _unbrought,
+        "no step before the gate's checks the repository out: every run ends with an error, and "
+        "nothing is measured.",
+        "Put `uses: actions/checkout` with `fetch-depth: 0` before the gate's step.",
+    ),
+    Rule(
+        "checkout",
+        _brought_elsewhere,
+        "the repository is checked out into {}, and the gate looks in the workspace itself: every "
+        "run ends with an error.",
+        "Remove `path` from the checkout before the gate's step.",
+    ),
+    Rule(
+        "concurrency",
+        _one_group,
+        "all pull requests share the concurrency group {}: of those that wait GitHub keeps one and "
+        "cancels the others, which are never measured.",
+        "Put ${{{{ github.event.pull_request.number || github.ref }}}} into the group.",
+    ),
+)
+"""What to look for, in the order in which it is said."""
