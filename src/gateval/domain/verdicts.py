@@ -62,6 +62,7 @@ class ReasonCode(StrEnum):
     COST = "cost"
     LATENCY = "latency"
     RULES_UNREADABLE = "rules-unreadable"
+    FINDINGS_LOST = "findings-lost"
     SEALED = "sealed"
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"

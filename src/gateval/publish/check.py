@@ -22,10 +22,11 @@ from gateval.domain.forge.check_run import (
     CheckRun,
     Conclusion,
 )
+from gateval.domain.forge.findings import Findings
 from gateval.domain.forge.stamp import KnownComment, Stamp
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.forge import CheckRuns
-from gateval.publish.outcome import Note, Sink, failed, left, written
+from gateval.publish.outcome import Ending, Note, Sink, failed, left, written
 from gateval.publish.target import PublishTarget
 
 FORBIDDEN = 403
@@ -36,9 +37,16 @@ JOBS_APP = "github-actions"
 
 def newest_check(forge: CheckRuns, target: PublishTarget) -> CheckRun | None:
     """Return the newest check run of this gate on the commit that is ours; None for none."""
-    found = _stamped(forge.check_runs(target.head, target.check_name), target)
-    mine = [one.run for one in found if f"{one.run.app}[bot]" == forge.viewer()]
-    return mine[0] if mine else None
+    listed = forge.check_runs(target.head, target.check_name)
+    return next(iter(our_checks(forge, target, listed)), None)
+
+
+def our_checks(
+    forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun]
+) -> tuple[CheckRun, ...]:
+    """Return those of this gate that are ours among the check runs on the commit, newest first."""
+    found = _stamped(listed, target)
+    return tuple(one.run for one in found if f"{one.run.app}[bot]" == forge.viewer())
 
 
 def reported(forge: CheckRuns, target: PublishTarget, other: Stamp) -> bool:
@@ -75,13 +83,15 @@ class Seen(NamedTuple):
     comment: KnownComment = KnownComment()
 
 
-def look(forge: CheckRuns, target: PublishTarget) -> Seen:
-    """Look at the check runs on the commit. Raises `ForgeError`.
+def look(forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun] | None = None) -> Seen:
+    """Look at the check runs on the commit, `listed` if they are known. Raises `ForgeError`.
 
     The comment is asked of those on the head before, too, unless this run has begun its own.
     Where GitHub does not list them, this run goes by what it wrote itself, and makes its own.
     """
-    found = _stamped(_listed(forge, target, target.head), target)
+    if listed is None:
+        listed = _listed(forge, target, target.head)
+    found = _stamped(listed, target)
     present = _present(forge, target, found)
     comment = _known(forge, found)
     if not comment.number and target.before and not present.mine:
@@ -89,11 +99,13 @@ def look(forge: CheckRuns, target: PublishTarget) -> Seen:
     return Seen(present, comment)
 
 
-def open_check(forge: CheckRuns, target: PublishTarget) -> Note:
-    """Show that the gate is at work."""
+def open_check(
+    forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun] | None = None
+) -> Note:
+    """Show that the gate is at work; `listed` are the check runs on the commit, if known."""
     summary = "Gateval is evaluating this commit. The result will stand here."
     try:
-        present, comment = look(forge, target)
+        present, comment = look(forge, target, listed)
         if present.newer:
             return left(Sink.CHECK_RUN, _NEWER, present.newer[0].url)
         report = _report(_knowing(target, comment), "Evaluating", summary)
@@ -131,8 +143,7 @@ def complete_check(
 def close_check(
     forge: CheckRuns,
     target: PublishTarget,
-    conclusion: Conclusion,
-    title: str,
+    said: Ending,
     summary: str,
 ) -> Note:
     """Complete the check run of a run that has no verdict; made if this run has none yet.
@@ -144,7 +155,8 @@ def close_check(
         mine = [run for run in present.mine if not run.completed]
         if not mine and (present.mine or present.newer):
             return left(Sink.CHECK_RUN, "The check run is completed, or a newer run writes it.")
-        report = _report(_knowing(target, comment), title, summary, conclusion)
+        known = _knowing(target, comment)
+        report = _report(known, said.title, summary, said.conclusion, said.findings)
         done = _write(forge, target, mine, report)
         _close_others(forge, mine, done, report)
         return written(Sink.CHECK_RUN, done.url)
@@ -233,11 +245,16 @@ def _final(
         update={"stamp": target.stamp.model_copy(update={"record": announcement.record})}
     )
     summary = "\n\n".join((*notes, announcement.check_summary))
-    return _report(stamped, announcement.title, summary, announcement.conclusion)
+    said = announcement
+    return _report(stamped, said.title, summary, said.conclusion, said.findings)
 
 
 def _report(
-    target: PublishTarget, title: str, summary: str, conclusion: Conclusion | None = None
+    target: PublishTarget,
+    title: str,
+    summary: str,
+    conclusion: Conclusion | None = None,
+    findings: Findings | None = None,
 ) -> CheckReport:
     return CheckReport(
         name=target.check_name,
@@ -247,6 +264,7 @@ def _report(
         conclusion=conclusion,
         title=title,
         summary=summary,
+        text="" if findings is None else str(findings),
     )
 
 

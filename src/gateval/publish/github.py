@@ -117,8 +117,8 @@ def abandon(forge: Forge, target: PublishTarget, *, cancelled: bool, why: str) -
     conclusion = Conclusion.CANCELLED if cancelled else Conclusion.FAILURE
     title = "Cancelled" if cancelled else "The gate broke off"
     summary = f"{why}\n\nNothing was decided about this commit. Run the job again."
-    note = close_check(forge, target, conclusion, title, summary)
     said = Ending(conclusion=conclusion, title=title)
+    note = close_check(forge, target, said, summary)
     forbidden = bool(note.permission)
     kept = Unfinished(target=target, said=said, forbidden=forbidden)
     return Publication(notes=(note,), unfinished=kept if _is_unfinished(note) else None)
@@ -142,7 +142,7 @@ def complete_unfinished(forge: Forge, kept: Unfinished) -> Publication:
         "GitHub did not take the check run when the gate had decided, so this was written after "
         "the job. What was found stands in the job's summary, and in the comment if there is one."
     )
-    note = close_check(forge, kept.target, said.conclusion, said.title, summary)
+    note = close_check(forge, kept.target, said, summary)
     return Publication(notes=(note,))
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from gateval.domain.base import Value
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import Conclusion
+from gateval.domain.forge.findings import Findings
 from gateval.errors import ForgeError
 from gateval.publish.target import PublishTarget
 
@@ -42,10 +43,11 @@ class Note(Value):
 
 
 class Ending(Value):
-    """How a check run ends, and its title."""
+    """How a check run ends, its title, and what it remembers; None for nothing decided."""
 
     conclusion: Conclusion
     title: str
+    findings: Findings | None = None
 
 
 class Unfinished(Value):
@@ -106,4 +108,8 @@ def failed(sink: Sink, error: ForgeError) -> Note:
 
 def ending_of(announcement: Announcement) -> Ending:
     """Return the part of an announcement that is kept."""
-    return Ending(conclusion=announcement.conclusion, title=announcement.title)
+    return Ending(
+        conclusion=announcement.conclusion,
+        title=announcement.title,
+        findings=announcement.findings,
+    )

@@ -109,6 +109,7 @@ def check_run(content: Any) -> CheckRun:
         completed=content["status"] == "completed",
         conclusion=content.get("conclusion") or "",
         url=content.get("html_url") or "",
+        text=(content.get("output") or {}).get("text") or "",
     )
 
 
@@ -135,6 +136,8 @@ def check_body(report: CheckReport) -> dict[str, Any]:
             ],
         },
     }
+    if report.text:
+        body["output"]["text"] = report.text
     if report.details_url:
         body["details_url"] = report.details_url
     if report.conclusion is not None:

@@ -16,12 +16,12 @@ from gateval.app.action.labels.stored_verdicts import (
     StoredVerdicts,
     same_plan,
     unchanged_rules,
-    with_earlier_findings,
 )
 from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
 from gateval.app.action.progress import ActionProgress
 from gateval.app.action.publish import publish_report
 from gateval.app.action.result import ActionResult, published
+from gateval.app.action.stored.earlier_findings import with_earlier_findings
 from gateval.app.action.stored.earlier_runs import with_baseline, with_stored_agreements
 from gateval.app.action.stored.kept_run import keep_run, repeated, since_when
 from gateval.app.foreign import CLOSED
@@ -89,7 +89,7 @@ def _measure_decide_publish(
 ) -> ActionResult:
     from gateval.app.run.views import write_views
 
-    plan, without_memory = with_earlier_findings(event, plan)
+    plan, without_memory = with_earlier_findings(event, plan, progress)
     plan, baseline = with_baseline(event, plan)
     plan, agreements = with_stored_agreements(event, plan)
     measured = measure_plan(event, plan, progress)

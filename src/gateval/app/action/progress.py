@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from gateval.app.action.context import ActionRequest
 from gateval.app.action.result import ActionResult, published
+from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
+from gateval.publish.check import our_checks
 from gateval.publish.github import abandon, open_check, publish
 from gateval.publish.outcome import Publication, Sink, Unfinished, WriteStatus
 from gateval.publish.target import PublishTarget
@@ -27,17 +29,25 @@ class ActionProgress:
         self._target = _first_target(request)
         self._opened = False
         self._shown = False
+        self._listed: tuple[CheckRun, ...] | None = None
 
     def about(self, target: PublishTarget) -> PublishTarget:
         """Take note of what is reported on; return it."""
         self._target = target
         return target
 
+    def earlier_checks(self, target: PublishTarget) -> tuple[CheckRun, ...]:
+        """Return the gate's own check runs on the commit, newest first. Raises `ForgeError`."""
+        forge = self._request.forge
+        self._listed = forge.check_runs(target.head, target.check_name)
+        return our_checks(forge, target, self._listed)
+
     def open_check(self, target: PublishTarget) -> None:
-        """Show a check run in progress."""
+        """Show a check run in progress, beside those that were listed just before, if any were."""
         self._opened = True
         self._remember(target)
-        self._shown = open_check(self._request.forge, target).status is WriteStatus.WRITTEN
+        note = open_check(self._request.forge, target, self._listed)
+        self._shown = note.status is WriteStatus.WRITTEN
 
     def without_hope(self, result: ActionResult) -> ActionResult:
         """Return the result without a check run that the token may not write, ever.

@@ -8,8 +8,13 @@ from typing import NamedTuple
 
 from gateval.app.action.decide import Decided
 from gateval.app.action.event import ActionEvent
-from gateval.app.action.labels.stored_verdicts import keep_verdict, verdict_record
+from gateval.app.action.labels.stored_verdicts import (
+    NOT_KEPT,
+    keep_verdict,
+    verdict_record,
+)
 from gateval.app.action.result import ActionResult, published
+from gateval.app.action.stored.earlier_findings import remembering
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.decision.report import Report
 from gateval.domain.decision.trust import exit_code, unverified
@@ -63,19 +68,22 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
     report = decided.report
     plan = report.results.plan
     claim = unverified(event.trigger.trust, plan, event.resolved.number)
-    frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
-    labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
     plain = decided.without_labels
     record, plain_record = verdict_record(event, report), verdict_record(event, plain)
+    lost = keep_verdict(event, record)
+    frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
+    frame = frame._replace(unkept=NOT_KEPT if lost else "")
+    labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
     result, dropped = publish_statement(
         event,
         confirming(_statement(event, report, frame), record),
         confirming(_statement(event, plain, frame), plain_record) if labels else None,
         labels,
-        warnings=(*_about_event(event), *decided.warnings),
+        warnings=(*_about_event(event), *decided.warnings, *([lost] if lost else [])),
     )
-    note = keep_verdict(event, plain_record if dropped else record)
-    text = summary + (f"\nUnverified. {claim}\n" if claim else "") + note
+    if dropped and plain_record != record and not lost:
+        keep_verdict(event, plain_record)
+    text = summary + (f"\nUnverified. {claim}\n" if claim else "")
     return replace(result, text=text, annotations=_of_the_job(event, result, report))
 
 
@@ -118,8 +126,9 @@ def _statement(event: ActionEvent, report: Report, frame: Frame) -> Statement:
     from gateval.render.github.announcement import announce, report_outputs
 
     claimed = bool(frame.unverified)
+    said = remembering(event, announce(report, frame), report)
     return Statement(
-        _in_group(announce(report, frame), event.resolved.group),
+        _in_group(said, event.resolved.group),
         exit_code(report.decision, claimed=claimed),
         report_outputs(report, claimed=claimed),
     )

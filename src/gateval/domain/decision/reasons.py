@@ -61,6 +61,9 @@ def all_reasons(
     if results.plan.rules_unread:
         unread = results.plan.rules_unread
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.RULES_UNREADABLE, unread)
+    if results.plan.findings_lost:
+        lost = results.plan.findings_lost
+        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.FINDINGS_LOST, lost)
     if results.plan.locked:
         locked = why_locked(results.plan.locked)
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.SEALED, locked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateval.domain.base import Value
 from gateval.domain.forge.check_run import Annotation, Conclusion
+from gateval.domain.forge.findings import Findings
 
 
 class Announcement(Value):
@@ -13,7 +14,7 @@ class Announcement(Value):
     heard of the gate on this pull request before: nothing was to be evaluated. `keeps_evals` says
     that nothing was run again, so that what stands below `stamp.BORDER` in a comment about the same
     head stays. `record` is the digest of the stored verdict that the check run confirms, empty for
-    none.
+    none; `findings` is what the check run remembers of it, None where nothing was decided.
     """
 
     conclusion: Conclusion
@@ -25,6 +26,7 @@ class Announcement(Value):
     keeps_evals: bool = False
     unasked: bool = False
     record: str = ""
+    findings: Findings | None = None
 
     @property
     def passes(self) -> bool:

@@ -63,7 +63,8 @@ class CheckReport(Value):
     """The content of a check run. `conclusion` is set exactly when it is completed.
 
     `external_id` is ours to choose. `details_url` leads to the log; empty for none. `summary` is
-    markdown of at most `SUMMARY_LIMIT` characters; at most `ANNOTATIONS_AT_ONCE` annotations.
+    markdown of at most `SUMMARY_LIMIT` characters, and so is `text`, which stands below it; at most
+    `ANNOTATIONS_AT_ONCE` annotations.
     """
 
     name: str
@@ -73,6 +74,7 @@ class CheckReport(Value):
     conclusion: Conclusion | None = None
     title: str
     summary: str
+    text: str = ""
     annotations: tuple[Annotation, ...] = ()
 
     @property
@@ -85,6 +87,7 @@ class CheckRun(Value):
     """A check run as the forge has it. `app` is the slug of the App that made it.
 
     `completed` is false in every state before; `conclusion` is GitHub's word, empty until then.
+    `text` is what stands below its summary.
     """
 
     number: int = Field(ge=1)
@@ -95,6 +98,7 @@ class CheckRun(Value):
     completed: bool
     conclusion: str = ""
     url: str = ""
+    text: str = ""
 
 
 CONCLUSIONS = {

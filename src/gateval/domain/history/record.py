@@ -160,6 +160,7 @@ def plan_digest(plan: Plan) -> str:
         **rules,
         "base_tip": True,
         "warnings": True,
+        "findings_lost": True,
         "baseline": True,
         "agreements": True,
     }

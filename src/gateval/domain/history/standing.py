@@ -1,17 +1,22 @@
 """Regressions of earlier runs stand: running again until it is green does not pay.
 
 A finding belongs to what was compared, not to a run: head's and base's Agent, the fixture, the Eval
-and its judge. Until one of these changes it holds. Anybody who may push can write a record; so it
-can keep a head red, and never makes one green.
+and its judge. Until one of these changes it holds. Two places remember it: the records in git, of
+every head, and the gate's own check runs, of their own head alone. Anybody who may push can write a
+record; so it can keep a head red, and never makes one green.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.decision.report import Report
-from gateval.domain.history.record import HistoryRecord, StoredRegression
+from gateval.domain.forge.check_run import CheckRun, Conclusion
+from gateval.domain.forge.findings import MOST, Finding, Findings, marks, unknown_keys
+from gateval.domain.forge.stamp import Stamp
+from gateval.domain.history.record import HistoryRecord, StoredRegression, record_digest
 from gateval.domain.manifests.policy.words import RegressionPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
@@ -41,18 +46,120 @@ def regressions_of(report: Report) -> Iterator[StoredRegression]:
                 )
 
 
-def with_standing(plan: Plan, records: Iterable[HistoryRecord]) -> Plan:
+class Known(NamedTuple):
+    """How a comparison went that an earlier run made, and when that was."""
+
+    base: tuple[int, int]
+    head: tuple[int, int]
+    found_at: str
+
+    def on(self, fixture: str) -> KnownRegression:
+        """Return it as a plan holds it."""
+        return KnownRegression(
+            fixture=fixture,
+            base_passes=min(self.base),
+            base_trials=self.base[1],
+            head_passes=min(self.head),
+            head_trials=self.head[1],
+            found_at=self.found_at,
+        )
+
+
+class Remembered(NamedTuple):
+    """What earlier runs found, by the key or the mark of what was compared.
+
+    `lost` says that one of them found more than can be known any more.
+    """
+
+    known: Mapping[str, Known]
+    lost: bool = False
+
+
+def known_of(
+    found: Iterable[StoredRegression | Finding], found_at: str
+) -> Iterator[tuple[str, Known]]:
+    """Yield findings of one run by key or mark."""
+    for one in found:
+        key = one.key if isinstance(one, StoredRegression) else one.mark
+        base, head = (one.base_passes, one.base_trials), (one.head_passes, one.head_trials)
+        yield key, Known(base, head, found_at)
+
+
+def remembered(
+    records: Sequence[HistoryRecord], checks: Sequence[CheckRun], secrets: Sequence[str] = ()
+) -> Remembered:
+    """Return what records say and our check runs on this head, `checks`, newest first.
+
+    Lost is what a check run counts and does not list, what was marked with a key that is not among
+    `secrets`, and what one stood for that keeps no findings, if its record is gone and no newer one
+    does. One that is completed without a verdict stands for nothing.
+    """
+    known = dict[str, Known]()
+    told = [(one, Stamp.parse(one.external_id), Findings.parse(one.text)) for one in checks]
+    there = {record_digest(record) for record in records}
+    there |= {stamp.record for _, stamp, found in told if stamp and found}
+    lost = newer = False
+    for check, stamp, found in told:
+        if found is not None and stamp is not None:
+            newer = True
+            known |= known_of(found.listed, stamp.started)
+            lost |= not found.whole or unknown_keys(found.listed, secrets)
+        elif stamp is not None and stamp.record in there:
+            newer = True
+        elif stamp is not None and stamp.record and not newer:
+            lost |= check.conclusion in _FOUND
+    for record in records:
+        known |= known_of(record.regressed, record.recorded_at)
+    return Remembered(known, lost)
+
+
+_FOUND = {Conclusion.FAILURE, Conclusion.NEUTRAL}
+"""How a check run may have ended that stands for a regression."""
+
+LOST = "an earlier finding has no record: a run failed, and what it found cannot be read any more"
+UNREADABLE = (
+    "an earlier finding has no record that can be read now: neither those in git nor the check runs"
+)
+
+
+def findings_of(report: Report, secrets: Sequence[str] = ()) -> Findings | None:
+    """Return what a check run remembers of a report; `secrets` are those that open sealed files.
+
+    What is lost stays so. A run that could not look and found nothing has nothing to say.
+    """
+    plan = report.results.plan
+    found = tuple(regressions_of(report))
+    if plan.findings_lost == UNREADABLE and not found:
+        return None
+    marked = [
+        Finding(mark=mark, **_counts(one))
+        for one in found
+        for mark in marks(one.key, sealed=plan.eval(one.eval).sealed, secrets=secrets)[:1]
+    ]
+    total = len(found) + (plan.findings_lost == LOST)
+    return Findings(total=total, listed=tuple(marked[:MOST]))
+
+
+def _counts(one: StoredRegression) -> dict[str, int]:
+    names = ("base_passes", "base_trials", "head_passes", "head_trials")
+    return {name: getattr(one, name) for name in names}
+
+
+def with_standing(plan: Plan, found: Remembered, secrets: Sequence[str] = ()) -> Plan:
     """Return the plan with what earlier runs found regressed: it is not measured again.
 
     Nothing stands where the policy does not block regressions: what is not measured must not pass.
     """
     if plan.policy.regressions is not RegressionPolicy.BLOCK:
         return plan
-    known = {one.key: (one, record) for record in records for one in record.regressed}
-    if not known:
+    if found.lost:
+        plan = plan.model_copy(update={"findings_lost": LOST})
+    if not found.known:
         return plan
     return plan.model_copy(
-        update={"evals": tuple(_with_standing(plan, one, known) for one in plan.evals)}
+        update={
+            "evals": tuple(_with_standing(plan, one, found.known, secrets) for one in plan.evals)
+        }
     )
 
 
@@ -71,21 +178,13 @@ def comparison_key(plan: Plan, planned: PlannedEval, fixture: str) -> str:
 
 
 def _with_standing(
-    plan: Plan, planned: PlannedEval, known: dict[str, tuple[StoredRegression, HistoryRecord]]
+    plan: Plan, planned: PlannedEval, known: Mapping[str, Known], secrets: Sequence[str]
 ) -> PlannedEval:
     standing = []
     for name in planned.compared:
-        found = known.get(comparison_key(plan, planned, name))
+        key = comparison_key(plan, planned, name)
+        names = (key, *marks(key, sealed=planned.sealed, secrets=secrets))
+        found = next((known[one] for one in names if one in known), None)
         if found is not None:
-            one, record = found
-            standing.append(
-                KnownRegression(
-                    fixture=name,
-                    base_passes=min(one.base_passes, one.base_trials),
-                    base_trials=one.base_trials,
-                    head_passes=min(one.head_passes, one.head_trials),
-                    head_trials=one.head_trials,
-                    found_at=record.recorded_at,
-                )
-            )
+            standing.append(found.on(name))
     return planned.model_copy(update={"standing": tuple(standing)})

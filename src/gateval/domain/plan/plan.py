@@ -114,7 +114,8 @@ class Plan(Value):
     be read and may ask more than is measured. `unclaimed` are changed files that the policy wants
     to belong to a measured Agent, and that do not. `lacking` are submodules that keep an Agent's
     Evals from being planned. `rules_unread` says why the rules could
-    not be read whole; empty if they were. `locked` are sealed files that may ask something of this
+    not be read whole; empty if they were. `findings_lost` says that an earlier run found what can
+    be named no more; empty if none did. `locked` are sealed files that may ask something of this
     change, and for which there is no key. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
     others say themselves which fixtures they lack. `baseline` names the stored base trials that the
@@ -142,6 +143,7 @@ class Plan(Value):
     unclaimed: tuple[str, ...] = ()
     lacking: tuple[Lacking, ...] = ()
     rules_unread: str = ""
+    findings_lost: str = ""
     locked: tuple[str, ...] = ()
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
@@ -253,7 +255,7 @@ class Plan(Value):
     @property
     def binds(self) -> bool:
         """Whether something speaks against a pass before any trial has run."""
-        unread = self.doubts or self.rules_unread or self.locked
+        unread = self.doubts or self.rules_unread or self.locked or self.findings_lost
         return bool(unread or self.lost or self.unclaimed or self.lacking)
 
     @property

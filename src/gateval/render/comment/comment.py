@@ -50,6 +50,7 @@ def _head(report: Report, frame: Frame) -> str:
         icon=UNVERIFIED_ICON if frame.unverified else ICONS[decision.verdict],
         verdict=f"unverified, claims {decision.verdict}" if frame.unverified else decision.verdict,
         unverified=frame.unverified,
+        unkept=frame.unkept,
         why=headline(report),
         labels=label_lines(decision),
         may_bypass=_may_bypass(report, frame),

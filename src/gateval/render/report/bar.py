@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateval.domain.decision.report import Report
+from gateval.domain.history.standing import UNREADABLE
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -66,7 +67,8 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     """
     plan, accept = report.results.plan, how_to_accept(may_accept)
     lines = [f"{lost}." for lost in plan.lost]
-    rules = [one for one in (plan.rules_unread, why_locked(plan.locked)) if one]
+    found = _found_before(plan)
+    rules = [one for one in (plan.rules_unread, found, why_locked(plan.locked)) if one]
     unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
     binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
     for planned, compared in binding:
@@ -79,6 +81,19 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
         edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
         lines.append(f"{_EDITED if edits else _UNEDITED}{accept}")
     return [*rules, *lines, *unread, *map(str, plan.lacking), *_unclaimed(plan)]
+
+
+def _found_before(plan: Plan) -> str:
+    if not plan.findings_lost:
+        return ""
+    if plan.findings_lost == UNREADABLE:
+        todo = "Run it again when they can be."
+    else:
+        todo = (
+            "Running it again on this commit does not help: push the change that mends it, or have "
+            "somebody who may let this one through."
+        )
+    return f"{plan.findings_lost[:1].upper()}{plan.findings_lost[1:]}. {todo}"
 
 
 def _unclaimed(plan: Plan) -> list[str]:

@@ -9,7 +9,8 @@ class Frame(NamedTuple):
     """`unverified` is the sentence that says why the results are only a claim, empty if they are
     none. `run_url` leads to the run's log and files; empty when there is none. `may_bypass` are the
     roles whose label lets a revision through, for a pull request. `anchor` is number and hash of
-    the audit log's entry about this verdict; None when this run wrote none. `tree_url` is where
+    the audit log's entry about this verdict; None when this run wrote none. `unkept` is the
+    sentence that says that the verdict could not be recorded, empty if it was. `tree_url` is where
     head's files can be seen; empty if nowhere.
     """
 
@@ -18,6 +19,7 @@ class Frame(NamedTuple):
     may_bypass: tuple[str, ...] = ()
     anchor: tuple[int, str] | None = None
     tree_url: str = ""
+    unkept: str = ""
 
 
 PLAIN = Frame()

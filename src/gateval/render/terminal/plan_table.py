@@ -90,6 +90,8 @@ def _closing(plan: Plan) -> Iterator[str]:
         yield f"lowers the bar: {lost}"
     if plan.rules_unread:
         yield plan.rules_unread
+    if plan.findings_lost:
+        yield plan.findings_lost
     if plan.locked and plan.evals:
         yield why_locked(plan.locked)
     for doubt in plan.doubts:

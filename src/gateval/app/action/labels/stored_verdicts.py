@@ -9,8 +9,7 @@ from gateval.app.action.context import ActionContext
 from gateval.app.action.event import ActionEvent
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun
-from gateval.domain.forge.trigger import EventName, Trigger
-from gateval.domain.history.file import all_records
+from gateval.domain.forge.trigger import Trigger
 from gateval.domain.history.record import (
     HistoryRecord,
     inputs_digest,
@@ -19,15 +18,15 @@ from gateval.domain.history.record import (
     plan_digest,
     record_of,
 )
-from gateval.domain.history.standing import regressions_of, with_standing
+from gateval.domain.history.standing import regressions_of
 from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
-from gateval.errors import GatevalError, RecordsError
+from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.history import StoredRecords, read_stored_records, verdict_in
 from gateval.pipeline.rules import read_rules
-from gateval.ports.records import HISTORY, RUNS, Stored
+from gateval.ports.records import Stored
 from gateval.publish.check import newest_check
 from gateval.publish.history import store_verdict
 
@@ -56,15 +55,22 @@ def verdict_record(event: ActionEvent, report: Report) -> HistoryRecord | None:
 
 
 def keep_verdict(event: ActionEvent, record: HistoryRecord | None) -> str:
-    """Store a verdict; return a line for the log if that failed."""
+    """Store a verdict; return a sentence if that failed."""
     if record is None:
         return ""
     try:
         with event.context.open_records() as records:
             store_verdict(records, record)
     except (GatevalError, OSError) as error:
-        return f"\nThe verdict is not kept, so a label event runs the evals again. {_said(error)}\n"
+        return f"{NOT_KEPT} {said_by(error)}"
     return ""
+
+
+NOT_KEPT = (
+    "The verdict could not be kept in git (refs/gateval/history), so on this commit what regressed "
+    "stands by the check run alone, another commit is measured anew, and a label runs the evals "
+    "again. The job needs `contents: write`; its log says what stood in the way."
+)
 
 
 class StoredVerdicts:
@@ -110,32 +116,11 @@ class StoredVerdicts:
                 return StoredVerdict(None, why_not="no verdict on this revision is stored")
             check = newest_check(event.context.forge, event.target)
         except (GatevalError, OSError) as error:
-            return StoredVerdict(None, why_not=f"the stored verdict cannot be read: {_said(error)}")
+            return StoredVerdict(
+                None, why_not=f"the stored verdict cannot be read: {said_by(error)}"
+            )
         why = overtaken(record, check)
         return StoredVerdict(None, why_not=why) if why else StoredVerdict(record, check)
-
-
-def with_earlier_findings(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
-    """Return the plan with what earlier runs found regressed, and a line for the log, if any.
-
-    Without the record everything is measured anew, but not when somebody asked in a comment: that
-    goes on with what was found, and never starts over. Raises `RecordsError` then.
-    """
-    if not event.binds or not plan.evals:
-        return plan, ""
-    try:
-        with event.context.open_records() as records:
-            records.preload(HISTORY, RUNS)
-            stored = records.read(HISTORY)
-    except (GatevalError, OSError) as error:
-        if event.trigger.event is EventName.COMMENT:
-            raise RecordsError(
-                f"Earlier findings on this head cannot be read, so nothing is run. {_said(error)}",
-                hint="Ask again when they can be, or push.",
-            ) from error
-        return plan, f"Earlier runs are not known, so all is measured anew. {_said(error)}\n"
-    known = all_records(stored.content) if stored and stored.content else ()
-    return with_standing(plan, known), ""
 
 
 def unchanged_rules(stored: StoredVerdict | None, event: ActionEvent) -> Policy | None:
@@ -173,7 +158,7 @@ def same_plan(stored: StoredVerdict | None, plan: Plan) -> StoredVerdict | None:
     return StoredVerdict(None, why_not=why) if why else stored
 
 
-def _said(error: Exception) -> str:
+def said_by(error: Exception) -> str:
     """Return an error for the log: it may quote what somebody pushed."""
     from gateval.safe.sanitize import plain_line
 

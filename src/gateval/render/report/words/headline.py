@@ -55,6 +55,8 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         said.append(f"what the target branch asks cannot be read ({count(unreadable, 'problem')})")
     if report.results.plan.rules_unread:
         said.append("the rules that the gate config extends cannot be read")
+    if lost := report.results.plan.findings_lost:
+        said.append(lost)
     if files := report.results.plan.locked:
         said.append(f"{listing(files, 2)} cannot be opened without the key")
     if lacking := report.results.plan.lacking:

@@ -1,0 +1,121 @@
+"""What a run found regressed, as its check run keeps it: a memory that needs no `contents: write`.
+
+It stands in the details of a completed check run, where only our own App can have written it. A
+finding is the digest of what was compared, and two counts: no name, and for a sealed Eval a digest
+that only holders of its key can make.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from gateval.domain.base import Value
+
+MOST = 200
+"""Findings that one check run keeps."""
+
+_DIGITS = 32
+_KEY_DIGITS = 8
+_MARK = rf"[0-9a-f]{{{_DIGITS}}}(?:@[0-9a-f]{{{_KEY_DIGITS}}})?"
+_COUNTS = r"\d{1,4}/\d{1,4}"
+_ONE = re.compile(rf"(?P<mark>{_MARK}):(?P<base>{_COUNTS}):(?P<head>{_COUNTS})")
+_ALL = re.compile(r"<!-- gateval:findings v1 total=(?P<total>\d{1,9})(?P<listed>[0-9a-f@:/ ]*) -->")
+
+Count = Annotated[int, Field(ge=0, le=1000)]
+Counted = Annotated[int, Field(ge=1, le=1000)]
+
+
+class Finding(Value):
+    """A comparison that regressed: `mark` says which, in digests (`marks`), and how it went."""
+
+    mark: str = Field(pattern=rf"^{_MARK}$")
+    base_passes: Count
+    base_trials: Counted
+    head_passes: Count
+    head_trials: Counted
+
+    @property
+    def key_id(self) -> str:
+        """Which key its mark was made with; empty for none."""
+        return self.mark.partition("@")[2]
+
+    def __str__(self) -> str:
+        base = f"{self.base_passes}/{self.base_trials}"
+        return f"{self.mark}:{base}:{self.head_passes}/{self.head_trials}"
+
+
+class Findings(Value):
+    """What one run found: `total` counts all, `listed` holds the first `MOST` that have a mark."""
+
+    total: int = Field(default=0, ge=0)
+    listed: tuple[Finding, ...] = Field(default=(), max_length=MOST)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every finding is listed."""
+        return self.total <= len(self.listed)
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read what `str` gives; None for anything else, and for more than we write."""
+        found = _ALL.fullmatch(text.strip())
+        if found is None:
+            return None
+        try:
+            listed = tuple(map(_finding, found["listed"].split()))
+            return cls(total=int(found["total"]), listed=listed)
+        except ValueError:
+            return None
+
+    def __str__(self) -> str:
+        listed = "".join(f" {one}" for one in self.listed)
+        return f"<!-- gateval:findings v1 total={self.total}{listed} -->"
+
+
+def marks(key: str, *, sealed: bool, secrets: Sequence[str]) -> tuple[str, ...]:
+    """Return the marks of the comparison with this digest, the one to write first.
+
+    A sealed one has one for each secret that opens it, and none without any: what it is about could
+    be guessed, and tried.
+    """
+    if not sealed:
+        return (key[:_DIGITS],)
+    return tuple(f"{_keyed(secret, key)[:_DIGITS]}@{key_id(secret)}" for secret in secrets)
+
+
+def key_id(secret: str) -> str:
+    """Return what tells keys apart and gives nothing of them away."""
+    return _keyed(secret, "which key")[:_KEY_DIGITS]
+
+
+def unknown_keys(listed: Iterable[Finding], secrets: Sequence[str]) -> bool:
+    """Whether a finding was marked with a key that is not here."""
+    known = {"", *map(key_id, secrets)}
+    return any(one.key_id not in known for one in listed)
+
+
+def _keyed(secret: str, text: str) -> str:
+    about = f"gateval finding {text}".encode()
+    return hmac.new(secret.encode(), about, hashlib.sha256).hexdigest()
+
+
+def _finding(written: str) -> Finding:
+    found = _ONE.fullmatch(written)
+    if found is None:
+        raise ValueError("no finding")
+    (base_passes, base_trials), (head_passes, head_trials) = (
+        map(int, found[side].split("/")) for side in ("base", "head")
+    )
+    return Finding(
+        mark=found["mark"],
+        base_passes=base_passes,
+        base_trials=base_trials,
+        head_passes=head_passes,
+        head_trials=head_trials,
+    )

@@ -1,0 +1,116 @@
+"""What check runs remember of findings: what is written is read, and what is lost is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from gateval.domain.forge.check_run import CheckRun
+from gateval.domain.forge.findings import MOST, Finding, Findings, key_id, marks
+from gateval.domain.history.standing import remembered
+
+KEY = "c" * 64
+HEAD = "a" * 40
+ONE = Finding(mark=KEY[:32], base_passes=5, base_trials=5, head_passes=0, head_trials=5)
+RECORD = "d" * 64
+
+
+def check(
+    number: int, text: str = "", *, conclusion: str = "failure", record: str = RECORD
+) -> CheckRun:
+    told = f"/{record}" if record else ""
+    stamp = f"gateval/gateval/2026-11-23T10:00:{number:02}Z/{number}.1{told}"
+    return CheckRun(
+        number=number, name="gateval", head_sha=HEAD, external_id=stamp, app="github-actions",
+        completed=True, conclusion=conclusion, text=text,
+    )  # fmt: skip
+
+
+def test_what_is_written_is_read() -> None:
+    found = Findings(total=3, listed=(ONE, ONE.model_copy(update={"mark": KEY[:32] + "@0123abcd"})))
+    assert Findings.parse(str(found)) == found
+    assert not found.whole
+    assert Findings.parse(str(Findings())) == Findings()
+
+
+def test_as_much_as_is_written_fits() -> None:
+    """GitHub takes 65,535 characters, a runner's state is short."""
+    whole = Findings(
+        total=MOST, listed=(ONE.model_copy(update={"mark": KEY[:32] + "@0123abcd"}),) * MOST
+    )
+    assert len(str(whole)) < 16_000
+    assert Findings.parse(str(whole)) == whole
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "<!-- gateval:findings v2 total=0 -->",
+        "<!-- gateval:findings v1 total=0 --> and more",
+        f"<!-- gateval:findings v1 total=1 {'c' * 31}:1/1:0/1 -->",
+        f"<!-- gateval:findings v1 total=1 {'c' * 32}:1/0:0/1 -->",
+        f"<!-- gateval:findings v1 total=1 {'c' * 32}:1/1:0/9999 -->",
+        f"<!-- gateval:findings v1 total=1{f' {ONE}' * (MOST + 1)} -->",
+        f"<!-- gateval:findings v1 total=1 {ONE}{ONE} -->",
+        "<!-- gateval:findings v1 total=" + "9" * 10_000 + " -->",
+    ],
+)
+def test_anything_else_is_not(text: str) -> None:
+    assert Findings.parse(text) is None
+
+
+def test_a_sealed_finding_is_told_to_holders_of_a_key_alone() -> None:
+    assert marks(KEY, sealed=False, secrets=["old"]) == (KEY[:32],)
+    (first, second) = marks(KEY, sealed=True, secrets=["new", "old"])
+    assert first.endswith(f"@{key_id('new')}")
+    assert second.endswith(f"@{key_id('old')}")
+    assert not {first[:32], second[:32]} & {KEY[:32]}
+    assert marks(KEY, sealed=True, secrets=[]) == ()
+    assert marks(KEY, sealed=True, secrets=["other"])[0] not in (first, second)
+
+
+SEALED = Finding(**{**dict(ONE), "mark": marks(KEY, sealed=True, secrets=["key"])[0]})
+
+
+@pytest.mark.parametrize(
+    ("checks", "secrets", "lost"),
+    [
+        ([], [], False),
+        ([check(1, str(Findings()))], [], False),
+        ([check(1, str(Findings(total=1, listed=(ONE,))))], [], False),
+        ([check(1, str(Findings(total=2, listed=(ONE,))))], [], True),
+        ([check(2, str(Findings())), check(1, str(Findings(total=1)))], [], True),
+        ([check(1, str(Findings(total=1, listed=(SEALED,))))], ["key"], False),
+        ([check(1, str(Findings(total=1, listed=(SEALED,))))], ["new", "key"], False),
+        ([check(1, str(Findings(total=1, listed=(SEALED,))))], ["new"], True),
+        ([check(1, str(Findings(total=1, listed=(SEALED,))))], [], True),
+        ([check(1)], [], True),
+        ([check(1, "defaced")], [], True),
+        ([check(1, conclusion="neutral")], [], True),
+        ([check(1, conclusion="success")], [], False),
+        ([check(1, conclusion="action_required")], [], False),
+        ([check(1, record="")], [], False),
+        ([check(2, str(Findings())), check(1, record="e" * 64)], [], False),
+        ([check(2, record="e" * 64), check(1, str(Findings()))], [], True),
+        ([check(2), check(1, str(Findings()))], [], False),
+    ],
+    ids=[
+        "none", "nothing found", "found", "more than is listed", "more, an earlier one",
+        "sealed", "sealed, and a new key beside", "sealed, with another key", "sealed, without key",
+        "of an earlier Gateval", "defaced", "bypassed", "passed", "not evaluated", "broke off",
+        "known to a newer one", "unknown to an older one", "said again for a label",
+    ],
+)  # fmt: skip
+def test_what_is_lost(checks: Sequence[CheckRun], secrets: list[str], *, lost: bool) -> None:
+    assert remembered((), checks, secrets).lost is lost
+
+
+def test_what_every_check_run_of_the_head_found_is_known() -> None:
+    other = ONE.model_copy(update={"mark": "e" * 32})
+    found = [
+        check(2, str(Findings(total=1, listed=(other,)))),
+        check(1, str(Findings(total=1, listed=(ONE,)))),
+    ]
+    assert set(remembered((), found).known) == {ONE.mark, other.mark}
