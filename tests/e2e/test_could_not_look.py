@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from junitparser import JUnitXml
 
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
@@ -158,6 +159,60 @@ WAYS = {
     ),
 }
 
+JUDGED = f"""\
+{BOTH.replace("{type: contains, value: GOOD}", "{type: judge, rubric: Is it kind?}")}\
+  judge: {{model: scripted/judge, calibration: kind}}
+---
+apiVersion: gateval/v1
+kind: JudgeCalibration
+metadata: {{name: kind}}
+spec:
+  rubric: Is it kind?
+  judgeModels: [scripted/judge]
+  examples:
+    - {{input: Hello, candidateOutput: Welcome., humanScore: 1, humanLabel: kind}}
+    - {{input: Hello, candidateOutput: Go away., humanScore: 0, humanLabel: rude}}
+"""
+
+WAYS |= {
+    "the judge says nothing of use, and nothing else decides": Way(
+        {
+            **DECLARED,
+            EVALS: JUDGED,
+            ".gateval/scripted/judge.yaml": "rules: [{reply: I like turtles.}]\n",
+            CONFIG: "policy: {judge: {uncalibrated: warn}}\n",
+        },
+        RUDE,
+        3,
+        "Gateval: inconclusive — the judge of 1 Eval is not calibrated as it asks",
+    ),
+    "an Eval in which nothing has weight, and an agent that broke off": Way(
+        {
+            **WRITTEN,
+            EVALS: BOTH.replace("value: GOOD}", "value: GOOD, weight: 0}")
+            + "  scoring: {model: weighted}\n",
+        },
+        {"desk/agent.py": "raise SystemExit(1)\n"},
+        1,
+        "Gateval: fail — desk no longer answers",
+    ),
+    "a pattern that matches everything, and an agent without a word": Way(
+        {
+            **WRITTEN,
+            EVALS: BOTH.replace("{type: contains, value: GOOD}", "{type: regex, pattern: '.*'}"),
+        },
+        {"desk/agent.py": "print('{\"output\": null}')\n"},
+        1,
+        "Gateval: fail — desk no longer answers",
+    ),
+    "the fixtures are moved out of the folder that manifests are looked for in": Way(
+        {**WRITTEN, CONFIG: "manifests: ['desk/**']\n"},
+        {**BROKEN, EVALS: None, "checks/evals.yaml": BOTH},
+        1,
+        "Gateval: fail — what the target branch asks is not met",
+    ),
+}
+
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_what_could_not_be_looked_at_is_never_green(way: Way, tmp_path: Path) -> None:
@@ -179,3 +234,71 @@ def put(repo: Repo, files: Mapping[str, str | bytes | None]) -> None:
         else:
             repo.write(path, text)
     repo.commit()
+
+
+def test_a_head_that_is_on_the_default_branch_is_compared_with_nothing(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    put(repo, WRITTEN)
+    put(repo, BROKEN)
+    done = gateval(repo, "check")
+
+    assert done.returncode == 2
+    assert "is on the default branch already, so there is nothing to compare it" in done.stderr
+    assert gateval(repo, "check", "--base", "HEAD~1").returncode == 1
+
+
+@pytest.mark.parametrize("change", [BROKEN, {"desk/agent.py": "raise SystemExit(1)\n"}])
+def test_an_eval_of_which_nothing_counts_has_no_score(
+    change: Mapping[str, str], tmp_path: Path
+) -> None:
+    repo = Repo(tmp_path / "repo")
+    apart = "{fixture: greets, owner: ada, until: '2999-01-01'}"
+    put(repo, {**WRITTEN, CONFIG: f"policy: {{quarantine: [{apart}]}}\n"})
+    repo.branch("change")
+    put(repo, change)
+    done = gateval(repo, "check")
+
+    assert done.returncode == 0, "by the policy of the target branch"
+    said = " ".join(done.stdout.split())
+    assert "all of desk-eval is in quarantine, so nothing of it decides" in said
+    assert "desk desk-eval not measured not measured" in said
+    assert "1 Eval measured" not in said
+
+
+def test_what_the_policy_lets_pass_is_not_called_unharmed(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    put(repo, {**WRITTEN, CONFIG: "policy: {regressions: off}\n"})
+    repo.branch("change")
+    put(repo, BROKEN)
+    done = gateval(repo, "check")
+
+    assert done.returncode == 0
+    assert "something regressed, which the policy lets pass" in done.stdout
+    assert "nothing regressed" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "arguments", "code", "element"),
+    [
+        (DECLARED, {AGENT: None, EVALS: None}, (), 1, "failures"),
+        (WRITTEN, BROKEN, ("--max-minutes", "0.0001"), 3, "errors"),
+    ],
+    ids=["the bar", "no time"],
+)
+def test_junit_is_never_green_where_the_gate_is_not(
+    before: Mapping[str, str],
+    change: Mapping[str, str],
+    arguments: tuple[str, ...],
+    code: int,
+    element: str,
+    tmp_path: Path,
+) -> None:
+    repo = Repo(tmp_path / "repo")
+    put(repo, before)
+    repo.branch("change")
+    put(repo, change)
+    done = gateval(repo, "check", "--results", str(tmp_path / "out"), *arguments)
+
+    assert done.returncode == code, done.stdout + done.stderr
+    suites = {one.name: one for one in JUnitXml.fromfile(str(tmp_path / "out/junit.xml"))}
+    assert getattr(suites["gateval"], element) == 1

@@ -19,7 +19,7 @@ from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.picking import Pick
-from gateval.errors import EXIT_INTERRUPTED
+from gateval.errors import EXIT_INTERRUPTED, UsageError
 from gateval.pipeline.plan import plan_named_evals
 from gateval.pipeline.revisions import confirm_revisions, find_head
 from gateval.settings import Settings, read_settings
@@ -50,9 +50,21 @@ def check_change(
         pick = pick.model_copy(update={"failed": _failed(repository)})
     with _importing_the_run():
         plan = make_plan(repository, environ, base=base, head=head, pick=pick)
+    if base is None:
+        _refuse_one_commit(plan)
     if accept_bar:
         plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
     return carry_out(plan, repository, settings, results, minutes)
+
+
+def _refuse_one_commit(plan: Plan) -> None:
+    """See that there is something to compare. Nobody named the base, so nobody meant head by it."""
+    if plan.base and plan.head.commit and plan.head.commit == plan.base.commit:
+        raise UsageError(
+            f"{plan.head.short} is on the default branch already, so there is nothing to compare "
+            "it with.",
+            hint="Name an older commit with --base REV; `gateval run EVAL` measures one revision.",
+        )
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from gateval.domain.results.doubts.stand_ins import stand_ins
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import GateLabel
+from gateval.domain.trials.trial import Cause, Side
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
 
 EVIDENCE_CODES = (
@@ -27,6 +28,8 @@ def evidence_reasons(
     """Yield why an Eval is inconclusive though its trials were measured."""
     if said := _uncalibrated(results, planned, trials):
         warns = results.plan.policy.judge.uncalibrated is UncalibratedPolicy.WARN
+        if warns and not _any_measured(planned, trials):
+            warns, said = False, f"{said} There is no other assertion that decides here."
         verdict = GateVerdict.PASS if warns else GateVerdict.INCONCLUSIVE
         yield reason_of(verdict, ReasonCode.UNCALIBRATED_JUDGE, said, planned.name)
     for found in stand_ins(results.plan, planned, trials):
@@ -74,6 +77,15 @@ _NEXT = (
     "`gateval calibrate` shows where judge and people disagree: make the rubric clearer, take "
     "another model, or add examples"
 )
+
+
+def _any_measured(planned: PlannedEval, trials: Grouped) -> bool:
+    """Whether a trial of head says anything without the judge."""
+    return any(
+        trial.cause is not Cause.UNCALIBRATED
+        for fixture in planned.fixtures
+        for trial in trials.get((planned.measured_by(fixture.name), fixture.name, Side.HEAD), ())
+    )
 
 
 def _uncounted(planned: PlannedEval, trials: Grouped) -> bool:

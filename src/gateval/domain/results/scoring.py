@@ -128,6 +128,11 @@ class EvalScore(Value):
         return self.low is not None and all(fixture.measured for fixture in self._all)
 
     @property
+    def in_quarantine(self) -> bool:
+        """Whether nothing of it counts, as all of its fixtures are in quarantine."""
+        return not any(fixture.weight for fixture in self._all)
+
+    @property
     def unscored(self) -> EvalScore:
         """The same, known to say nothing."""
         return self.model_copy(update={"low": None, "high": None})
@@ -312,16 +317,13 @@ def score_eval(
 
 
 def _any_measured(fixtures: Sequence[FixtureScore]) -> bool:
-    """Whether a trial that counts says anything."""
-    counted = [one for one in fixtures if one.weight] or fixtures
-    return any(one.unmeasured < one.planned for one in counted)
+    """Whether a trial that counts says anything; none does where all are in quarantine."""
+    return any(one.unmeasured < one.planned for one in fixtures if one.weight)
 
 
 def _share(fixtures: Sequence[FixtureScore], *, high: bool) -> float:
     """The weighted mean rate."""
     total = sum(fixture.weight for fixture in fixtures)
-    if not total:  # all of them are in quarantine: nothing speaks against a pass
-        return 1.0
     rates = [fixture.high if high else fixture.low for fixture in fixtures]
     weighted = sum(fixture.weight * rate for fixture, rate in zip(fixtures, rates, strict=True))
     return min(1.0, weighted / total)

@@ -3,9 +3,10 @@
 One test suite per Eval, one test case per fixture; the worst repetition decides, and a regression
 that blocks fails its case though every repetition passed, as those with scores do. What was not
 measured is an `error`, also when it came to nothing in time; only a fixture of which no repetition
-ran is `skipped`. An Eval that blocks as a whole, by none of its fixtures, has a case of its name. A
-test case has the place of the assertion that failed, else of its fixture, and the seconds that
-head's repetitions took. There are no stamps: equal trials give equal bytes.
+ran is `skipped`. An Eval that blocks as a whole, by none of its fixtures, has a case of its name,
+and a decision that is no pass, where no case says so, one of its own. A test case has the place of
+the assertion that failed, else of its fixture, and the seconds that head's repetitions took. There
+are no stamps: equal trials give equal bytes.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.models.averages import EXPERIMENT
 from gateval.domain.results.models.lifecycle import run_of
 from gateval.domain.trials.trial import Outcome, Trial
-from gateval.domain.verdicts import GateVerdict, ReasonCode
+from gateval.domain.verdicts import EXIT_CODES, GateVerdict, ReasonCode
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
 from gateval.render.report.scores.experiments import experiment_sets
 from gateval.render.report.words.excerpt import trial_excerpt
+from gateval.render.report.words.headline import headline
 from gateval.render.report.words.wording import (
     base_score,
     eval_verdict,
@@ -62,8 +64,27 @@ def render_junit(report: Report) -> str:
         suite.add_testcase(_left(f"{gone.fixtures} fixtures", suite.name))
         document.append(suite)
     document.update_statistics()
+    if not document.failures and not document.errors:
+        for suite in _decided(report):
+            document.append(suite)
+        document.update_statistics()
     body: str = document.tostring().decode()
     return _DECLARATION + body[body.index("<testsuites") :] + "\n"
+
+
+def _decided(report: Report) -> Iterator[TestSuite]:
+    """Yield a suite for a decision that is no pass, where no test case says so."""
+    decision = report.decision
+    if decision.exit_code == EXIT_CODES[GateVerdict.PASS]:
+        return
+    fails = decision.verdict is GateVerdict.FAIL
+    case = TestCase("decision", classname="gateval")
+    case.result = (Failure if fails else Error)(_xml(headline(report)), decision.verdict.value)
+    reasons = [one.text for one in decision.reasons]
+    case.result[0].text = xml_text("\n".join(reasons), _BODY_LIMIT)
+    suite = TestSuite("gateval")
+    suite.add_testcase(case)
+    yield suite
 
 
 def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:

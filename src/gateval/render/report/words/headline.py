@@ -183,7 +183,9 @@ def _passed(report: Report) -> str:
         return report.results.plan.nothing.rstrip(".")
     unseen = [one for one in report.decision.reasons if one.code in _OF_WHOLE_EVALS]
     said = list(dict.fromkeys(one.text for one in unseen))[:_TOGETHER]
-    said += _met(report, {one.eval for one in unseen})
+    apart = [one.eval for one in shown_evals(report) if one.head.in_quarantine]
+    said += [f"all of {name} is in quarantine, so nothing of it decides" for name in apart]
+    said += _met(report, {*apart, *(one.eval for one in unseen)})
     warned = Counter(reason.code for reason in report.decision.reasons)
     if regressed := warned[ReasonCode.REGRESSION]:
         said.append(f"{count(regressed, 'fixture')} regressed, which the policy lets pass")
@@ -197,9 +199,18 @@ def _passed(report: Report) -> str:
     if lowered := warned[ReasonCode.LOWERED_BAR]:
         who = report.results.plan.bar_accepted
         said.append(f"{count(lowered, 'lowered demand')}, accepted by {who}")
-    if not warned and any(compared.base is not None for compared in report.comparison.evals):
-        said.append("nothing regressed")
+    if not warned:
+        said += _unwarned(report)
     return "; ".join(said)
+
+
+def _unwarned(report: Report) -> Iterator[str]:
+    """What became of the comparison with base where no reason speaks of it."""
+    compared = [one for one in report.comparison.evals if one.base is not None]
+    if any(one.regressed for one in compared):
+        yield "something regressed, which the policy lets pass (policy.regressions: off)"
+    elif compared:
+        yield "nothing regressed"
 
 
 def _met(report: Report, unseen: Collection[str]) -> Iterator[str]:
