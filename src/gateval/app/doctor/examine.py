@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 
@@ -53,13 +53,18 @@ def examine(environ: Mapping[str, str], *, repository: str | None, fix: bool = F
     With `fix`, labels that are missing on GitHub are made.
     """
     findings = list(_findings(environ, repository, fix=fix))
+    show(findings, environ)
+    counts = counted(findings)
+    print(", ".join(f"{number} {health}" for health, number in counts.items() if number) + ".")
+    return EXIT_FAILED if worst(findings) is Health.PROBLEM else EXIT_PASS
+
+
+def show(findings: Sequence[HealthCheck], environ: Mapping[str, str]) -> None:
+    """Print findings, one below the other."""
     width = max(len(finding.topic) for finding in findings)
     columns = screen_of(sys.stdout, environ).width if sys.stdout.isatty() else None
     for finding in findings:
         print(_line(finding, width, columns))
-    counts = counted(findings)
-    print(", ".join(f"{number} {health}" for health, number in counts.items() if number) + ".")
-    return EXIT_FAILED if worst(findings) is Health.PROBLEM else EXIT_PASS
 
 
 def _line(finding: HealthCheck, width: int, columns: int | None) -> str:

@@ -53,11 +53,11 @@ def github_findings(
     """
     from gateval.adapters.github.guards import GitHubGuards
 
-    access = _access(environ, name, origin)
+    access = access_to(environ, name, origin)
     if isinstance(access, HealthCheck):
         yield access
         return
-    guards: BranchGuards = GitHubGuards(access, _limits())
+    guards: BranchGuards = GitHubGuards(access, limits_of_doctor())
     if refused := _refused(guards):
         yield refused
         return
@@ -74,11 +74,11 @@ def missing_labels(
     """Return which of the gate's labels the repository lacks; None where that cannot be seen."""
     from gateval.adapters.github.labels import GitHubLabels
 
-    access = _access(environ, None, origin)
+    access = access_to(environ, None, origin)
     if isinstance(access, HealthCheck):
         return None
     try:
-        return _missing(GitHubLabels(access, _limits()))
+        return _missing(GitHubLabels(access, limits_of_doctor()))
     except ForgeError:
         return None
 
@@ -90,7 +90,7 @@ def _missing(labels: RepositoryLabels) -> tuple[GateLabel, ...]:
 def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[HealthCheck]:
     from gateval.adapters.github.labels import GitHubLabels
 
-    labels, made = GitHubLabels(access, _limits()), ()
+    labels, made = GitHubLabels(access, limits_of_doctor()), ()
     try:
         missing = _missing(labels)
         if fix:
@@ -103,7 +103,7 @@ def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[HealthCheck]:
     yield about_missing(missing, made, access.repository)
 
 
-def _access(
+def access_to(
     environ: Mapping[str, str], name: str | None, origin: tuple[str, str] | None
 ) -> GitHubAccess | HealthCheck:
     """Return where and as whom to ask, or what keeps us from asking."""
@@ -131,7 +131,8 @@ def _access(
         return HealthCheck(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")
 
 
-def _limits() -> RetryLimits:
+def limits_of_doctor() -> RetryLimits:
+    """Return how long a person waits who only asks."""
     from gateval.adapters.github.waiting import RetryLimits
 
     return RetryLimits(total_seconds=20, attempts=2, limit_wait=10)

@@ -41,7 +41,7 @@ def holds(text: str, facts: Facts) -> bool | None:
         return None
     try:
         value = _Reader(inner, facts).whole()
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return None if isinstance(value, Unknown) else _true(value)
 

@@ -81,7 +81,7 @@ def play(pull: PlayedPull, jobs: Sequence[GateJob], branch: Branch, repository: 
         *(one for one in about_reach(jobs, known) if one.topic == "queue"),
         *_state(pull, branch),
     ]
-    if not running:
+    if not any(found.runs is not False for _, found in asked):
         findings.append(_nothing_runs(asked))
     return Played(tuple(findings), *_end(pull, findings, running, branch))
 
@@ -135,15 +135,16 @@ def _of_the_job(job: GateJob, found: Answer) -> HealthCheck:
     if found.runs:
         return HealthCheck(Health.OK, "event", f"{job.place}: runs when the head is pushed.")
     where = f"{job.path}:{found.line}, job {job.check}"
-    health = Health.OK if found.runs is False else Health.UNKNOWN
-    return HealthCheck(health, "event", f"{where}: does not run: {found.why}.")
+    if found.runs is None:
+        return HealthCheck(Health.UNKNOWN, "event", f"{where}: {found.why}.")
+    return HealthCheck(Health.OK, "event", f"{where}: does not run: {found.why}.")
 
 
 def _nothing_runs(asked: Sequence[tuple[GateJob, Answer]]) -> HealthCheck:
-    if any(found.runs is None for _, found in asked):
-        return HealthCheck(Health.UNKNOWN, "event", "Whether any job runs is not seen from here.")
-    seen = "No job that writes the gate's check runs when the head is pushed."
-    return HealthCheck(Health.PROBLEM, "event", seen, "See the lines on events above.")
+    whys = "; ".join(f"{job.path}: {found.why}" for job, found in asked)
+    seen = "No job that writes the gate's check runs when the head is pushed"
+    todo = "What would start it: gateval doctor."
+    return HealthCheck(Health.PROBLEM, "event", f"{seen} ({whys})." if whys else f"{seen}.", todo)
 
 
 def _state(pull: PlayedPull, branch: Branch) -> Iterator[HealthCheck]:
