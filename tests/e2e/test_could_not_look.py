@@ -13,7 +13,9 @@ import pytest
 from junitparser import JUnitXml
 
 from tests.helpers.command import gateval
+from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
+from tests.servers.model_server import Answer, Call, reply
 
 PROGRAM = """\
 apiVersion: gateval/v1
@@ -302,3 +304,52 @@ def test_junit_is_never_green_where_the_gate_is_not(
     assert done.returncode == code, done.stdout + done.stderr
     suites = {one.name: one for one in JUnitXml.fromfile(str(tmp_path / "out/junit.xml"))}
     assert getattr(suites["gateval"], element) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "said"),
+    [
+        (
+            {**WRITTEN, CONFIG: "policy: {candidateEnv: [CRM_KEY]}\n"},
+            {"desk/more.txt": "1\n"},
+            "policy.candidateEnv names CRM_KEY, which is not set here, so agents ran without it.",
+        ),
+        (
+            {**DECLARED, CONFIG: "policy: {mustBelong: ['source/**']}\n", "src/a.py": "1\n"},
+            {"src/a.py": "2\n"},
+            'policy.mustBelong asks for "source/**", which fits no tracked file',
+        ),
+    ],
+    ids=["a variable is not set", "a pattern fits nothing"],
+)
+def test_what_was_asked_for_and_is_not_there_is_told(
+    before: Mapping[str, str], change: Mapping[str, str], said: str, tmp_path: Path
+) -> None:
+    repo = Repo(tmp_path / "repo")
+    put(repo, before)
+    repo.branch("change")
+    put(repo, change)
+    done = gateval(repo, "check")
+
+    assert done.returncode == 0, done.stderr
+    assert said in " ".join(done.stdout.split())
+
+
+def test_an_answer_that_the_model_broke_off_is_told(tmp_path: Path) -> None:
+    def respond(call: Call) -> Answer:
+        answer = reply(call, "A GOOD answer.")
+        short = "be rude" in str(call.body).lower()
+        body = answer.body.replace(b'"stop"', b'"length"') if short else answer.body
+        return Answer(body=body)
+
+    repo = Repo(tmp_path / "repo")
+    put(repo, {**DECLARED, AGENT: MODEL.replace("scripted/desk", "vllm/local")})
+    repo.branch("change")
+    put(repo, RUDE)
+    with provider(respond) as (_, environ):
+        done = gateval(repo, "check", VLLM_BASE_URL=environ["OPENAI_BASE_URL"])
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = " ".join(done.stdout.split())
+    assert "warning: desk (head): a model stopped at its token limit in 1 of 1 runs." in said
+    assert "desk (base)" not in said

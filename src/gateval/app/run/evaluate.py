@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from secrets import token_bytes
 
@@ -22,6 +23,7 @@ from gateval.candidates.isolation.egress import egress_text
 from gateval.candidates.isolation.walls import Walls
 from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.doubts.cut_off import cut_off_warnings
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.results.sealing import shutter
 from gateval.domain.trials.trial import Trial, TrialKey
@@ -92,6 +94,8 @@ def evaluate(
             over_budget,
         )
         trials, interrupted = _trials_of(run)
+    done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials
+    told = (*_unset(run), *warnings, *cut_off_warnings(plan, done))
     info = RunInfo(
         run=folder.run,
         started_at=begun[0],
@@ -102,9 +106,8 @@ def evaluate(
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=_ended(minutes) if trials is None and not interrupted else "",
         over_budget=" ".join(over_budget),
-        warnings=tuple(warnings)[:WARNINGS_LIMIT],
+        warnings=told[:WARNINGS_LIMIT],
     )
-    done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials
     return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
 
 
@@ -134,6 +137,18 @@ def _trials_of(run: EvaluationRun) -> tuple[tuple[Trial, ...] | None, bool]:
 def _isolation(plan: Plan, walls: Walls | None) -> str:
     """Say what stood around candidates; nothing where no process ran."""
     return f"{walls.text}{egress_text(plan.policy.egress)}" if walls else ""
+
+
+def _unset(run: EvaluationRun) -> Iterator[str]:
+    """Yield which variables candidates were to get and did not, as they are not set here."""
+    if run.walls is None:
+        return
+    for name in run.plan.policy.candidate_env:
+        if name not in run.settings.environ:
+            yield (
+                f"policy.candidateEnv names {name}, which is not set here, so agents ran without "
+                "it. Set it for the gate, or take it out."
+            )
 
 
 def _noting(

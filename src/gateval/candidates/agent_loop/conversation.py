@@ -14,6 +14,7 @@ from gateval.domain.manifests.fixtures.messages import (
     Role,
 )
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.results.doubts.cut_off import CUT_OFF
 from gateval.domain.trials.calls import SAID_LIMIT, CallsMade, RefusedBy
 from gateval.domain.trials.model_call import (
     Message,
@@ -98,7 +99,7 @@ class Conversation:
         if reply.text:
             self._builder.add(StepKind.ASSISTANT, reply.text, cost=cost)
         if reply.stop is StopReason.LENGTH:
-            self.note(f"{model} stopped at its token limit.")
+            self.note(f"{model} {CUT_OFF}")
         self._messages.append(
             Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
         )

@@ -32,6 +32,7 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.planning.unmeasured import unclaimed, why_nothing
 from gateval.domain.planning.warnings import (
     coverage_warnings,
+    demand_warnings,
     rules_warnings,
     shown_warnings,
     tip_warnings,
@@ -105,16 +106,19 @@ def plan_change(
         warnings=(
             *coverage_warnings(planned, changes, head, base),
             *shown_warnings(planned, head, base),
-            *_told(base, tip, rules),
+            *_told(head, base, tip, rules),
         ),
         locked=locked,
         nothing="" if planned else why_locked(locked) or why_nothing(changes, doubts, head, base),
     )
 
 
-def _told(base: Snapshot, tip: Snapshot | None, rules: GateRules) -> tuple[str, ...]:
+def _told(
+    head: Snapshot, base: Snapshot, tip: Snapshot | None, rules: GateRules
+) -> tuple[str, ...]:
     """Return what is odd about the target branch and the rules."""
-    return (*tip_warnings(base, tip), *rules_warnings(rules.edit), *rules.ignored)
+    asked = demand_warnings(rules.policy.must_belong, head, base)
+    return (*tip_warnings(base, tip), *rules_warnings(rules.edit), *asked, *rules.ignored)
 
 
 def plan_revision(

@@ -9,6 +9,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.rules import RulesEdit, other_edits
 from gateval.domain.planning.files.outside import outside_warnings
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.repository.patterns import match_any
 from gateval.domain.repository.tree import changed_paths
 from gateval.domain.text.quoting import quote
 
@@ -66,6 +67,17 @@ def rules_warnings(edit: RulesEdit | None) -> Iterable[str]:
             f"The change edits {edit.file}: {'; '.join(others)}. The target branch's rules decide "
             "here; the edit takes effect after the merge."
         )
+
+
+def demand_warnings(patterns: Iterable[str], head: Snapshot, base: Snapshot) -> Iterable[str]:
+    """Tell which patterns of `policy.mustBelong` fit no file, so that nothing is asked."""
+    for pattern in patterns:
+        fits = match_any([pattern.removeprefix("/")])
+        if not any(map(fits, head.tree)) and not any(map(fits, base.tree)):
+            yield (
+                f"policy.mustBelong asks for {quote(pattern)}, which fits no tracked file, so it "
+                "asks for nothing. Correct the pattern."
+            )
 
 
 def tip_warnings(base: Snapshot, tip: Snapshot | None) -> Iterable[str]:
